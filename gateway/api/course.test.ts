@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
+import { jpeg, png, SECRET, webp } from '#shared/testing/images.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
-import { jpeg, png, SECRET, webp } from '#testing/images.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const clock = new FakeClock()

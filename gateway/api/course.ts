@@ -1,8 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import { readPhoto } from '#domain/photo/photo.ts'
-import { PhotoFault } from '#domain/photo/photo-fault.ts'
-import { PHOTO_TYPES } from '#domain/photo/photo-type.ts'
 import type { DrawnCourse } from '#services/course.ts'
 import type { Course } from '#shared/course/course.ts'
 import { CourseFault } from '#shared/course/course-fault.ts'
@@ -12,6 +9,9 @@ import { InvalidRequestError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { readPhoto } from '#shared/photo/photo.ts'
+import { PhotoFault } from '#shared/photo/photo-fault.ts'
+import { PHOTO_TYPES } from '#shared/photo/photo-type.ts'
 import {
   type CourseJson,
   type CoursePhotoJson,

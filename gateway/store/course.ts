@@ -1,6 +1,6 @@
-import type { PhotoType } from '#domain/photo/photo-type.ts'
-import type { Corners } from '#domain/photo/upright.ts'
 import type { CourseCounts } from '#shared/course/course.ts'
+import type { PhotoType } from '#shared/photo/photo-type.ts'
+import type { Corners } from '#shared/photo/upright.ts'
 import type { Connection } from './db/connection.ts'
 import type { ReaderTools } from './telemetry/reader-tools.ts'
 

@@ -9,6 +9,7 @@ export const HELP_PLACES = {
   alerts: 'alerts',
   barn: 'barn#2-the-barn',
   reports: 'trips-and-history#reports',
+  course: 'course',
   tablets: 'dashboard#a-tablet-in-a-minute',
   people: 'dashboard#a-tablet-in-a-minute',
   devices: 'dashboard#devices-and-groups',

@@ -33,6 +33,13 @@ export interface CourseMapDeps {
   onTap: (cart: string | null, place: [x: number, y: number]) => void
 }
 
+/** What is drawn below the zones. */
+export interface MapGround {
+  extent: Extent
+  /** The numbers of the holes are on it. */
+  hasHoles: boolean
+}
+
 /** What the page says beside the map. */
 export interface MapLook {
   /** On the ground, three digits of it. */
@@ -43,7 +50,7 @@ export interface MapLook {
 
 /**
  * The door of this room: zones and carts on a map that is moved with fingers, mouse or keys. OpenLayers draws the ground and
- * the zones (`zone-layer`; the drawing of the course belongs below it), and moves the view. The carts are on a canvas of ours
+ * the zones (`zone-layer`; below it the course, which `course-ground` adds once it is loaded), and moves the view. The carts are on a canvas of ours
  * above: `markers` keeps one object a cart, `placing` says where each is on the screen, `cart-layer` copies its sign there, which
  * `cart-bitmaps` drew once. They are drawn when the fleet has said something new, four times a second, and with each frame
  * of OpenLayers; else nothing is.
@@ -54,6 +61,7 @@ export class CourseMap {
   readonly #zoneLayer = new ZoneLayer()
   readonly #carts = new CartLayer()
   readonly #markers = new Markers()
+  readonly #ground = signal<MapGround | null>(null)
   readonly #look = signal<MapLook>({ metresPerPx: 1, rotation: 0 })
   readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
   readonly #stops: (() => void)[] = []
@@ -93,13 +101,15 @@ export class CourseMap {
     map.on('pointerdrag', moved)
     target.addEventListener('wheel', moved, { passive: true })
     map.on('change:size', () => this.#fit())
-    const paint = () => this.#zoneLayer.show(this.#deps.zones.peek(), this.#darkness.matches)
+    const paint = () => {
+      this.#zoneLayer.show(this.#deps.zones.value, this.#darkness.matches, this.#ground.value)
+    }
     this.#darkness.addEventListener('change', paint)
     this.#stops.push(
       () => target.removeEventListener('wheel', moved),
       () => this.#darkness.removeEventListener('change', paint),
       effect(() => {
-        this.#zoneLayer.show(this.#deps.zones.value, this.#darkness.matches)
+        paint()
         this.#fit()
       }),
       effect(() => {
@@ -125,6 +135,15 @@ export class CourseMap {
   add(layer: BaseLayer, interaction?: Interaction): void {
     this.#map?.addLayer(layer)
     if (interaction !== undefined) this.#map?.addInteraction(interaction)
+  }
+
+  /** What lies below the zones. */
+  addGround(layers: readonly BaseLayer[]): void {
+    for (const layer of layers) this.#map?.addLayer(layer)
+  }
+
+  set ground(ground: MapGround | null) {
+    this.#ground.value = ground
   }
 
   set insets(insets: Insets) {
@@ -167,7 +186,8 @@ export class CourseMap {
   }
 
   #fit(): void {
-    const extent = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values())
+    const ground = this.#ground.peek()?.extent ?? null
+    const extent = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values(), ground)
     if (extent !== null && this.#view.fit(extent, this.#map?.getSize() ?? [])) this.#isFitted = true
   }
 

@@ -14,13 +14,18 @@ const WORTH_TURNING = 1.15
 /** One degree of latitude. */
 const DEGREE_M = 111_320
 
-/** What is seen first: the zones of the course, else where most carts are; null where neither is known. */
-export function firstExtent(zones: ZonesJson | null, carts: Iterable<CartJson>): Extent | null {
+/** What is seen first: the zones of the course, else its drawing, else where most carts are; null where none is known. */
+export function firstExtent(
+  zones: ZonesJson | null,
+  carts: Iterable<CartJson>,
+  ground: Extent | null = null,
+): Extent | null {
   const extents = (zones?.features ?? []).map(extentOfZone).filter(isOfCourse)
   const whole = extents.reduce<Extent | null>(joined, null)
   // zones of two courses at two ends of the world
   const ofZones = whole !== null && isOfCourse(whole) ? whole : (extents[0] ?? null)
-  return ofZones === null ? extentOfCarts(carts) : atLeast(ofZones, COURSE_MIN_M)
+  if (ofZones !== null) return atLeast(ofZones, COURSE_MIN_M)
+  return ground === null ? extentOfCarts(carts) : atLeast(ground, COURSE_MIN_M)
 }
 
 /** Where a zone is; a circle as the square around it. */

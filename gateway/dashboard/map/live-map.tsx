@@ -1,10 +1,12 @@
 import './map.css'
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { CartFilter } from '#dashboard/live/cart-filter.ts'
+import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon, type IconName } from '#dashboard/ui/icons.tsx'
+import type { CourseGround, ShownCourse } from './course-ground.ts'
 import { CourseMap, type MapFleet } from './course-map.ts'
 import type { Insets } from './placing.ts'
 import { scaleOf } from './scale.ts'
@@ -19,11 +21,14 @@ interface LiveMapProps {
   /** What covers the map at its edges. */
   insets?: Insets
   isUnpacked?: boolean
+  /** In place of the drawing or the photo that the gateway has. */
+  shown?: ShownCourse
   onTap: (cart: string | null, place: [x: number, y: number]) => void
   /** Once, when it is there: for whoever adds something to it. */
   onReady?: (map: CourseMap) => void
 }
 
+const AS_IT_IS: ShownCourse = {}
 const NO_INSETS: Insets = { top: 0, right: 0, bottom: 0, left: 0 }
 
 /** The course with its carts, and the buttons of the map. */
@@ -34,6 +39,7 @@ export function LiveMap({
   chosen = null,
   insets = NO_INSETS,
   isUnpacked = false,
+  shown = AS_IT_IS,
   onTap,
   onReady,
 }: LiveMapProps) {
@@ -56,6 +62,10 @@ export function LiveMap({
     onReady?.(courseMap)
     return () => courseMap.stop()
   }, [fleet, zones])
+  const ground = useGround(dashboard, map.value)
+  useEffect(() => {
+    if (ground !== null) ground.shown = shown
+  }, [ground, shown])
   const { top, right, bottom, left } = insets
   useEffect(() => {
     if (map.value !== null) map.value.insets = { top, right, bottom, left }
@@ -82,8 +92,40 @@ export function LiveMap({
       </p>
       {map.value !== null && <MapButtons map={map.value} />}
       {map.value !== null && <MapScale map={map.value} />}
+      {ground !== null && <MapCredit ground={ground} />}
     </div>
   )
+}
+
+/** The course below a map. Its code and its drawing come when the map is there: carts do not wait for them. */
+function useGround(dashboard: Dashboard, map: CourseMap | null): CourseGround | null {
+  const [ground, setGround] = useState<CourseGround | null>(null)
+  useEffect(() => {
+    if (map === null) return
+    let started: CourseGround | undefined
+    let isHere = true
+    import('./course-ground.ts').then(
+      ({ CourseGround }) => {
+        if (!isHere) return
+        started = new CourseGround(dashboard, map)
+        started.start()
+        setGround(started)
+      },
+      // zones and carts are there without it
+      () => undefined,
+    )
+    return () => {
+      isHere = false
+      started?.stop()
+    }
+  }, [dashboard, map])
+  return ground
+}
+
+/** Whose data is drawn. */
+function MapCredit({ ground }: { ground: CourseGround }) {
+  const credit = ground.course.value?.attribution ?? null
+  return credit === null ? null : <p class="map-credit">{credit}</p>
 }
 
 function MapButtons({ map }: { map: CourseMap }) {

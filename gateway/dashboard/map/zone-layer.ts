@@ -23,13 +23,14 @@ export class ZoneLayer {
     declutter: true,
   })
 
-  show(zones: ZonesJson | null, isDark: boolean): void {
+  /** Over a drawing of the course only the lines of what would hide it; over one with holes it has their numbers. */
+  show(zones: ZonesJson | null, isDark: boolean, ground: { hasHoles: boolean } | null = null): void {
     const features = zones?.features ?? []
-    this.layer.setStyle(zoneStyles(isDark))
+    this.layer.setStyle(zoneStyles(isDark, ground !== null))
     this.#source.clear(true)
     this.#source.addFeatures([
       ...features.toSorted((a, b) => areaRank(a) - areaRank(b)).map(toFeature),
-      ...features.flatMap(toLabel),
+      ...(ground?.hasHoles === true ? [] : features.flatMap(toLabel)),
     ])
   }
 }

@@ -34,10 +34,17 @@ const DARK: Record<ZoneType, Paint> = {
   message: { fill: '#1d315099', stroke: '#8db8ee', dash: [8, 4] },
 }
 
+/** Zones that would hide what is drawn below them: only their lines are there then. */
+const GROUND: readonly ZoneType[] = ['boundary', 'hole']
+
 /** How a zone, or the number of a hole, is drawn: pale, so that the carts are what is seen, but for what is on or off for a while. */
-export function zoneStyles(isDark: boolean): (feature: FeatureLike) => Style | Style[] | undefined {
+export function zoneStyles(
+  isDark: boolean,
+  isOverCourse = false,
+): (feature: FeatureLike) => Style | Style[] | undefined {
   const paints = isDark ? DARK : LIGHT
   const styles = new Map<unknown, Style>(ZONE_TYPES.map((type) => [type, styleOf(paints[type])]))
+  if (isOverCourse) for (const type of GROUND) styles.set(type, lineOf(paints[type]))
   // a zone that is switched off has no effect: only its line is there
   const off = new Style({
     stroke: new Stroke({ color: isDark ? '#6b7465' : '#8a9384', width: 1, lineDash: [2, 6] }),
@@ -86,6 +93,12 @@ function stripes(ink: string): CanvasPattern | string {
   return context.createPattern(tile, 'repeat') ?? `${ink}80`
 }
 
+function lineOf({ stroke, widthPx = 1.25, dash }: Paint): Style {
+  return new Style({
+    stroke: new Stroke({ color: stroke, width: widthPx, ...(dash === undefined ? {} : { lineDash: dash }) }),
+  })
+}
+
 function styleOf({ fill, stroke, widthPx = 1.25, dash }: Paint): Style {
   return new Style({
     fill: new Fill({ color: fill }),
@@ -93,7 +106,8 @@ function styleOf({ fill, stroke, widthPx = 1.25, dash }: Paint): Style {
   })
 }
 
-function labelStyle(text: string, isDark: boolean): Style {
+/** The number of a hole. */
+export function labelStyle(text: string, isDark: boolean): Style {
   return new Style({
     text: new Text({
       text,

@@ -2,10 +2,11 @@ import type { ComponentType } from 'preact'
 import type { HelpTopic } from '#dashboard/live/help-places.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
+import { courseTexts } from '#dashboard/texts/course.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
-import { moreTexts } from '#dashboard/texts/more.ts'
 import { deviceTexts, groupTexts } from '#dashboard/texts/devices.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway.ts'
+import { moreTexts } from '#dashboard/texts/more.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
@@ -46,11 +47,24 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'day',
     title: () => replayTexts().title,
     load: () => import('./replay.tsx').then(({ ReplayScreen }) => ReplayScreen),
+    role: 'staff',
+    isWhole: true,
+  },
+  {
     path: 'reports',
     section: 'day',
     title: () => moreTexts().reports,
     load: () => import('./reports.tsx').then(({ ReportsScreen }) => ReportsScreen),
     role: 'staff',
+    isWhole: true,
+  },
+  {
+    path: 'course',
+    section: 'course',
+    title: () => courseTexts().title,
+    load: () => import('./course.tsx').then(({ CourseScreen }) => CourseScreen),
+    help: 'course',
+    role: 'admin',
     isWhole: true,
   },
   {
@@ -67,6 +81,8 @@ export const MORE_PAGES: readonly MorePage[] = [
     title: () => cartPathTexts().title,
     load: () => import('./cart-path.tsx').then(({ CartPathPage }) => CartPathPage),
     role: 'staff',
+  },
+  {
     path: 'devices',
     section: 'carts',
     title: () => deviceTexts().title,

@@ -3,8 +3,13 @@ import { toX, toY } from '#dashboard/map/mercator.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
+interface CartPlacesProps {
+  label?: string
+  onPlace: (place: [x: number, y: number]) => void
+}
+
 /** A place by the cart that stands there, for who holds the tablet elsewhere. */
-export function CartPlaces({ onPlace }: { onPlace: (place: [x: number, y: number]) => void }) {
+export function CartPlaces({ label, onPlace }: CartPlacesProps) {
   const { fleet } = useDashboard()
   const texts = barnTexts()
   const carts = fleet.version.value >= 0 ? [...fleet.carts.values()].sort(byNumber) : []
@@ -14,7 +19,7 @@ export function CartPlaces({ onPlace }: { onPlace: (place: [x: number, y: number
   }
   return (
     <label class="field">
-      {texts.cart}
+      {label ?? texts.cart}
       <select value="" onChange={({ currentTarget }) => choose(currentTarget.value)}>
         <option value="">{texts.noCart}</option>
         {carts

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jpeg, png, SECRET, webp } from '#testing/images.ts'
+import { jpeg, png, SECRET, webp } from '#shared/testing/images.ts'
 import { readPhoto } from './photo.ts'
 import { PhotoFault } from './photo-fault.ts'
 import { type Corners, storedCorners } from './upright.ts'

@@ -20,6 +20,7 @@ export function readPhoto(bytes: Uint8Array): Photo {
   if (Math.max(widthPx, heightPx) > SIDE_MAX_PX || widthPx * heightPx > PIXELS_MAX)
     throw new PhotoFault(
       `the image has ${widthPx} x ${heightPx} pixels, and may have ${PIXELS_MAX / 1e6} million: make it smaller`,
+      { isTooLarge: true },
     )
   return photo
 }

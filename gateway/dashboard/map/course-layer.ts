@@ -1,0 +1,69 @@
+import Feature from 'ol/Feature.js'
+import type Geometry from 'ol/geom/Geometry.js'
+import LineString from 'ol/geom/LineString.js'
+import MultiLineString from 'ol/geom/MultiLineString.js'
+import MultiPolygon from 'ol/geom/MultiPolygon.js'
+import Point from 'ol/geom/Point.js'
+import Polygon from 'ol/geom/Polygon.js'
+import VectorImageLayer from 'ol/layer/VectorImage.js'
+import VectorSource from 'ol/source/Vector.js'
+import { type CourseFeature, holeNumberOf, type Position } from '#shared/course/course.ts'
+import { kindOf } from '#shared/course/tags.ts'
+import { courseStyles, DRAWN_KINDS } from './course-styles.ts'
+import { toX, toY } from './mercator.ts'
+import { LABEL } from './zone-styles.ts'
+
+/** The drawing of the course, below zones and carts: an image while the map is moved. */
+export class CourseLayer {
+  readonly #source = new VectorSource<Feature>()
+  readonly layer = new VectorImageLayer({
+    source: this.#source,
+    imageRatio: 1.5,
+    declutter: true,
+    zIndex: -1,
+  })
+
+  show(features: readonly CourseFeature[]): void {
+    const drawn = features.flatMap((feature) => {
+      const kind = kindOf(feature.properties)
+      return kind === null ? [] : [{ feature, kind, rank: DRAWN_KINDS.indexOf(kind) }]
+    })
+    drawn.sort((a, b) => a.rank - b.rank)
+    this.#source.clear(true)
+    this.#source.addFeatures([
+      ...drawn.map(
+        ({ feature, kind }) => new Feature({ geometry: toGeometry(feature.geometry), type: kind }),
+      ),
+      ...drawn.filter(({ kind }) => kind === 'hole').flatMap(({ feature }) => toLabel(feature)),
+    ])
+  }
+
+  set isDark(isDark: boolean) {
+    this.layer.setStyle(courseStyles(isDark))
+  }
+}
+
+/** Halfway along the line of a hole. */
+function toLabel({ geometry, properties }: CourseFeature): Feature[] {
+  const number = holeNumberOf(properties)
+  if (number === null || geometry.type !== 'LineString') return []
+  const place = new LineString(geometry.coordinates.map(toPlane)).getCoordinateAt(0.5)
+  return [new Feature({ geometry: new Point(place), type: LABEL, text: String(number) })]
+}
+
+function toGeometry(geometry: CourseFeature['geometry']): Geometry {
+  switch (geometry.type) {
+    case 'LineString':
+      return new LineString(geometry.coordinates.map(toPlane))
+    case 'MultiLineString':
+      return new MultiLineString(geometry.coordinates.map((line) => line.map(toPlane)))
+    case 'Polygon':
+      return new Polygon(geometry.coordinates.map((ring) => ring.map(toPlane)))
+    case 'MultiPolygon':
+      return new MultiPolygon(geometry.coordinates.map((rings) => rings.map((ring) => ring.map(toPlane))))
+  }
+}
+
+function toPlane([long, lat]: Position): number[] {
+  return [toX(long), toY(lat)]
+}

@@ -1,0 +1,73 @@
+import type { FeatureLike } from 'ol/Feature.js'
+import Fill from 'ol/style/Fill.js'
+import Stroke from 'ol/style/Stroke.js'
+import Style from 'ol/style/Style.js'
+import type { CourseKind } from '#shared/course/tags.ts'
+import { LABEL, labelStyle } from './zone-styles.ts'
+
+interface Paint {
+  fill?: string
+  stroke?: string
+  widthPx?: number
+  dash?: number[]
+}
+
+/** What lies below comes first. */
+export const DRAWN_KINDS: readonly CourseKind[] = [
+  ...(['outline', 'rough', 'practice', 'wood', 'water', 'fairway', 'path'] as const),
+  ...(['tee', 'green', 'bunker', 'building', 'hole'] as const),
+]
+
+const LIGHT: Record<CourseKind, Paint> = {
+  outline: { fill: '#e1ebd3', stroke: '#b7c6a2' },
+  rough: { fill: '#d8e5c6' },
+  practice: { fill: '#d0e2b8' },
+  wood: { fill: '#c3d6b2' },
+  water: { fill: '#c3dcec', stroke: '#9cc3da', widthPx: 2 },
+  fairway: { fill: '#cbe2ab' },
+  path: { stroke: '#cfc6b3', widthPx: 2.5 },
+  tee: { fill: '#b5d68c' },
+  green: { fill: '#a9d47a', stroke: '#86b455' },
+  bunker: { fill: '#f3e8c8', stroke: '#dccd9f' },
+  building: { fill: '#d3cfc8', stroke: '#aaa59b' },
+  hole: { stroke: '#ffffffb0', widthPx: 1.5, dash: [6, 6] },
+}
+const DARK: Record<CourseKind, Paint> = {
+  outline: { fill: '#182112', stroke: '#384830' },
+  rough: { fill: '#1b2614' },
+  practice: { fill: '#20301a' },
+  wood: { fill: '#14210f' },
+  water: { fill: '#152a3a', stroke: '#23455c', widthPx: 2 },
+  fairway: { fill: '#233519' },
+  path: { stroke: '#4a463c', widthPx: 2.5 },
+  tee: { fill: '#2e4820' },
+  green: { fill: '#335624', stroke: '#4d7a37' },
+  bunker: { fill: '#4d452e', stroke: '#665c3f' },
+  building: { fill: '#3a3a35', stroke: '#5b5b53' },
+  hole: { stroke: '#ffffff50', widthPx: 1.5, dash: [6, 6] },
+}
+
+/** How something on the course is drawn: paler than zones and carts. */
+export function courseStyles(isDark: boolean): (feature: FeatureLike) => Style | undefined {
+  const paints = isDark ? DARK : LIGHT
+  const styles = new Map<unknown, Style>(DRAWN_KINDS.map((kind) => [kind, styleOf(paints[kind])]))
+  return (feature) => {
+    const type: unknown = feature.get('type')
+    return type === LABEL ? labelStyle(String(feature.get('text')), isDark) : styles.get(type)
+  }
+}
+
+function styleOf({ fill, stroke, widthPx = 1, dash }: Paint): Style {
+  return new Style({
+    ...(fill === undefined ? {} : { fill: new Fill({ color: fill }) }),
+    ...(stroke === undefined
+      ? {}
+      : {
+          stroke: new Stroke({
+            color: stroke,
+            width: widthPx,
+            ...(dash === undefined ? {} : { lineDash: dash }),
+          }),
+        }),
+  })
+}

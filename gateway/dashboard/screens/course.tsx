@@ -1,0 +1,52 @@
+import './map/map.css'
+import './course/course.css'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { toHash } from '#dashboard/live/route.ts'
+import type { ShownCourse } from '#dashboard/map/course-ground.ts'
+import { LiveMap } from '#dashboard/map/live-map.tsx'
+import { SiteZones } from '#dashboard/map/site-zones.ts'
+import { courseTexts } from '#dashboard/texts/course.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { DrawingPanel } from './course/drawing-panel.tsx'
+import { PhotoPanel } from './course/photo-panel.tsx'
+import { useCourse } from './course/use-course.ts'
+
+/** What is drawn below the carts: a drawing of the course from a file, and a photo placed below it. */
+export function CourseScreen() {
+  const dashboard = useDashboard()
+  const texts = courseTexts()
+  const zones = useMemo(() => new SiteZones(dashboard), [dashboard])
+  useEffect(() => {
+    zones.start()
+    return () => zones.stop()
+  }, [zones])
+  const course = useCourse()
+  const [drawing, setDrawing] = useState<ShownCourse['features']>()
+  const [photo, setPhoto] = useState<ShownCourse['photo']>()
+  const [touched, setTouched] = useState<[x: number, y: number] | null>(null)
+  const shown = useMemo(
+    (): ShownCourse => ({
+      ...(drawing === undefined ? {} : { features: drawing }),
+      ...(photo === undefined ? {} : { photo }),
+    }),
+    [drawing, photo],
+  )
+  const isAdmin = dashboard.me.value?.user.role === 'admin'
+  return (
+    <div class="map-screen course-screen">
+      <div class="map-area">
+        <LiveMap zones={zones} shown={shown} onTap={(_, place) => setTouched(place)} />
+      </div>
+      <div class="course-panel">
+        <h1>{texts.title}</h1>
+        <p>{texts.why}</p>
+        {!isAdmin && <p>{texts.adminOnly}</p>}
+        {isAdmin && <DrawingPanel course={course} onPreview={setDrawing} />}
+        {isAdmin && <PhotoPanel course={course} touched={touched} onPreview={setPhoto} />}
+        <a class="button wide" href={toHash('map')}>
+          {texts.back}
+        </a>
+      </div>
+    </div>
+  )
+}

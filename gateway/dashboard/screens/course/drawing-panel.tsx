@@ -1,0 +1,131 @@
+import { useEffect, useState } from 'preact/hooks'
+import { courseTexts } from '#dashboard/texts/course.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Question } from '#dashboard/ui/question.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import { type Course, type CourseFeature, countsOf } from '#shared/course/course.ts'
+import type { CourseJson } from '#shared/wire/course.ts'
+import { FileChoice } from './file-choice.tsx'
+import { type FileFault, readCourseFile } from './read-file.ts'
+
+interface DrawingPanelProps {
+  course: CourseJson | null
+  /** What is to be seen on the map; undefined for what is saved. */
+  onPreview: (features: readonly CourseFeature[] | undefined) => void
+}
+
+interface Chosen {
+  name: string
+  course: Course
+}
+
+/** A drawing of the course: chosen, looked at, saved, or taken away. */
+export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
+  const { api, gate } = useDashboard()
+  const texts = courseTexts()
+  const [chosen, setChosen] = useState<Chosen | null>(null)
+  const [fault, setFault] = useState<FileFault | null>(null)
+  const [isSaved, setSaved] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const sending = useSending()
+  useEffect(() => onPreview(chosen?.course.features), [chosen])
+  const choose = async (file: File) => {
+    const read = await readCourseFile(file)
+    setSaved(false)
+    sending.setFault(null)
+    setFault(typeof read === 'string' ? read : null)
+    setChosen(typeof read === 'string' ? null : { name: file.name, course: read })
+  }
+  const save = ({ course: { features, attribution } }: Chosen) =>
+    sending.send(async () => {
+      const credit = attribution === null ? {} : { attribution }
+      await gate.act(() =>
+        api.call('PUT /course', { body: { type: 'FeatureCollection', ...credit, features } }),
+      )
+      setChosen(null)
+      setSaved(true)
+    })
+  const hasDrawing = course !== null && course.features.length > 0
+  return (
+    <section class="course-part" aria-labelledby="drawing-title">
+      <h2 id="drawing-title">{texts.drawing}</h2>
+      {chosen === null && hasDrawing && <Counted counts={course.counts} />}
+      {chosen === null && course !== null && !hasDrawing && <p>{texts.none}</p>}
+      {chosen !== null && <p>{texts.preview(chosen.name)}</p>}
+      {chosen !== null && <Counted counts={countsOf(chosen.course.features)} isNew />}
+      {chosen !== null && (
+        <div class="course-row">
+          <button
+            type="button"
+            class="button main"
+            disabled={sending.isSending}
+            onClick={() => void save(chosen)}
+          >
+            {texts.save}
+          </button>
+          <button type="button" class="button" onClick={() => setChosen(null)}>
+            {texts.cancel}
+          </button>
+        </div>
+      )}
+      <div role="status">
+        {fault !== null && <p class="error">{texts.faults[fault]}</p>}
+        {sending.fault !== null && <p class="error">{sending.fault}</p>}
+        {isSaved && <p class="done">{texts.saved}</p>}
+      </div>
+      <FileChoice
+        label={hasDrawing || chosen !== null ? texts.chooseOther : texts.choose}
+        accept=".geojson,.json,application/geo+json,application/json"
+        onFile={choose}
+      />
+      <p class="small">{texts.drop}</p>
+      {chosen === null && hasDrawing && (
+        <button type="button" class="button" onClick={() => setAsking(true)}>
+          {texts.remove}
+        </button>
+      )}
+      {isAsking && (
+        <Question
+          title={`${texts.remove}?`}
+          action={texts.remove}
+          isDanger
+          onCancel={() => setAsking(false)}
+          onAnswer={async () => {
+            await api.call('DELETE /course')
+            setSaved(false)
+            setAsking(false)
+          }}
+        >
+          <p>{texts.removeWhy}</p>
+        </Question>
+      )}
+    </section>
+  )
+}
+
+const TOLD = [
+  'holes',
+  'greens',
+  'bunkers',
+  'fairways',
+  'tees',
+  'water',
+  'woods',
+  'buildings',
+  'paths',
+] as const
+
+/** "18 holes, 18 greens, 63 bunkers", and what is missed. */
+function Counted({ counts, isNew = false }: { counts: CourseJson['counts']; isNew?: boolean }) {
+  const texts = courseTexts()
+  const told = TOLD.filter((kind) => counts[kind] > 0).map((kind) => texts.counts[kind](counts[kind]))
+  return (
+    <>
+      <p>
+        <b>{told.join(', ')}</b>
+      </p>
+      {isNew && counts.holes === 0 && <p class="small">{texts.noHoles}</p>}
+      {isNew && counts.outlines === 0 && <p class="small">{texts.noOutline}</p>}
+    </>
+  )
+}

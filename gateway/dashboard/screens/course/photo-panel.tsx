@@ -1,0 +1,113 @@
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { fitAffine, type Pair, worstMiss } from '#dashboard/map/affine.ts'
+import { metresPerUnit } from '#dashboard/map/mercator.ts'
+import { cornersOf } from '#dashboard/map/photo-corners.ts'
+import type { PlacedPhoto } from '#dashboard/map/photo-layer.ts'
+import { courseTexts } from '#dashboard/texts/course.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { useSending } from '#dashboard/ui/sending.ts'
+import type { CourseJson } from '#shared/wire/course.ts'
+import { FileChoice } from './file-choice.tsx'
+import { PhotoPoints } from './photo-points.tsx'
+import { type PhotoProblem, type SmallPhoto, smallPhoto } from './small-photo.ts'
+
+interface PhotoPanelProps {
+  course: CourseJson | null
+  /** Where the map was touched last. */
+  touched: readonly [x: number, y: number] | null
+  /** What is to be seen on the map; undefined for what is saved. */
+  onPreview: (photo: PlacedPhoto | null | undefined) => void
+}
+
+/** A photo of the course: chosen, placed by points, saved, or taken away. */
+export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
+  const { api, gate } = useDashboard()
+  const texts = courseTexts()
+  const [photo, setPhoto] = useState<SmallPhoto | null>(null)
+  const [problem, setProblem] = useState<PhotoProblem | null>(null)
+  const [isReading, setReading] = useState(false)
+  const [pairs, setPairs] = useState<readonly Pair[]>([])
+  const [opacity, setOpacity] = useState(0.6)
+  const [isSaved, setSaved] = useState(false)
+  const sending = useSending()
+  const affine = useMemo(() => fitAffine(pairs), [pairs])
+  useEffect(() => {
+    onPreview(photo === null ? undefined : affine === null ? null : { image: photo.image, affine, opacity })
+  }, [photo, affine, opacity])
+  const done = () => {
+    setPhoto(null)
+    setPairs([])
+  }
+  const choose = async (file: File) => {
+    setSaved(false)
+    setReading(true)
+    const read = await smallPhoto(file)
+    setReading(false)
+    setProblem(typeof read === 'string' ? read : null)
+    setPairs([])
+    setPhoto(typeof read === 'string' ? null : read)
+  }
+  const save = ({ blob, image }: SmallPhoto) =>
+    sending.send(async () => {
+      if (affine === null) return
+      const corners = cornersOf(affine, image)
+      await gate.act(() => api.call('PUT /course/photo', { query: { corners }, body: blob }))
+      done()
+      setSaved(true)
+    })
+  const remove = () => sending.send(async () => void (await gate.act(() => api.call('DELETE /course/photo'))))
+  return (
+    <section class="course-part" aria-labelledby="photo-title">
+      <h2 id="photo-title">{texts.photo}</h2>
+      {photo === null && <p>{course?.photo == null ? texts.noPhoto : texts.hasPhoto}</p>}
+      {photo !== null && <PhotoPoints image={photo.image} {...{ pairs, touched }} onPairs={setPairs} />}
+      {photo !== null && affine !== null && (
+        <>
+          <p class="small">{pairs.length === 2 ? texts.enough : texts.miss(missOf(pairs, affine))}</p>
+          <label class="field">
+            {texts.opacity}
+            <input
+              type="range"
+              min="20"
+              max="100"
+              value={Math.round(opacity * 100)}
+              onInput={({ currentTarget }) => setOpacity(Number(currentTarget.value) / 100)}
+            />
+          </label>
+          <button
+            type="button"
+            class="button main"
+            disabled={sending.isSending}
+            onClick={() => void save(photo)}
+          >
+            {texts.save}
+          </button>
+        </>
+      )}
+      <div role="status">
+        {isReading && <p>{texts.choosing} …</p>}
+        {problem !== null && <p class="error">{texts.photoFaults[problem]}</p>}
+        {sending.fault !== null && <p class="error">{sending.fault}</p>}
+        {isSaved && <p class="done">{texts.saved}</p>}
+      </div>
+      {photo !== null && (
+        <button type="button" class="button" onClick={done}>
+          {texts.cancel}
+        </button>
+      )}
+      {photo === null && (
+        <FileChoice label={texts.choosePhoto} accept="image/jpeg,image/png,image/webp" onFile={choose} />
+      )}
+      {photo === null && course?.photo != null && (
+        <button type="button" class="button" disabled={sending.isSending} onClick={() => void remove()}>
+          {texts.removePhoto}
+        </button>
+      )}
+    </section>
+  )
+}
+
+/** Metres on the ground. */
+function missOf(pairs: readonly Pair[], affine: NonNullable<ReturnType<typeof fitAffine>>): number {
+  return Math.ceil(worstMiss(pairs, affine) * metresPerUnit(pairs[0]?.to[1] ?? 0))
+}
