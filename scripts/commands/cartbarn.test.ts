@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -185,12 +185,24 @@ test('a demo starts again on its data, on which other settings of its key change
   }
 })
 
+test('a demo whose carts are refused ends with an error', async (t) => {
+  const CARTBARN_DATA_DIR = newFolder(t)
+  const { child } = await startListening(t, ['demo'], { CARTBARN_DATA_DIR })
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  writeFileSync(join(CARTBARN_DATA_DIR, 'demo-key.txt'), `${KEY}\n`)
+  const { err, code } = await run(['demo'], { CARTBARN_DATA_DIR })
+  assert.equal(code, 1)
+  assert.match(err, /simulate: The gateway refuses the key/)
+  assert.match(err, /^demo: the simulated course has failed$/m)
+})
+
 test('a demo has a folder of its own by default', async (t) => {
   const folder = newFolder(t)
   const { child } = await startListening(t, ['run', '--demo'], {}, folder)
   child.kill('SIGTERM')
   await once(child, 'exit')
-  assert.deepEqual(readdirSync(folder), ['data-demo'])
+  assert.deepEqual(readdirSync(folder), ['demo-data'])
 })
 
 test('a demo over the data of a real course is refused, whoever knows its key', async (t) => {

@@ -3,14 +3,16 @@ import { once } from 'node:events'
 import { keepDemoKey } from '#gateway/admin-key.ts'
 import { type Config, DEFAULT_DATA_DIR } from '#gateway/config.ts'
 import { type Addresses, runGateway } from '#gateway/main.ts'
-import { CommandError, type CommandIo, type RunCommand, runCommand } from '#scripts/cli/command.ts'
+import { CommandError, type CommandIo, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { startCommand } from '#scripts/cli/start-command.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
-const DEMO_DATA_DIR = './data-demo'
+const DEMO_DATA_DIR = './demo-data'
+/** Days before the first start that the carts have a history of. */
+const PAST_DAYS = 3
 /** How long the simulated devices may take to disconnect. */
 const STOP_MS = 3_000
 
@@ -19,7 +21,7 @@ export const demo: RunCommand = (argv, io) =>
   runCommand('demo', io, async () => {
     const command = createSettingsCommandLine('demo', io).description(
       'Starts the gateway of a golf course, with simulated carts that drive on it, a barn, a boundary and the settings ' +
-        'of the course. The data is in ./data-demo, or ' +
+        'of the course. What it would have seen in the three days before is filled in meanwhile. The data is in ./demo-data, or ' +
         'in CARTBARN_DATA_DIR, which must not be that of a real course.',
     )
     return runDemo(readSettings(parseCommandLine(command, argv).opts().config, io), io)
@@ -32,11 +34,21 @@ export const demo: RunCommand = (argv, io) =>
 export async function runDemo(settings: Config, { env, signal }: CommandIo): Promise<number> {
   const isDefault = settings.dataDir === DEFAULT_DATA_DIR
   const config = { ...settings, dataDir: isDefault ? DEMO_DATA_DIR : settings.dataDir }
+  const failing = new AbortController()
+  const onEnd = (code: number | null) => {
+    // one that was told to end before it could listen to that is ended by the signal itself
+    const isWanted = code === EXIT.ok || (code === null && signal.aborted)
+    // a demo without carts is none
+    if (!isWanted) failing.abort('the simulated course has failed')
+  }
   try {
     const { file: keyFile, key: adminApiKey } = keepDemoKey(config)
     const create = (addresses: Addresses) =>
-      new SimulatedCourse(addresses, { ...env, CARTBARN_ADMIN_API_KEY: adminApiKey })
-    return await runGateway({ ...config, adminApiKey }, signal, { keyFile, create })
+      new SimulatedCourse(addresses, { ...env, CARTBARN_ADMIN_API_KEY: adminApiKey }, onEnd)
+    const stopping = AbortSignal.any([signal, failing.signal])
+    const code = await runGateway({ ...config, adminApiKey }, stopping, { keyFile, create })
+    if (failing.signal.aborted) throw new Error(String(failing.signal.reason))
+    return code
   } catch (error) {
     throw new CommandError(describeError(error), { cause: error })
   }
@@ -46,11 +58,14 @@ export async function runDemo(settings: Config, { env, signal }: CommandIo): Pro
 class SimulatedCourse implements Part {
   readonly #addresses: Addresses
   readonly #env: NodeJS.ProcessEnv
+  readonly #onEnd: (code: number | null) => void
   #child: ChildProcess | undefined
 
-  constructor(addresses: Addresses, env: NodeJS.ProcessEnv) {
+  /** `onEnd` gets the exit code of the simulator, null when a signal has ended it. */
+  constructor(addresses: Addresses, env: NodeJS.ProcessEnv, onEnd: (code: number | null) => void) {
     this.#addresses = addresses
     this.#env = env
+    this.#onEnd = onEnd
   }
 
   async start(): Promise<void> {
@@ -60,8 +75,10 @@ class SimulatedCourse implements Part {
     const trust = http.startsWith('https:')
       ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' }
       : {}
-    const argv = ['--set-up', '--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])]
+    const where = ['--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])]
+    const argv = ['--set-up', '--past', String(PAST_DAYS), ...where]
     this.#child = startCommand('simulate', argv, { ...this.#env, ...trust })
+    this.#child.once('exit', this.#onEnd)
   }
 
   async stop(): Promise<void> {

@@ -32,7 +32,7 @@ export class Upload {
   }
 
   /** Throws what a batch sent before has failed with. */
-  async add(device: string, { gps, battery }: TrackRecord): Promise<void> {
+  async add(device: string, { gps, battery }: Pick<TrackRecord, 'gps' | 'battery'>): Promise<void> {
     const batch = this.#waiting.get(device) ?? { gps: [], battery: [] }
     this.#waiting.set(device, batch)
     if (gps !== null) batch.gps.push(gps)

@@ -1,10 +1,13 @@
+import { CommandError } from '#scripts/cli/command.ts'
 import { grouped, minutes } from '#scripts/cli/progress.ts'
+import { describeError } from '#shared/errors.ts'
 import { systemClock } from '#shared/time.ts'
 import { DeviceClient, type DeviceClientOptions, Traffic } from './device-client.ts'
 import { type FleetPlan, type PlannedDevice, planFleet } from './fleet-plan.ts'
 import { fillHistory, type HistoryProgress } from './history.ts'
 import { LiveFleet } from './live-fleet.ts'
 import type { SimulateOptions } from './options.ts'
+import { importPast } from './past.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
 import { setUpCourse } from './set-up.ts'
 
@@ -45,7 +48,8 @@ export function startFleet(options: SimulateOptions, screen: FleetScreen): Fleet
 export function startWork(work: (stopping: AbortSignal) => Promise<void>): Fleet {
   const stopping = new AbortController()
   const done = work(stopping.signal).catch((error: unknown) => {
-    if (!stopping.signal.aborted) throw error
+    // what is a failure is one also after it was told to stop
+    if (!stopping.signal.aborted || error instanceof CommandError) throw error
   })
   return {
     done,
@@ -70,34 +74,62 @@ async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortS
 }
 
 async function fillPast(session: Session): Promise<void> {
-  const { options, plan, screen, signal } = session
+  const { options, plan, signal } = session
+  const nowMs = systemClock.nowMs()
+  await shown(session, options.historyDays, (progress) =>
+    fillHistory({
+      plan,
+      days: options.historyDays,
+      nowMs,
+      signal,
+      progress,
+      createLink: (device, boot) =>
+        createClient(session, device, { qos: 1, boot: () => boot, onMessage: () => undefined }),
+    }),
+  )
+}
+
+/** Fills days, with a line about how far it is now and then, and one at the end. */
+async function shown(
+  { screen }: Session,
+  days: number,
+  fill: (progress: HistoryProgress) => Promise<void>,
+): Promise<void> {
   const startedAtMs = systemClock.nowMs()
   const progress: HistoryProgress = { samples: 0, rows: 0, bytes: 0, cartDays: 0, cartDaysTotal: 0 }
   const elapsedS = () => (systemClock.nowMs() - startedAtMs) / 1000
   const rate = () => `${grouped(progress.samples / Math.max(0.001, elapsedS()))}/s`
   const timer = setInterval(() => {
     const { samples, cartDays, cartDaysTotal } = progress
-    const days = `${Math.floor(cartDays)}/${cartDaysTotal} cart days`
-    screen.progress(cartDays / cartDaysTotal, `${days}, ${grouped(samples)} samples, ${rate()}`)
+    if (cartDays === 0) return
+    const done = `${Math.floor(cartDays)}/${Math.ceil(cartDaysTotal)} cart days`
+    screen.progress(cartDays / cartDaysTotal, `${done}, ${grouped(samples)} samples, ${rate()}`)
   }, PROGRESS_MS)
   try {
-    await fillHistory({
-      plan,
-      days: options.historyDays,
-      nowMs: startedAtMs,
-      signal,
-      progress,
-      createLink: (device, boot) =>
-        createClient(session, device, { qos: 1, boot: () => boot, onMessage: () => undefined }),
-    })
-    screen.line(
-      `${options.historyDays} days filled: ${grouped(progress.samples)} samples in ${minutes(elapsedS())} (${rate()})`,
-    )
-    screen.line(
-      `${grouped(progress.rows)} rows (fixes and voltages), ${grouped(progress.bytes)} bytes of messages`,
-    )
+    await fill(progress)
+    const { samples, rows, bytes } = progress
+    if (samples === 0) return
+    screen.line(`${days} days filled: ${grouped(samples)} samples in ${minutes(elapsedS())} (${rate()})`)
+    screen.line(`${grouped(rows)} rows (fixes and voltages), ${grouped(bytes)} bytes of messages`)
   } finally {
     clearInterval(timer)
+  }
+}
+
+/** Fills the days before the fleet was registered. False for a failure, which is said, and which the fleet drives on with. */
+async function fillBeside(session: Session, over: AbortSignal): Promise<boolean> {
+  const { plan, options, screen } = session
+  const { pastDays: days, gatewayUrl, adminKey } = options
+  const signal = AbortSignal.any([session.signal, over])
+  try {
+    await shown(session, days, (progress) =>
+      importPast({ plan, days, gatewayUrl, adminKey, signal, progress }),
+    )
+    return true
+  } catch (error) {
+    if (signal.aborted) return true
+    screen.line(`The days before could not be filled: ${describeError(error)}`)
+    return false
   }
 }
 
@@ -117,15 +149,19 @@ async function driveLive(session: Session): Promise<void> {
       }),
   })
   await fleet.start()
+  const over = new AbortController()
+  const past = options.pastDays > 0 ? fillBeside(session, over.signal) : Promise.resolve(true)
   const status = statusLine(fleet, traffic)
   const timer = setInterval(() => screen.line(status()), STATUS_MS)
   try {
     await stopped(signal, options.durationS)
   } finally {
     clearInterval(timer)
+    over.abort()
     await fleet.stop()
     screen.line(`Stopped: ${traffic.sent} messages sent, ${traffic.acked} acknowledged`)
   }
+  if (!(await past)) throw new CommandError('the days before could not be filled, see above')
 }
 
 /** Resolves when the signal is given or the seconds are over. */

@@ -20,6 +20,7 @@ test('the defaults drive live against a gateway on this machine', () => {
     qos: 1,
     historyDays: 0,
     isLive: true,
+    pastDays: 0,
     durationS: undefined,
     center: { lat: 28.41, long: -81.58 },
     prefix: 'sim',
@@ -48,7 +49,7 @@ test('--help prints every option', async () => {
   const { code, out } = await folder.run(simulate, ['--help', '--carts', '3'])
   assert.equal(code, 0)
   for (const option of [
-    ...['url', 'mqtt', 'key', 'carts', 'days', 'seed', 'speed-up', 'qos', 'history', 'live'],
+    ...['url', 'mqtt', 'key', 'carts', 'days', 'seed', 'speed-up', 'qos', 'history', 'live', 'past'],
     ...['duration', 'center', 'prefix', 'set-up', 'no-incidents', 'help'],
   ]) {
     assert.ok(out.includes(`--${option} `), option)

@@ -26,6 +26,8 @@ export interface SimulateOptions {
   readonly qos: Qos
   readonly historyDays: number
   readonly isLive: boolean
+  /** Days before the fleet was registered, filled beside driving live, unless they are there. */
+  readonly pastDays: number
   /** Undefined: until it is stopped. */
   readonly durationS: number | undefined
   readonly center: LatLong
@@ -86,6 +88,12 @@ export function parseOptions(
       'no cart of ten or more runs low, leaves the course, falls asleep or silent, or is left unlocked',
     )
     .option('--duration <s>', 'stop after this many seconds (by default at Ctrl-C)', number(0, 1e9))
+    .option(
+      '--past <days>',
+      'meanwhile, import the positions and voltages of the days before the fleet was registered, where they are missing',
+      wholeNumber(0, 3650),
+      0,
+    )
     .optionsGroup('Past days, as fast as the gateway takes them:')
     .option(
       '--history <days>',
@@ -93,10 +101,8 @@ export function parseOptions(
       wholeNumber(0, 3650),
       0,
     )
-  const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, duration, ...more } = parseCommandLine(
-    command,
-    argv,
-  ).opts()
+  const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, past, duration, ...more } =
+    parseCommandLine(command, argv).opts()
   const { setUp, incidents, ...given } = more
   const adminKey = requireKey({ key, keyFile }, 'CARTBARN_ADMIN_API_KEY', io)
   return {
@@ -108,6 +114,7 @@ export function parseOptions(
     qos: QOS[qos],
     historyDays: history,
     isLive: live ?? history === 0,
+    pastDays: past,
     durationS: duration,
     setsUp: setUp ?? false,
     hasIncidents: incidents,

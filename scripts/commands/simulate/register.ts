@@ -2,7 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { CommandError } from '#scripts/cli/command.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
-import { chooseCarts, type KnownDevice } from './cart-numbers.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+import { chooseCarts } from './cart-numbers.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
 import type { SimulateOptions } from './options.ts'
 
@@ -24,6 +25,8 @@ export interface Registry {
   readonly url: string
   readonly signal: AbortSignal
 }
+
+type RegisteredDevice = AnswerOf<'GET /devices'>['devices'][number]
 
 /** How many requests are made at a time. */
 export const AT_ONCE = 8
@@ -73,8 +76,9 @@ export async function registerDevices(
   return new Map(credentials)
 }
 
-async function listDevices(client: ApiClient): Promise<KnownDevice[]> {
-  const all: KnownDevice[] = []
+/** All devices of a gateway. */
+export async function listDevices(client: ApiClient): Promise<RegisteredDevice[]> {
+  const all: RegisteredDevice[] = []
   for (;;) {
     const query = { limit: PAGE, offset: all.length }
     const { devices } = await client.call('GET /devices', { query })
