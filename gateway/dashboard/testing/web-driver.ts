@@ -47,6 +47,17 @@ export class WebDriver {
     await ask('POST', `${this.#url}/element/${element}/click`, {})
   }
 
+  /** Presses at a place of the window, in CSS pixels. */
+  async pressAt(x: number, y: number): Promise<void> {
+    const at = { type: 'pointerMove', duration: 0, x: Math.round(x), y: Math.round(y) }
+    const press = [
+      { type: 'pointerDown', button: 0 },
+      { type: 'pointerUp', button: 0 },
+    ]
+    const pointer = { type: 'pointer', id: 'mouse', parameters: { pointerType: 'mouse' } }
+    await ask('POST', `${this.#url}/actions`, { actions: [{ ...pointer, actions: [at, ...press] }] })
+  }
+
   /** Types into a field that may have a text already. */
   async type(element: string, text: string): Promise<void> {
     await ask('POST', `${this.#url}/element/${element}/clear`, {})

@@ -114,13 +114,21 @@ export class WebKit {
 
   /** Waits until there is none. */
   async waitUntilGone(role: Role, name: string): Promise<void> {
-    const isGone = async () =>
-      (await this.#driver.find(FIND, SELECTORS[role], name, false, false)) === undefined
-    await eventually(isGone, `no ${role} ${name}`, PATIENCE_MS)
+    await eventually(async () => !(await this.has(role, name)), `no ${role} ${name}`, PATIENCE_MS)
   }
 
   async click(role: Role, name: string): Promise<void> {
     await this.#driver.click(await this.#find(role, name, true))
+  }
+
+  /** Presses at a place of the window, in CSS pixels. */
+  pressAt(x: number, y: number): Promise<void> {
+    return this.#driver.pressAt(x, y)
+  }
+
+  /** Whether there is a visible element of this role with this name now. */
+  async has(role: Role, name: string): Promise<boolean> {
+    return (await this.#driver.find(FIND, SELECTORS[role], name, false, false)) !== undefined
   }
 
   async type(role: Role, name: string, text: string): Promise<void> {

@@ -1,26 +1,89 @@
-import { test } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { z } from 'zod'
+import { eventually } from '#shared/testing/eventually.ts'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
 import { skipReason } from '../programs.ts'
+import type { StagedCart } from '../staged-cart.ts'
 import { TestSite } from '../test-site.ts'
 import { findWebKit, WebKit } from '../webkit.ts'
 
 const skip = skipReason(findWebKit() === undefined ? 'WebKit is not installed' : undefined)
 
-test('WebKit signs in, shows the map, and says that the line is gone and back', { skip }, async (t) => {
-  const site = await TestSite.start({
-    prepare: async ({ course }) => {
-      await course.cart('17')
-    },
+// one after the other, on one tablet
+let site: TestSite
+let webKit: WebKit
+let cart17: StagedCart
+
+if (skip === false) {
+  before(async () => {
+    site = await TestSite.start({
+      prepare: async ({ course }) => {
+        cart17 = await course.cart('17')
+      },
+    })
+    webKit = await WebKit.start()
   })
-  t.after(() => site.stop())
-  const webKit = await WebKit.start()
-  t.after(() => webKit.stop())
+  after(async () => {
+    await webKit?.stop()
+    await site?.stop()
+  })
+}
+
+test('WebKit signs in', { skip }, async () => {
   await webKit.go(`${site.link.url}/app/`)
   await webKit.type('textbox', 'Key', ADMIN_KEY)
   await webKit.click('button', 'Sign in')
   await webKit.waitFor('link', 'Map')
+})
+
+test('WebKit draws a cart, and a touch on it shows its card', { skip }, async () => {
+  await webKit.waitFor('heading', 'Needs you')
+  const painted = async () => placeSchema.parse(await webKit.run(WHERE_IT_IS_PAINTED))
+  await eventually(async () => (await painted()) !== null, 'the cart is painted')
+  const place = await painted()
+  assert.ok(place !== null)
+  await webKit.pressAt(...place)
+  await webKit.waitFor('heading', 'Cart 17')
+})
+
+test('WebKit unlocks and locks a cart, and says so when the cart does', { skip }, async () => {
+  cart17.obedience = 'takes'
+  for (const [action, isLocked] of [
+    ['Unlock', false],
+    ['Lock', true],
+  ] as const) {
+    await webKit.click('button', action)
+    await webKit.waitFor('heading', `${action} cart 17?`)
+    await webKit.click('button', action)
+    await webKit.waitFor('status', 'Told the cart')
+    await cart17.finish()
+    await webKit.waitFor('status', 'Done: the cart says so.')
+    await site.course.becomes('17', ({ lock }) => lock?.is_locked === isLocked, action)
+  }
+})
+
+test('WebKit says that the line is gone and back', { skip }, async () => {
   site.link.cut()
   await webKit.waitFor('status', 'No contact')
   site.link.restore()
   await webKit.waitUntilGone('status', 'No contact')
 })
+
+const placeSchema = z.tuple([z.number(), z.number()]).nullable()
+
+/** The middle of what is painted on the canvas of the carts. */
+const WHERE_IT_IS_PAINTED = `
+  const canvas = document.querySelector('.cart-canvas')
+  const { width, height } = canvas ?? { width: 0, height: 0 }
+  if (width === 0) return null
+  const { data } = canvas.getContext('2d').getImageData(0, 0, width, height)
+  let [x, y, count] = [0, 0, 0]
+  for (let i = 0; i < width * height; i++) {
+    if (data[4 * i + 3] === 0) continue
+    x += i % width
+    y += Math.floor(i / width)
+    count++
+  }
+  const area = canvas.getBoundingClientRect()
+  return count === 0 ? null : [area.x + (x / count / width) * area.width, area.y + (y / count / height) * area.height]`
