@@ -7,6 +7,7 @@ export const HELP_PLACES = {
   fleet: 'dashboard#the-screens',
   evening: 'dashboard#the-screens',
   alerts: 'alerts',
+  pace: 'trips-and-history#rounds',
   barn: 'barn#2-the-barn',
   reports: 'trips-and-history#reports',
   course: 'course',

@@ -4,9 +4,16 @@ import { cartTexts } from '#dashboard/texts/cart.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { lazy } from '#dashboard/ui/lazy.tsx'
 import { CartActions } from './cart/actions.tsx'
 import { CartBattery, CartFacts, CartRemarks } from './cart/facts.tsx'
 import { stateInWords } from './cart/words.ts'
+
+/** Not needed for a cart in the barn, so its code comes later. */
+const CartPace = lazy(
+  () => import('./cart/pace-line.tsx').then(({ CartPaceLine }) => CartPaceLine),
+  () => null,
+)
 
 /** All about one cart, and what can be done with it. */
 export function CartCard({ cart: name, onClose }: { cart: string; onClose: () => void }) {
@@ -29,6 +36,7 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
         <p dir="auto">{texts.noCart(name)}</p>
       ) : (
         <>
+          {cart.out_since !== null && <CartPace cart={name} />}
           <CartFacts cart={cart} />
           <CartBattery cart={cart} />
           <CartActions key={name} cart={cart} />

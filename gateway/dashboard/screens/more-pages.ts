@@ -8,6 +8,7 @@ import { deviceTexts, groupTexts } from '#dashboard/texts/devices.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
+import { paceTexts } from '#dashboard/texts/pace.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
@@ -34,6 +35,14 @@ export interface MorePage {
 
 /** All of them, in the order of the list below each heading. */
 export const MORE_PAGES: readonly MorePage[] = [
+  {
+    path: 'pace',
+    section: 'day',
+    title: () => paceTexts().title,
+    load: () => import('./pace.tsx').then(({ PacePage }) => PacePage),
+    help: 'pace',
+    role: 'staff',
+  },
   {
     path: 'day',
     section: 'day',

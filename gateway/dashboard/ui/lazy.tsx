@@ -6,10 +6,13 @@ import { shellTexts } from '#dashboard/texts/shell.ts'
  * A screen whose code comes when it is opened first. One that does not come can be asked for again; `Instead` is for what
  * need not be there at all.
  */
-export function lazy(load: () => Promise<ComponentType>, Instead?: ComponentType): ComponentType {
-  let loaded: ComponentType | undefined
-  return function Lazy() {
-    const [Screen, setScreen] = useState<ComponentType | undefined>(() => loaded)
+export function lazy<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  Instead?: ComponentType,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | undefined
+  return function Lazy(props: Props) {
+    const [Screen, setScreen] = useState<ComponentType<Props> | undefined>(() => loaded)
     const [tries, setTries] = useState(0)
     const [isFailed, setIsFailed] = useState(false)
     useEffect(() => {
@@ -27,7 +30,7 @@ export function lazy(load: () => Promise<ComponentType>, Instead?: ComponentType
       }
     }, [tries])
     const texts = shellTexts()
-    if (Screen !== undefined) return <Screen />
+    if (Screen !== undefined) return <Screen {...props} />
     if (Instead !== undefined) return <Instead />
     if (!isFailed) return <p class="page">{texts.loading} …</p>
     return (

@@ -1,0 +1,89 @@
+import './pace/pace.css'
+import { useMemo, useState } from 'preact/hooks'
+import { type Flight, flightsOf } from '#dashboard/live/flights.ts'
+import { toHash } from '#dashboard/live/route.ts'
+import { paceTexts } from '#dashboard/texts/pace.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
+import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
+import { FlightMessage } from './pace/flight-message.tsx'
+import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
+import { useCourseHoles } from './pace/use-course-holes.ts'
+import { useRounds } from './pace/use-rounds.ts'
+
+/** Who plays, on which hole, and how far behind: a page of More, which has its title. */
+export function PacePage() {
+  const { settings } = useDashboard()
+  const texts = paceTexts()
+  const { rounds, isFailed } = useRounds()
+  const course = useCourseHoles()
+  const [asked, setAsked] = useState<Flight | null>(null)
+  const [sent, setSent] = useState<readonly string[] | null>(null)
+  const flights = useMemo(() => flightsOf(rounds ?? []), [rounds])
+  const minutesPerHole = settings.value?.minutes_per_hole ?? DEFAULT_SITE_SETTINGS.minutesPerHole
+  return (
+    <div class="pace">
+      <p class="small">{texts.why}</p>
+      <p role="status" class={sent === null ? 'visually-hidden' : ''} dir="auto">
+        {sent !== null && texts.sent(texts.cart(sent))}
+      </p>
+      {isFailed && <p role="alert">{texts.cannotLoad}</p>}
+      {rounds === null && !isFailed && <p>{texts.loading} …</p>}
+      {flights.length === 0 && course !== null && <Nobody {...course} isKnown={rounds !== null} />}
+      {flights.length > 0 && (
+        <div class="pace-list">
+          <VirtualList items={flights} rowPx={FLIGHT_ROW_PX} label={texts.title} keyOf={({ key }) => key}>
+            {(flight) => (
+              <FlightRow
+                flight={flight}
+                minutesPerHole={minutesPerHole}
+                holesOfCourse={course?.holes ?? 0}
+                onMessage={() => setAsked(flight)}
+              />
+            )}
+          </VirtualList>
+        </div>
+      )}
+      {asked !== null && (
+        <FlightMessage
+          carts={asked.carts}
+          onCancel={() => setAsked(null)}
+          onSent={(carts) => {
+            setAsked(null)
+            setSent(carts)
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+/** Why there is nothing to see, and what to do about it. */
+function Nobody({ holes, hasParking, isKnown }: { holes: number; hasParking: boolean; isKnown: boolean }) {
+  const texts = paceTexts()
+  const { me } = useDashboard()
+  const isAdmin = me.value?.role === 'admin'
+  if (!hasParking)
+    return (
+      <>
+        <p>{texts.noParking}</p>
+        {isAdmin && (
+          <a class="button main" href={`${toHash('more')}/barn`}>
+            {texts.toBarn}
+          </a>
+        )}
+      </>
+    )
+  if (holes === 0)
+    return (
+      <>
+        <p>{texts.noHoles}</p>
+        {isAdmin && (
+          <a class="button main" href={`${toHash('more')}/zones`}>
+            {texts.toZones}
+          </a>
+        )}
+      </>
+    )
+  return isKnown ? <p>{texts.nobody}</p> : null
+}

@@ -1,0 +1,53 @@
+import { type Flight, finishMs, onHoleSince, paceOf } from '#dashboard/live/flights.ts'
+import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
+import { paceTexts } from '#dashboard/texts/pace.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { PaceShape } from './pace-shape.tsx'
+import { holeInWords, paceInWords } from './words.ts'
+
+/** All rows of the list are as high as this. */
+export const FLIGHT_ROW_PX = 116
+
+interface FlightRowProps {
+  flight: Flight
+  minutesPerHole: number
+  holesOfCourse: number
+  onMessage: () => void
+}
+
+/** Carts that play together: where they are, how far behind, and since when. */
+export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: FlightRowProps) {
+  const { clock, second, site, me } = useDashboard()
+  const texts = paceTexts()
+  const nowMs = second.value >= 0 ? clock.nowMs() : 0
+  const { carts, round } = flight
+  const zone = site.value.time_zone
+  const since = onHoleSince(round)
+  const doneMs = finishMs(round, { holesOfCourse, minutesPerHole, nowMs })
+  const name = texts.cart(carts)
+  const words = paceInWords(round)
+  const place = [holeInWords(round), ...(words === null ? [] : [words])].join(' · ')
+  const facts = [
+    ...(since === null ? [] : [texts.onHoleFor(formatSpan(nowMs - Date.parse(since)))]),
+    texts.playedFor(formatSpan(nowMs - Date.parse(round.started_at))),
+    ...(doneMs === null ? [] : [texts.finish(formatTime(doneMs, zone))]),
+  ]
+  return (
+    <div class={`flight-row ${paceOf(round, minutesPerHole).replace(' ', '-')}`}>
+      <PaceShape pace={paceOf(round, minutesPerHole)} hole={round.current_hole} />
+      <div class="flight-words">
+        <strong dir="auto">{name}</strong>
+        <span class="flight-pace">{place}</span>
+        <span class="small">{facts.join(' · ')}</span>
+        <span class="small">
+          {texts.startedOn(round.start_hole, formatTime(Date.parse(round.started_at), zone))}
+        </span>
+      </div>
+      {me.value?.role !== 'user' && (
+        <button type="button" class="button" aria-label={texts.messageTo(name)} onClick={onMessage}>
+          {texts.message}
+        </button>
+      )}
+    </div>
+  )
+}

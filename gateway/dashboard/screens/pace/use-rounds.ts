@@ -1,0 +1,36 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import type { RoundJson } from '#shared/wire/rounds.ts'
+
+/** Nothing of the line tells of a hole that was entered. */
+const ASK_EVERY_MS = 5_000
+
+/** The rounds that go on, asked for while the page is seen and the line is there; null until they are known. */
+export function useRounds(): { rounds: readonly RoundJson[] | null; isFailed: boolean } {
+  const { api, line } = useDashboard()
+  const [rounds, setRounds] = useState<readonly RoundJson[] | null>(null)
+  const [isFailed, setIsFailed] = useState(false)
+  const isLive = line.state.value.kind === 'live'
+  useEffect(() => {
+    if (!isLive) return
+    let isHere = true
+    const ask = async () => {
+      if (document.visibilityState !== 'visible') return
+      try {
+        const answer = await api.call('GET /rounds/active')
+        if (!isHere) return
+        setRounds(answer.rounds)
+        setIsFailed(false)
+      } catch {
+        if (isHere) setIsFailed(true)
+      }
+    }
+    void ask()
+    const timer = setInterval(() => void ask(), ASK_EVERY_MS)
+    return () => {
+      isHere = false
+      clearInterval(timer)
+    }
+  }, [api, isLive])
+  return { rounds, isFailed }
+}

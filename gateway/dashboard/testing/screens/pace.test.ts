@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { eventually } from '#shared/testing/eventually.ts'
+import type { RoundJson } from '#shared/wire/rounds.ts'
+import { type SentFix, sendTrack } from '#testing/course/sent-track.ts'
+import type { TestGateway } from '#testing/start-gateway.ts'
+import { PLACES, type Place, toLatLong } from '../places.ts'
+import { createStage } from '../stage.ts'
+
+const MINUTE_MS = 60_000
+const HOLE_1 = PLACES.fairway
+const HOLE_2: Place = { eastM: 350, northM: 260 }
+
+const stage = createStage({
+  prepare: async ({ gateway }) => {
+    // two that play together and are late, one that is ahead
+    await plays(gateway, '7', [
+      [PLACES.barn, 3],
+      [HOLE_1, 30],
+      [HOLE_2, 12],
+    ])
+    await plays(gateway, '8', [
+      [PLACES.barn, 3],
+      [HOLE_1, 29],
+      [HOLE_2, 13],
+    ])
+    await plays(gateway, '21', [
+      [PLACES.barn, 3],
+      [HOLE_2, 9],
+    ])
+    await eventually(async () => {
+      const { body } = await gateway.request('GET', '/rounds/active')
+      return (body.rounds as RoundJson[]).length === 3
+    }, 'all are on a round')
+  },
+})
+
+/** A cart with a lock and a screen that has been at these places, each for so many minutes, up to now. */
+async function plays(gateway: TestGateway, cart: string, legs: readonly [Place, number][]): Promise<void> {
+  const register = async (hardwareId: string, deviceType: string): Promise<string> => {
+    const body = { hardware_id: hardwareId, device_type: deviceType, cart }
+    return (await gateway.request('POST', '/devices', { body })).body.mqtt.password
+  }
+  await register(`screen-${cart}`, 'cartcaddie')
+  const client = await gateway.connect(`lock-${cart}`, await register(`lock-${cart}`, 'teebox'))
+  const fixes: SentFix[] = []
+  let atMs = Date.now() - legs.reduce((sum, [, minutes]) => sum + minutes, 0) * MINUTE_MS
+  for (const [place, minutes] of legs)
+    for (const untilMs = atMs + minutes * MINUTE_MS; atMs < untilMs; atMs += 30_000)
+      fixes.push({ atMs, ...toLatLong(place), speed: 0 })
+  await sendTrack(client, `lock-${cart}`, fixes)
+}
+
+stage.eachLook('rounds are listed, the late ones first, and told to hurry', async (scene) => {
+  const { page, open, audit, gateway } = scene
+  await open('/app/#/more/pace', 'staff')
+  const list = page.getByRole('list', { name: 'Pace of play' })
+  await list.getByText('Carts 7, 8').waitFor()
+  const rows = await list.getByRole('listitem').allInnerTexts()
+  assert.equal(rows.length, 2)
+  assert.match(rows[0] ?? '', /Carts 7, 8[\s\S]*Hole 2 · 2\d min behind[\s\S]*started on hole 1/)
+  assert.match(rows[1] ?? '', /Cart 21[\s\S]*Hole 2 · 9 min behind|Cart 21[\s\S]*Hole 2/)
+  await audit()
+  await page.getByRole('button', { name: 'Message to Carts 7, 8' }).click()
+  await page.getByRole('button', { name: 'Please keep up with the group ahead of you.' }).click()
+  await audit()
+  const told = async () => {
+    const { body } = await gateway.request('GET', '/devices/screen-8/commands')
+    return body.commands.filter(({ command }: { command: string }) => command === 'message')
+  }
+  const before = (await told()).length
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByText(/^Sent to Carts 7, 8/).waitFor()
+  await eventually(async () => (await told()).length === before + 1, 'the screen of the other cart is told')
+  const [newest] = await told()
+  assert.equal(newest.params.text, 'Please keep up with the group ahead of you.')
+})
+
+stage.test('a cart’s card says on which hole it is and how far behind', async ({ page, open, audit }) => {
+  await open('/app/', 'staff')
+  await page.getByRole('searchbox', { name: 'Cart number' }).fill('7')
+  await page.getByText(/^Hole 2 · 2\d min behind$/).waitFor()
+  await audit()
+})
+
+// last: it takes the holes away
+stage.test('without hole zones the page says what to do', async ({ page, open, audit, gateway }) => {
+  const zones = await gateway.request('GET', '/zones')
+  const features = zones.body.features.filter(
+    ({ properties }: { properties: { type: string } }) => properties.type !== 'hole',
+  )
+  const headers = { 'if-match': '*' }
+  await gateway.request('PUT', '/zones', { body: { type: 'FeatureCollection', features }, headers })
+  await open('/app/#/more/pace', 'admin')
+  await page.getByText('There are no hole zones yet').waitFor()
+  await page.getByRole('link', { name: 'Make hole zones from the course' }).waitFor()
+  await audit()
+})
