@@ -3,7 +3,7 @@
  * listed there. A page that is new here needs nothing else.
  */
 export const HELP_PAGES = [
-  ...(['dashboard', 'alerts', 'barn', 'trips-and-history'] as const),
+  ...(['dashboard', 'alerts', 'barn', 'course', 'trips-and-history'] as const),
   ...(['operation', 'security', 'mqtt', 'head-office'] as const),
 ] as const
 export type HelpPage = (typeof HELP_PAGES)[number]

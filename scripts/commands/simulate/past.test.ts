@@ -28,7 +28,7 @@ async function register(): Promise<number> {
 }
 
 async function fill(signal = new AbortController().signal) {
-  const progress = { samples: 0, cartDays: 0, cartDaysTotal: 0 }
+  const progress = { samples: 0, rows: 0, bytes: 0, cartDays: 0, cartDaysTotal: 0 }
   await importPast({ plan, days: DAYS, gatewayUrl: g.http, adminKey: ADMIN_KEY, signal, progress })
   return progress
 }
@@ -67,6 +67,8 @@ test('what was interrupted is gone on with, and comes to the same', async () => 
   const stopping = new AbortController()
   const progress = {
     samples: 0,
+    rows: 0,
+    bytes: 0,
     cartDaysTotal: 0,
     set cartDays(_: number) {
       // in the middle of the first cart
