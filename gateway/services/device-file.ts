@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import { CsvError, type CsvRow, CsvRows } from '#shared/csv-rows.ts'
 import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
+import { CsvError, type CsvRow, CsvRows } from '#shared/history/csv-rows.ts'
 import {
   IMPORT_COLUMNS,
   IMPORT_LINES_MAX,

@@ -39,15 +39,21 @@ export function operationTypes({ components, paths }: OpenApiDocument): string {
 function operationType({ parameters, requestBody, responses }: Operation): string {
   const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
   const answer = success !== undefined && 'content' in success ? jsonOf(success.content) : undefined
-  const body = requestBody === undefined ? undefined : jsonOf(requestBody.content)
+  const body = requestBody === undefined ? undefined : bodyType(requestBody.content)
   const input = fieldsType([
     inputPart('path', inPlace(parameters, 'path').map(pathField)),
     inputPart('query', inPlace(parameters, 'query').map(queryField), '?'),
-    body === undefined ? 'body?: never' : `body: ${schemaType(body)}`,
+    `body${body === undefined ? '?: never' : `: ${body}`}`,
   ])
   // what is no JSON is given as text
   const answerType = answer === undefined ? 'string' : schemaType(answer)
   return fieldsType([field('input', input, true), field('answer', answerType, true)])
+}
+
+/** What is no JSON is a file, which says itself of what type it is. */
+function bodyType(content: Record<string, { schema?: JsonSchema }>): string {
+  const json = jsonOf(content)
+  return json === undefined ? 'Blob' : schemaType(json)
 }
 
 function jsonOf(content: Record<string, { schema?: JsonSchema }> = {}): JsonSchema | undefined {

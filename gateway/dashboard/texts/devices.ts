@@ -26,6 +26,7 @@ export const deviceTexts = defineTexts({
     saved: 'Saved.',
     credentials: 'Its password, shown only now',
     credentialsWhy: 'Scan it with the fitting tool, print it or save it. Nobody can show it again.',
+    manyWhy: 'Print them or save them before you leave this page. Nobody can show them again.',
     broker: 'Address that devices connect to',
     username: 'User',
     password: 'Password',
@@ -121,6 +122,7 @@ export const deviceTexts = defineTexts({
     credentials: 'Sein Passwort, nur jetzt zu sehen',
     credentialsWhy:
       'Mit dem Werkzeug zum Einbau scannen, drucken oder speichern. Niemand kann es nochmal zeigen.',
+    manyWhy: 'Drucken oder speichern, bevor diese Seite zugeht. Niemand kann sie nochmal zeigen.',
     broker: 'Adresse, mit der Geräte sich verbinden',
     username: 'Benutzer',
     password: 'Passwort',

@@ -1,4 +1,4 @@
-import { CsvError, type CsvRow, CsvRows } from '#shared/csv-rows.ts'
+import { CsvError, type CsvRow, CsvRows } from '#shared/history/csv-rows.ts'
 import { emptyRecord, FIELD_NAMES, FIELDS, type Field, type FieldMapping, namesOf } from './fields.ts'
 import { TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 

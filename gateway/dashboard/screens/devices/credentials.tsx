@@ -14,7 +14,7 @@ export function Credentials({ of }: { of: readonly Credential[] }) {
   return (
     <section class="panel" role="status">
       <h2>{only === undefined ? texts.leaveTitle(of.length) : texts.credentials}</h2>
-      <p>{texts.credentialsWhy}</p>
+      <p>{only === undefined ? texts.manyWhy : texts.credentialsWhy}</p>
       <TextField name={texts.broker} max={200} value={broker} onInput={setBroker} />
       {only !== undefined && <One credential={only} broker={broker} />}
       <div class="row">
