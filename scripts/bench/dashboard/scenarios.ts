@@ -1,4 +1,5 @@
 import type { Scenario } from '#scripts/rig/scenario.ts'
+import { runDay } from './day.ts'
 import { runFirstLoad } from './first-load.ts'
 import { runLine } from './line.ts'
 import { runLoad } from './load.ts'
@@ -18,5 +19,10 @@ export const DASHBOARD: readonly Scenario[] = [
     name: 'line',
     summary: 'a line that closes or falls silent, and 40 tablets that come back',
     run: runLine,
+  },
+  {
+    name: 'day',
+    summary: "a cart's day at one fix a second, any minute of a day of 200 carts: until they are shown",
+    run: runDay,
   },
 ]
