@@ -1,12 +1,7 @@
 import uPlot from 'uplot'
+import { type ChartLine, columnsOf } from '#dashboard/live/replay/chart-columns.ts'
 import type { Span } from '#dashboard/live/replay/playback.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
-
-/** Values along the time. */
-export interface ChartLine {
-  atMs: Float64Array
-  values: Float32Array
-}
 
 export interface ChartOptions {
   span: Span
@@ -23,8 +18,6 @@ const LEFT_PX = 56
 const RIGHT_PX = 24
 const HOURS_PX = 22
 const HEIGHT_PX = 64
-/** A line is drawn between values that are nearer in time. */
-const SILENCE_MS = 300_000
 
 /** A chart in an element, as wide as it. Ends with what it returns. */
 export function drawChart(element: HTMLElement, line: ChartLine, options: ChartOptions): () => void {
@@ -71,23 +64,6 @@ export function drawChart(element: HTMLElement, line: ChartLine, options: ChartO
     resized.disconnect()
     chart.destroy()
   }
-}
-
-/** Seconds and values; nothing where nobody said any, and where it was silent. */
-export function columnsOf({ atMs, values }: ChartLine): [number[], (number | null)[]] {
-  const [xs, ys]: [number[], (number | null)[]] = [[], []]
-  let lastMs = Number.POSITIVE_INFINITY
-  for (const [i, now] of atMs.entries()) {
-    if (now - lastMs > SILENCE_MS) {
-      xs.push((lastMs + 1) / 1000)
-      ys.push(null)
-    }
-    lastMs = now
-    const value = values[i] ?? Number.NaN
-    xs.push(now / 1000)
-    ys.push(Number.isNaN(value) ? null : value)
-  }
-  return [xs, ys]
 }
 
 function scaleOf(least: number | null, most: number | null, isFromZero: boolean): [number, number] {

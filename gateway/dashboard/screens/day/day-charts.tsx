@@ -1,11 +1,12 @@
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CartDay } from '#dashboard/live/replay/cart-day.ts'
+import type { ChartLine } from '#dashboard/live/replay/chart-columns.ts'
 import type { Span } from '#dashboard/live/replay/playback.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { formatSpeed } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import { type ChartLine, drawChart } from './chart.ts'
+import { drawChart } from './chart.ts'
 
 /** How fast the cart drove and what its pack had, along the time of the day. */
 export function DayCharts({ known, span }: { known: CartDay; span: Span }) {

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { columnsOf } from './chart-columns.ts'
+
+test('a line ends where it was silent, and where nobody said a value', () => {
+  const atMs = Float64Array.of(0, 300_000, 600_001, 601_000)
+  const values = Float32Array.of(5, 6, 7, Number.NaN)
+  assert.deepEqual(columnsOf({ atMs, values }), [
+    [0, 300, 300.001, 600.001, 601],
+    [5, 6, null, 7, null],
+  ])
+})
+
+test('nothing is drawn of nothing', () => {
+  assert.deepEqual(columnsOf({ atMs: new Float64Array(0), values: new Float32Array(0) }), [[], []])
+})
