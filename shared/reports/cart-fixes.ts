@@ -40,6 +40,8 @@ export function merged<R extends Records>(kind: RecordKind<R>, devices: readonly
 /** A receiver without a fix says 0,0. */
 function withPlaces(fixes: GpsRecords): GpsRecords {
   const { latE7, longE7 } = fixes
+  // nearly always there is none
+  if (!latE7.includes(0) || !longE7.includes(0)) return fixes
   const placed: number[] = []
   for (let i = 0; i < latE7.length; i++) if (latE7[i] !== 0 || longE7[i] !== 0) placed.push(i)
   return keep(fixes, placed)

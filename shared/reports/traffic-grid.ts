@@ -22,27 +22,38 @@ export class TrafficGrid {
   readonly #cellsMax: number
   #zoom = FINEST_ZOOM
   #seconds = new Map<number, number>()
+  /** The cell that was added to last, and what is still to be added to it: most carts stand most of the time. */
+  #lastKey = -1
+  #lastSeconds = 0
 
   constructor(cellsMax: number) {
     this.#cellsMax = cellsMax
   }
 
   add(latE7: number, longE7: number, seconds: number): void {
-    const width = 2 ** this.#zoom
-    this.#addTo(columnOf(longE7, width), rowOf(latE7, width), seconds)
+    const zoom = this.#zoom
+    const key = keyAt(latE7, longE7, zoom)
+    if (key !== this.#lastKey) {
+      this.#settle()
+      // which may have made cells wider
+      this.#lastKey = zoom === this.#zoom ? key : keyAt(latE7, longE7, this.#zoom)
+    }
+    this.#lastSeconds += seconds
   }
 
   /** What another grid has added up. */
   addAll({ zoom, x, y, seconds }: TrafficCells): void {
+    this.#settle()
     while (this.#zoom > zoom) this.#widen()
     for (let i = 0; i < x.length; i++) {
       const finer = 2 ** (zoom - this.#zoom)
-      this.#addTo(Math.floor((x[i] ?? 0) / finer), Math.floor((y[i] ?? 0) / finer), seconds[i] ?? 0)
+      this.#addTo(keyOf(Math.floor((x[i] ?? 0) / finer), Math.floor((y[i] ?? 0) / finer)), seconds[i] ?? 0)
     }
   }
 
   /** From north-west, row by row. */
   cells(): TrafficCells {
+    this.#settle()
     const keys = [...this.#seconds.keys()].sort((a, b) => a - b)
     return {
       zoom: this.#zoom,
@@ -52,8 +63,15 @@ export class TrafficGrid {
     }
   }
 
-  #addTo(x: number, y: number, seconds: number): void {
-    const key = y * CELLS_AS_KEY + x
+  /** Adds what is still to be added. */
+  #settle(): void {
+    const [key, seconds] = [this.#lastKey, this.#lastSeconds]
+    this.#lastKey = -1
+    this.#lastSeconds = 0
+    if (key >= 0) this.#addTo(key, seconds)
+  }
+
+  #addTo(key: number, seconds: number): void {
     this.#seconds.set(key, (this.#seconds.get(key) ?? 0) + seconds)
     while (this.#seconds.size > this.#cellsMax) this.#widen()
   }
@@ -64,7 +82,7 @@ export class TrafficGrid {
     this.#seconds = new Map()
     for (const [key, seconds] of finer) {
       const [x, y] = [key % CELLS_AS_KEY, Math.floor(key / CELLS_AS_KEY)]
-      this.#addTo(Math.floor(x / 2), Math.floor(y / 2), seconds)
+      this.#addTo(keyOf(Math.floor(x / 2), Math.floor(y / 2)), seconds)
     }
   }
 }
@@ -79,6 +97,15 @@ export function cellCentre(zoom: number, x: number, y: number): { lat: number; l
 /** How wide a cell is at this latitude, in metres. */
 export function cellWidthM(zoom: number, lat: number): number {
   return (EARTH_M / 2 ** zoom) * Math.cos((lat * Math.PI) / 180)
+}
+
+function keyAt(latE7: number, longE7: number, zoom: number): number {
+  const width = 2 ** zoom
+  return keyOf(columnOf(longE7, width), rowOf(latE7, width))
+}
+
+function keyOf(x: number, y: number): number {
+  return y * CELLS_AS_KEY + x
 }
 
 function columnOf(longE7: number, width: number): number {
