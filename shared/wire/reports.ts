@@ -57,7 +57,6 @@ export const utilisationSchema = z
     ...warnings,
   })
   .meta({ id: 'Utilisation' })
-export type UtilisationJson = z.infer<typeof utilisationSchema>
 
 const volts = (description: string, example: number) => z.number().nullable().meta({ description, example })
 
@@ -83,7 +82,6 @@ export const batteryReportSchema = z
     ...warnings,
   })
   .meta({ id: 'BatteryReport' })
-export type BatteryReportJson = z.infer<typeof batteryReportSchema>
 
 /** The query of a map of what was. */
 export const mapReportQuerySchema = z.object({ from: dateParam, to: dateParam })

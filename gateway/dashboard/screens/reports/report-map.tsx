@@ -1,9 +1,9 @@
 import '../map/map.css'
-import { signal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CourseMap } from '#dashboard/map/course-map.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
+import { NO_CARTS } from '#dashboard/map/no-carts.ts'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { SpanStepper } from './span-stepper.tsx'
@@ -15,9 +15,6 @@ interface ReportMapProps {
   onReady: (map: CourseMap) => void
   children: ComponentChildren
 }
-
-/** Where the carts are now is no part of what was. */
-const NO_CARTS = { version: signal(0), carts: new Map() }
 
 /** The course with what happened on it in a week, and what there is to say of it beside. */
 export function ReportMap({ of, name, onReady, children }: ReportMapProps) {
