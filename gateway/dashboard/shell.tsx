@@ -1,5 +1,7 @@
 import './shell.css'
 import type { ComponentType } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { loadAhead } from '#dashboard/live/load-ahead.ts'
 import { type ScreenName, screensFor, toHash } from '#dashboard/live/route.ts'
 import { AlertBar, RecallBar } from '#dashboard/screens/alerts/alert-bars.tsx'
 import { RecallButton } from '#dashboard/screens/alerts/recall-button.tsx'
@@ -10,19 +12,24 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { Banners } from './banners.tsx'
 
-const LIVE_MAP = lazy(() => import('#dashboard/screens/map.tsx').then(({ MapScreen }) => MapScreen))
-
+const LOADS: Record<ScreenName, () => Promise<ComponentType>> = {
+  map: () => import('#dashboard/screens/map.tsx').then(({ MapScreen }) => MapScreen),
+  fleet: () => import('#dashboard/screens/fleet.tsx').then(({ FleetScreen }) => FleetScreen),
+  evening: () => import('#dashboard/screens/evening.tsx').then(({ EveningScreen }) => EveningScreen),
+  alerts: () => import('#dashboard/screens/alerts.tsx').then(({ AlertsScreen }) => AlertsScreen),
+  more: () => import('#dashboard/screens/more.tsx').then(({ MoreScreen }) => MoreScreen),
+}
 const COMPONENTS: Record<ScreenName, ComponentType> = {
-  map: LIVE_MAP,
-  fleet: lazy(() => import('#dashboard/screens/fleet.tsx').then(({ FleetScreen }) => FleetScreen)),
-  evening: lazy(() => import('#dashboard/screens/evening.tsx').then(({ EveningScreen }) => EveningScreen)),
-  alerts: lazy(() => import('#dashboard/screens/alerts.tsx').then(({ AlertsScreen }) => AlertsScreen)),
-  more: lazy(() => import('#dashboard/screens/more.tsx').then(({ MoreScreen }) => MoreScreen)),
+  map: lazy(LOADS.map),
+  fleet: lazy(LOADS.fleet),
+  evening: lazy(LOADS.evening),
+  alerts: lazy(LOADS.alerts),
+  more: lazy(LOADS.more),
 }
 
-const PersonDialog = lazy(() =>
-  import('#dashboard/screens/person-gate.tsx').then(({ PersonDialog }) => PersonDialog),
-)
+const loadPersonDialog = () =>
+  import('#dashboard/screens/person-gate.tsx').then(({ PersonDialog }) => PersonDialog)
+const PersonDialog = lazy(loadPersonDialog)
 
 /** What is around every screen: the rail, the banner of the line, the clock. */
 export function Shell() {
@@ -31,6 +38,7 @@ export function Shell() {
   const screens = screensFor(me.value?.role ?? 'user')
   const screen = screens.includes(asked) ? asked : 'map'
   const Screen = COMPONENTS[screen]
+  useEffect(() => loadAhead([loadPersonDialog, ...screens.map((name) => LOADS[name])], loadsOfMore), [])
   return (
     <div class="shell">
       <Rail current={screen} screens={screens} />
@@ -45,6 +53,11 @@ export function Shell() {
       {gate.question !== null && <PersonDialog />}
     </div>
   )
+}
+
+async function loadsOfMore(): Promise<readonly (() => Promise<unknown>)[]> {
+  const { MORE_PAGES } = await import('#dashboard/screens/more-pages.ts')
+  return MORE_PAGES.map(({ load }) => load)
 }
 
 function Rail({ current, screens }: { current: ScreenName; screens: readonly ScreenName[] }) {

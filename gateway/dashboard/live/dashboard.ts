@@ -8,12 +8,14 @@ import { readCode, type SignInCode } from './code.ts'
 import { CommandDesk } from './commands.ts'
 import { Fleet } from './fleet.ts'
 import { GatewayClock } from './gateway-clock.ts'
+import type { KeptView } from './kept-view.ts'
 import { Line, type LineEvents, type LineSocket } from './line.ts'
 import { filesOf, isOtherPage, type PageFiles } from './page-files.ts'
 import { PersonGate } from './person-gate.ts'
 import { Preferences } from './preferences.ts'
 import { RecallWatch } from './recall.ts'
 import { Router } from './route.ts'
+import { SCREEN_TYPES } from './safe-lock.ts'
 import { Sound } from './sound.ts'
 import { WeekUsage } from './usage.ts'
 
@@ -46,6 +48,8 @@ export class Dashboard {
     ...{ api: this.api, line: this.line, role: computed(() => this.#me.value?.role ?? 'user') },
   })
   readonly sound = new Sound()
+  /** Where somebody has moved the map to, for when it is opened again; null while it shows the whole course. */
+  keptView: KeptView | null = null
   readonly #bell = new Bell(() => this.sound.ring())
   readonly #settings = signal<SiteSettingsJson | null>(null)
   readonly #site = signal<Site>({ name: '', time_zone: 'UTC', units: 'metric', language: 'en' })
@@ -57,6 +61,7 @@ export class Dashboard {
   readonly #listeners = new Set<(message: ServerMessage) => void>()
   readonly #second = signal(0)
   readonly #lostSecond = signal(0)
+  readonly #screenTypes = signal(SCREEN_TYPES)
   readonly #zones = signal(0)
   readonly #code = signal<SignInCode | null>(null)
   readonly #isUpdateReady = signal(false)
@@ -76,6 +81,11 @@ export class Dashboard {
   /** All settings of the course; null for a user, and as long as they are not known. */
   get settings(): ReadonlySignal<SiteSettingsJson | null> {
     return this.#settings
+  }
+
+  /** Device types that know the command `message`. */
+  get screenTypes(): ReadonlySignal<ReadonlySet<string>> {
+    return this.#screenTypes
   }
 
   /** Grows once a second while the line is live: ages are counted anew then, and stand still while it is gone. */
@@ -194,7 +204,10 @@ export class Dashboard {
     if (before !== null && sightOf(before) !== sightOf(me)) this.line.subscribe()
     this.#site.value = me.site
     if (me.role === 'user') this.#settings.value = null
-    else if (this.#settings.value === null) void this.#readSettings()
+    else if (this.#settings.value === null) {
+      void this.#readSettings()
+      void this.#readScreenTypes()
+    }
     const person = me.session?.person
     if (person != null) this.preferences.remember(person.user_id)
   }
@@ -218,6 +231,16 @@ export class Dashboard {
       this.#settings.value = await this.api.call('GET /site')
     } catch {
       // what needs them goes by the defaults
+    }
+  }
+
+  async #readScreenTypes(): Promise<void> {
+    try {
+      const types = await this.api.call('GET /device-types')
+      const screens = types.filter(({ commands }) => 'message' in commands)
+      this.#screenTypes.value = new Set(screens.map(({ name }) => name))
+    } catch {
+      // those that are known without asking
     }
   }
 

@@ -30,6 +30,9 @@ test('a message goes to a screen', () => {
   const screen = device('cc', 'cartcaddie')
   assert.equal(screenOf({ devices: [device('tb', 'teebox'), screen] }), screen)
   assert.equal(screenOf({ devices: [device('tb', 'teebox')] }), undefined)
+  const other = device('tb', 'talking teebox')
+  assert.equal(screenOf({ devices: [other] }), undefined)
+  assert.equal(screenOf({ devices: [other] }, new Set(['talking teebox'])), other)
 })
 
 test('a cart is too fast by the rule of the gateway, for as long as the position says something', () => {

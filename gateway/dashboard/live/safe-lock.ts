@@ -3,7 +3,8 @@ import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 
 const LOCK_TYPE = 'teebox'
-const SCREEN_TYPE = 'cartcaddie'
+/** Device types that show messages, until the gateway has said which do. */
+export const SCREEN_TYPES: ReadonlySet<string> = new Set(['cartcaddie'])
 
 type Member = CartJson['devices'][number]
 
@@ -15,8 +16,8 @@ export function lockDeviceOf({ devices }: Pick<CartJson, 'devices'>): Member | u
 }
 
 /** What shows messages in a cart. */
-export function screenOf({ devices }: Pick<CartJson, 'devices'>): Member | undefined {
-  const screens = devices.filter(({ device_type }) => device_type === SCREEN_TYPE)
+export function screenOf({ devices }: Pick<CartJson, 'devices'>, types = SCREEN_TYPES): Member | undefined {
+  const screens = devices.filter(({ device_type }) => types.has(device_type))
   return screens.find(({ is_online }) => is_online) ?? screens[0]
 }
 

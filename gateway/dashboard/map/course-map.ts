@@ -10,6 +10,7 @@ import type BaseLayer from 'ol/layer/Base.js'
 import OlMap, { type FrameState } from 'ol/Map.js'
 import type { CartFilter } from '#dashboard/live/cart-filter.ts'
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
+import type { KeptView } from '#dashboard/live/kept-view.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { CartLayer, type PillWords } from './cart-layer.ts'
 import { CLOSEST_ZOOM, CourseView, ZOOM_MS } from './course-view.ts'
@@ -29,6 +30,8 @@ export interface CourseMapDeps {
   /** Every parked cart has its own sign, however far out. */
   isUnpacked?: boolean
   insets: Insets
+  /** Where somebody has left it. */
+  kept?: KeptView | null
   /** A tap on a cart, or beside all of them; where, on the map's plane. */
   onTap: (cart: string | null, place: [x: number, y: number]) => void
 }
@@ -78,6 +81,7 @@ export class CourseMap {
   constructor(deps: CourseMapDeps) {
     this.#deps = deps
     this.#view = new CourseView(deps.insets)
+    if (deps.kept != null) this.#view.restore(deps.kept)
   }
 
   get look(): ReadonlySignal<MapLook> {
@@ -87,6 +91,11 @@ export class CourseMap {
   /** The middle of what is seen, on the map's plane. */
   get center(): [x: number, y: number] {
     return this.#view.center
+  }
+
+  /** Where somebody has moved it to; null for the whole course. */
+  get kept(): KeptView | null {
+    return this.#view.kept
   }
 
   start(target: HTMLElement): void {

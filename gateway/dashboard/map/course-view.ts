@@ -1,4 +1,5 @@
 import View from 'ol/View.js'
+import type { KeptView } from '#dashboard/live/kept-view.ts'
 import { type Extent, isTurned } from './first-view.ts'
 import type { Insets } from './placing.ts'
 
@@ -25,6 +26,21 @@ export class CourseView {
     const [x = 0, y = 0] = this.view.getCenter() ?? []
     const [right, up] = this.#shift(this.view.getResolution() ?? 1)
     return [x + right, y + up]
+  }
+
+  /** Where somebody has moved it to; null for the whole course. */
+  get kept(): KeptView | null {
+    const [x, y] = this.view.getCenter() ?? []
+    const zoom = this.view.getZoom()
+    if (!this.#isMoved || x === undefined || y === undefined || zoom === undefined) return null
+    return { center: [x, y], zoom, rotation: this.view.getRotation() }
+  }
+
+  restore({ center, zoom, rotation }: KeptView): void {
+    this.moved()
+    this.view.setCenter([...center])
+    this.view.setZoom(zoom)
+    this.view.setRotation(rotation)
   }
 
   /** Somebody has moved it: it stays as it is. */

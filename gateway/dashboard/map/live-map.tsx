@@ -23,6 +23,8 @@ interface LiveMapProps {
   isUnpacked?: boolean
   /** In place of the drawing or the photo that the gateway has. */
   shown?: ShownCourse
+  /** It is where it was left when it is opened again. */
+  isKept?: boolean
   onTap: (cart: string | null, place: [x: number, y: number]) => void
   /** Once, when it is there: for whoever adds something to it. */
   onReady?: (map: CourseMap) => void
@@ -40,6 +42,7 @@ export function LiveMap({
   insets = NO_INSETS,
   isUnpacked = false,
   shown = AS_IT_IS,
+  isKept = false,
   onTap,
   onReady,
 }: LiveMapProps) {
@@ -55,12 +58,16 @@ export function LiveMap({
     if (target.current === null) return
     const courseMap = new CourseMap({
       ...{ fleet, zones: zones.current, words: mapTexts, isUnpacked, insets },
+      kept: isKept ? dashboard.keptView : null,
       onTap: (cart, place) => tapped.current(cart, place),
     })
     courseMap.start(target.current)
     map.value = courseMap
     onReady?.(courseMap)
-    return () => courseMap.stop()
+    return () => {
+      if (isKept) dashboard.keptView = courseMap.kept
+      courseMap.stop()
+    }
   }, [fleet, zones])
   const ground = useGround(dashboard, map.value)
   useEffect(() => {

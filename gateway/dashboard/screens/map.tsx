@@ -44,6 +44,7 @@ export function MapScreen() {
         {insets !== null && (
           <LiveMap
             {...{ zones, filter, chosen, insets }}
+            isKept
             onTap={(cart) => {
               // a tap beside all carts is mostly the begin of something else
               if (cart !== null) choose(cart)

@@ -17,7 +17,7 @@ type Patch = InputOf<'PATCH /carts/{cart}'>['body']
 
 /** What can be done with a cart, and what comes of it. */
 export function CartActions({ cart }: { cart: CartJson }) {
-  const { api, commands, clock, second, me, settings, site } = useDashboard()
+  const { api, commands, clock, second, me, settings, site, screenTypes } = useDashboard()
   const [asking, setAsking] = useState<Asking | null>(null)
   const [isSaved, setIsSaved] = useState(false)
   const texts = cartActionTexts()
@@ -28,7 +28,7 @@ export function CartActions({ cart }: { cart: CartJson }) {
   const why = overridable(course, isMoving, role)
 
   const send = (command: CommandName, more: Partial<Wanted> = {}) => {
-    const device = command === 'message' ? screenOf(cart) : lockDeviceOf(cart)
+    const device = command === 'message' ? screenOf(cart, screenTypes.value) : lockDeviceOf(cart)
     setAsking(null)
     setIsSaved(false)
     if (device !== undefined)

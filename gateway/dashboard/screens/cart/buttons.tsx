@@ -1,6 +1,7 @@
 import { toDayHash } from '#dashboard/live/route.ts'
 import { lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { Asking } from './ask-dialogs.tsx'
@@ -44,6 +45,7 @@ interface MoreButtonsProps {
 }
 
 export function MoreButtons({ cart, isStaff, onAsk, onBeep }: MoreButtonsProps) {
+  const { screenTypes } = useDashboard()
   const texts = cartActionTexts()
   const isInService = cart.out_of_service === null
   return (
@@ -52,7 +54,7 @@ export function MoreButtons({ cart, isStaff, onAsk, onBeep }: MoreButtonsProps) 
         <Icon name="beep" />
         {texts.beep}
       </button>
-      {screenOf(cart) !== undefined && (
+      {screenOf(cart, screenTypes.value) !== undefined && (
         <button type="button" class="button" onClick={() => onAsk('message')}>
           <Icon name="message" />
           {texts.message}

@@ -1,0 +1,7 @@
+/** What part of the map's plane is seen. */
+export interface KeptView {
+  center: readonly [x: number, y: number]
+  zoom: number
+  /** Clockwise, radians. */
+  rotation: number
+}

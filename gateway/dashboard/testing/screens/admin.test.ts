@@ -1,0 +1,275 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { eventually } from '#shared/testing/eventually.ts'
+import { ADMIN_KEY } from '#testing/start-gateway.ts'
+import { answered, LINE_GONE } from '../page-faults.ts'
+import { createStage } from '../stage.ts'
+
+const stage = createStage({
+  settings: { CARTBARN_CLOCK_CONFIRMED_BY: 'admin' },
+  prepare: async ({ course, gateway }) => {
+    await course.cart('17')
+    const device = await gateway.device('broken-1')
+    // it is put into quarantine: no JSON
+    await device.publishAsync('dev/broken-1/tlm', 'not <b>json</b>', { qos: 1 })
+    await gateway.request('POST', '/clock/confirm', { body: { time: new Date().toISOString() } })
+  },
+})
+
+const SITE = 'The course and its rules'
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1 })
+
+stage.eachLook('an admin changes the course, and what is wrong is said at its field', async (scene) => {
+  const { page, open, audit, gateway, faults } = scene
+  faults.forgive(answered(400))
+  await open('/app/#/more', 'admin')
+  await page.getByRole('navigation', { name: 'Settings' }).getByRole('link', { name: SITE }).click()
+  await heading(page, SITE).waitFor()
+  await audit()
+  await page.getByLabel('Name', { exact: true }).fill('Pebble <b>Creek</b> 🏌️')
+  await page.getByLabel('Low pack, volts').fill('48,5')
+  await page.getByLabel('Silent without a connection, seconds').fill('0')
+  await page.getByLabel('The opening hours are known').check()
+  await page.getByLabel('Sunday', { exact: true }).uncheck()
+  await page.getByLabel('Monday closes').fill('00:00')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Something was not taken').waitFor()
+  const silent = page.getByLabel('Silent without a connection, seconds')
+  assert.equal(await silent.getAttribute('aria-invalid'), 'true')
+  assert.equal(await page.getByLabel('Low pack, volts').inputValue(), '48,5', 'what was typed is there')
+  await audit()
+  await silent.fill('')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.', { exact: true }).waitFor()
+  const { body } = await gateway.request('GET', '/site')
+  assert.deepEqual(
+    [body.name, body.pack.low_v, body.silent_after_s, body.opening_hours.mon, body.opening_hours.sun],
+    ['Pebble <b>Creek</b> 🏌️', 48.5, 180, ['07:00', '24:00'], null],
+  )
+  await audit()
+  const reset = { name: null, pack: null, opening_hours: null }
+  await gateway.request('PATCH', '/site', { body: reset })
+  await eventually(
+    async () => (await page.getByLabel('Name', { exact: true }).inputValue()) === '',
+    'others are seen',
+  )
+})
+
+stage.test('what was typed outlives a line that is gone, and what others save is seen', async (scene) => {
+  const { page, open, link, gateway, faults } = scene
+  faults.forgive(LINE_GONE)
+  await open('/app/#/more/site', 'admin')
+  await page.getByLabel('Minutes for a hole').fill('12')
+  link.cut()
+  await page.getByRole('status').getByText('No contact').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The gateway does not answer. Try again.').waitFor()
+  link.restore()
+  await page.getByRole('status').getByText('No contact').waitFor({ state: 'detached' })
+  await gateway.request('PATCH', '/site', { body: { zone_stay_s: 77 } })
+  const stay = page.getByLabel('Standing in a stop zone, seconds')
+  await eventually(async () => (await stay.inputValue()) === '77', 'what others saved is seen')
+  assert.equal(await page.getByLabel('Minutes for a hole').inputValue(), '12')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.', { exact: true }).waitFor()
+  const { body } = await gateway.request('GET', '/site')
+  assert.deepEqual([body.minutes_per_hole, body.zone_stay_s], [12, 77])
+})
+
+stage.test('staff read the settings, and cannot change them', async ({ page, open, audit }) => {
+  await open('/app/#/more/site', 'staff')
+  await page.getByText('Only an admin changes these.').waitFor()
+  assert.equal(await page.getByLabel('Name', { exact: true }).getAttribute('readonly'), '')
+  assert.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
+  await audit()
+})
+
+stage.eachLook('a player is added, changed, gets another key and is deleted', async (scene) => {
+  const { page, open, audit, gateway } = scene
+  const find = async (name: string) => {
+    const { body } = await gateway.request('GET', '/users')
+    return body.find((user: { name: string }) => user.name === name)
+  }
+  await open('/app/#/more/people', 'admin')
+  await page.getByLabel('Name', { exact: true }).fill('Player app')
+  await page.getByLabel('Role').selectOption('user')
+  assert.ok(await page.getByLabel('Hide tags and keypad codes').isChecked(), 'it is proposed')
+  await page.getByRole('radio', { name: 'Only these' }).check()
+  await page.getByRole('textbox', { name: 'Only these' }).fill('17, later-1')
+  await audit()
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  const key = await dialog.getByText(/^flt_/).innerText()
+  await audit()
+  await dialog.getByRole('button', { name: 'I have written it down' }).click()
+  const made = await find('Player app')
+  assert.deepEqual([made.role, made.mask_codes], ['user', true])
+  assert.equal(made.allowed_hardware_ids.at(-1), 'later-1')
+  assert.notEqual(made.allowed_hardware_ids[0], '17', 'the number of a cart is its devices')
+  assert.equal((await gateway.request('GET', '/me', { key })).status, 200)
+
+  await page.getByRole('button', { name: 'Change: Player app' }).click()
+  await dialog.getByRole('radio', { name: 'All carts, now and later' }).check()
+  await audit()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  assert.deepEqual((await find('Player app')).allowed_hardware_ids, ['*'])
+
+  await page.getByRole('button', { name: 'Change: Player app' }).click()
+  await dialog.getByRole('button', { name: 'New key' }).click()
+  await dialog.getByText('The old key is void').waitFor()
+  await dialog.getByRole('button', { name: 'New key' }).click()
+  await dialog.getByRole('button', { name: 'I have written it down' }).click()
+  assert.equal((await gateway.request('GET', '/me', { key })).status, 401)
+
+  await page.getByRole('button', { name: 'Change: Player app' }).click()
+  await dialog.getByRole('button', { name: 'Switch off' }).click()
+  await dialog.getByRole('button', { name: 'Switch off' }).click()
+  await page.getByText('switched off').waitFor()
+  await page.getByRole('button', { name: 'Change: Player app' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('button', { name: 'Change: Player app' }).waitFor({ state: 'detached' })
+  assert.equal(await find('Player app'), undefined)
+})
+
+stage.eachLook('storage, clients, damage, head office and who did what', async ({ page, open, audit }) => {
+  await open('/app/#/more/storage', 'admin')
+  await page.getByText('400 days').first().waitFor()
+  await audit()
+  await page.getByRole('button', { name: /^Delete old history/ }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete old history' }).click()
+  await page.getByText('0 positions and 0 voltages were deleted.').waitFor()
+
+  await page.goto(page.url().replace(/#.*/, '#/more/mqtt'))
+  await page
+    .getByRole('button', { name: /^Disconnect: / })
+    .first()
+    .waitFor()
+  await audit()
+  await page.getByLabel('Part of the name').fill('nobody at all')
+  await page.getByText('No client is like that.').waitFor()
+
+  await page.goto(page.url().replace(/#.*/, '#/more/damage'))
+  await page.getByText('No damage is known.').waitFor()
+  await page.getByText(/invalid_json/).click()
+  await page.getByText('not <b>json</b>').waitFor()
+  await audit()
+
+  await page.goto(page.url().replace(/#.*/, '#/more/sync'))
+  await page.getByText('This gateway has no head office.').waitFor()
+  await audit()
+
+  await page.goto(page.url().replace(/#.*/, '#/more/audit-log'))
+  await page.getByLabel('What was done').fill('clock.confirmed')
+  await page.getByText('clock.confirmed', { exact: true }).waitFor()
+  await audit()
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Save as CSV' }).click()
+  assert.equal((await download).suggestedFilename(), 'audit-log.csv')
+})
+
+stage.test('a client is disconnected after a question', async ({ page, open, gateway }) => {
+  const client = await gateway.device('wild-1')
+  const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
+  await open('/app/#/more/mqtt', 'admin')
+  await page.getByRole('button', { name: 'Disconnect: wild-1' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Disconnect' }).click()
+  await closed
+})
+
+stage.test('a notifier is added, and changed', async ({ page, open, gateway, audit }) => {
+  await open('/app/#/more/notify', 'admin')
+  await page.getByRole('button', { name: 'Add a notifier' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('ntfy').check()
+  await dialog.getByLabel('URL of the topic').fill('http://127.0.0.1:9/carts')
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('button', { name: /^Change: ntfy/ }).click()
+  await dialog.getByLabel('Only what nobody').fill('15')
+  await dialog.getByLabel('URL of the topic').fill('http://127.0.0.1:9/barn')
+  await audit()
+  await dialog.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'ntfy: http://127.0.0.1:9/barn' }).waitFor()
+  const { body } = await gateway.request('GET', '/notifiers')
+  assert.deepEqual(
+    [body.length, body[0].to, body[0].after_unacknowledged_min],
+    [1, 'http://127.0.0.1:9/barn', 15],
+  )
+  await gateway.request('DELETE', `/notifiers/${body[0].notifier_id}`)
+})
+
+const ADMIN_PAGES = ['people', 'tablets', 'notify', 'storage', 'sync', 'mqtt', 'damage', 'audit-log']
+for (const path of ADMIN_PAGES)
+  stage.test(`${path} asks an admin whose rights have ended, and shows it then`, async (scene) => {
+    const { page, open, faults } = scene
+    faults.forgive(answered(403))
+    const refused = await refuseAdmins(page)
+    await open(`/app/#/more/${path}`, 'admin')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Only an admin sees this.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await dialog.getByLabel('Your key').waitFor()
+    refused.stop()
+    await dialog.getByLabel('Your key').fill(ADMIN_KEY)
+    await dialog.getByRole('button', { name: 'Go on' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByText('Only an admin sees this.').waitFor({ state: 'detached' })
+    await page.getByText('Loading').waitFor({ state: 'detached' })
+    assert.equal(await page.getByRole('main').getByRole('alert').count(), 0)
+  })
+
+stage.test('what was typed is there after the key was asked for, and is saved', async (scene) => {
+  const { page, open, faults, gateway } = scene
+  faults.forgive(answered(403))
+  await open('/app/#/more/site', 'admin')
+  await page.getByLabel('Minutes for a hole').fill('13')
+  const refused = await refuseAdmins(page)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByLabel('Your key').waitFor()
+  refused.stop()
+  await page.getByLabel('Your key').fill(ADMIN_KEY)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByText('Saved.', { exact: true }).waitFor()
+  assert.equal((await gateway.request('GET', '/site')).body.minutes_per_hole, 13)
+})
+
+stage.test('each screen says what it is for, and leads to the docs of the gateway', async (scene) => {
+  const { page, open, context, audit, link } = scene
+  await open('/app/#/fleet', 'staff')
+  for (const screen of ['Fleet', 'Evening', 'Alerts', 'Map']) {
+    await page.getByRole('link', { name: screen, exact: true }).click()
+    await page.getByRole('button', { name: 'Help' }).click()
+    const dialog = page.getByRole('dialog')
+    assert.ok((await dialog.locator('p').innerText()).length > 40)
+    await audit()
+    const opened = context.waitForEvent('page')
+    await dialog.getByRole('link', { name: 'Read more (in English)' }).click()
+    const help = await opened
+    await help.getByRole('heading', { level: 1 }).first().waitFor()
+    assert.ok(help.url().startsWith(`${link.url}/help/`))
+    await help.close()
+    await dialog.getByRole('button', { name: 'Close' }).click()
+  }
+})
+
+/** Ten minutes have gone by, as far as the page knows: what only admins may is refused until `stop`. */
+async function refuseAdmins(page: Page): Promise<{ stop: () => void }> {
+  let isRefused = true
+  const paths = ['users', 'sessions', 'access-requests', 'notifiers', 'webhooks', 'stats', 'metrics']
+  const pattern = new RegExp(
+    `/(${[...paths, 'site', 'sync/status', 'mqtt/[a-z]+', 'audit-log'].join('|')})(\\?.*)?$`,
+  )
+  await page.route(pattern, (route) => {
+    const isSignIn = route.request().method() !== 'GET' && route.request().url().endsWith('/sessions')
+    return isRefused && !isSignIn
+      ? route.fulfill({ status: 403, json: { code: 'admin_required', detail: 'x' } })
+      : route.continue()
+  })
+  return {
+    stop: () => {
+      isRefused = false
+    },
+  }
+}
