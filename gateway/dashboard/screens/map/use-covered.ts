@@ -11,8 +11,6 @@ interface Covered {
 const PHONE = matchMedia('(max-width: 700px)')
 /** The buttons of the map lie in a row above the sheet then. */
 const BUTTONS_PX = 84
-/** Else they stand in a column at the right. */
-const COLUMN_PX = 70
 
 /** How much of the map is below what lies on it, as that grows and shrinks. */
 export function useCovered(): Covered {
@@ -26,6 +24,6 @@ export function useCovered(): Covered {
     observer.current.observe(element)
     look()
   }, [])
-  const [right, bottom] = PHONE.matches ? [0, BUTTONS_PX] : [COLUMN_PX, 0]
-  return { insets: height === null ? null : { top: height, right, bottom, left: 0 }, top }
+  const bottom = PHONE.matches ? BUTTONS_PX : 0
+  return { insets: height === null ? null : { top: height, right: 0, bottom, left: 0 }, top }
 }
