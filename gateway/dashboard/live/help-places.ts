@@ -11,6 +11,7 @@ export const HELP_PLACES = {
   barn: 'barn#2-the-barn',
   reports: 'trips-and-history#reports',
   course: 'course',
+  cartPath: 'course#cart-path-only',
   tablets: 'dashboard#a-tablet-in-a-minute',
   people: 'dashboard#a-tablet-in-a-minute',
   devices: 'dashboard#devices-and-groups',

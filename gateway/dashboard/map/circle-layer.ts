@@ -18,6 +18,7 @@ export class CircleLayer {
   readonly #area = new Feature()
   readonly #grip = new Feature()
   readonly #onChange: (circle: Circle) => void
+  readonly #onDrop: () => void
   readonly layer = new VectorLayer({
     source: new VectorSource({ features: [this.#area, this.#grip] }),
     updateWhileInteracting: true,
@@ -27,14 +28,19 @@ export class CircleLayer {
   readonly interaction = new PointerInteraction({
     handleDownEvent: (event) => this.#down(event),
     handleDragEvent: (event) => this.#drag(event),
-    handleUpEvent: () => false,
+    handleUpEvent: () => {
+      this.#onDrop()
+      return false
+    },
   })
   #circle: Circle | null = null
   /** What the finger holds: the edge, or the circle itself, which is so far from the finger. */
   #held: 'edge' | { x: number; y: number } = 'edge'
 
-  constructor(onChange: (circle: Circle) => void) {
+  /** `onDrop` is called once the finger is lifted. */
+  constructor(onChange: (circle: Circle) => void, onDrop: () => void = () => undefined) {
     this.#onChange = onChange
+    this.#onDrop = onDrop
   }
 
   show(circle: Circle | null): void {

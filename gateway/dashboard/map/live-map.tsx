@@ -13,7 +13,7 @@ import { scaleOf } from './scale.ts'
 import type { SiteZones } from './site-zones.ts'
 
 interface LiveMapProps {
-  zones: SiteZones
+  zones: Pick<SiteZones, 'current'>
   /** In place of the carts as they are now. */
   fleet?: MapFleet
   filter?: CartFilter | null

@@ -12,6 +12,7 @@ import { paceTexts } from '#dashboard/texts/pace.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
 import type { Role } from '#shared/wire/users.ts'
 
 /** The headings of the list, in their order. */
@@ -85,11 +86,20 @@ export const MORE_PAGES: readonly MorePage[] = [
     isWhole: true,
   },
   {
+    path: 'zones',
+    section: 'course',
+    title: () => zonesTexts().title,
+    load: () => import('./zones.tsx').then(({ ZonesScreen }) => ZonesScreen),
+    role: 'staff',
+    isWhole: true,
+  },
+  {
     path: 'cart-path',
     section: 'course',
     title: () => cartPathTexts().title,
     load: () => import('./cart-path.tsx').then(({ CartPathPage }) => CartPathPage),
     role: 'staff',
+    help: 'cartPath',
   },
   {
     path: 'devices',

@@ -64,11 +64,11 @@ export class DashboardGround {
   }
 
   /** A browser that is signed in and has not opened the app yet. */
-  async openPage(look: Partial<Look> = {}): Promise<OpenPage> {
+  async openPage(look: Partial<Look> = {}, apiKey = this.apiKey): Promise<OpenPage> {
     const context = await openContext(this.#browser, look)
     const { url } = this.link
     const answer = await context.request.post(`${url}/sessions`, {
-      ...{ data: { api_key: this.apiKey }, headers: { origin: url } },
+      ...{ data: { api_key: apiKey }, headers: { origin: url } },
     })
     if (answer.status() !== 201) throw new Error(`not signed in: ${await answer.text()}`)
     const page = await context.newPage()

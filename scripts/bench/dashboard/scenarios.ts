@@ -5,6 +5,7 @@ import { runLine } from './line.ts'
 import { runLoad } from './load.ts'
 import { runMemory } from './memory.ts'
 import { runSlow } from './slow.ts'
+import { runZones } from './zones.ts'
 
 /**
  * The door of this room: one Chromium without a GPU and a gateway of its own for each scenario, beside carts that are heard
@@ -14,6 +15,11 @@ export const DASHBOARD: readonly Scenario[] = [
   { name: 'first-load', summary: 'bytes until the map is there, seconds of a build', run: runFirstLoad },
   { name: 'load', summary: '500 carts at one message a second: main thread of a page', run: runLoad },
   { name: 'slow', summary: 'the same on a tablet four times as slow: first paint, frames', run: runSlow },
+  {
+    name: 'zones',
+    summary: 'a corner of 100 zones of 200 corners dragged, four times as slow',
+    run: runZones,
+  },
   { name: 'memory', summary: 'the same for an hour: what the page holds', run: runMemory },
   {
     name: 'line',

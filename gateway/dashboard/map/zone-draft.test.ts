@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { circleZone } from '#dashboard/testing/zones-json.ts'
+import { differencesOf, fatesOf, freeId, merged, withProposed } from './zone-draft.ts'
+
+const at = (east: number): [number, number] => [-81.58 + east / 10_000, 28.41]
+const zone = (id: string, east = 0, more: object = {}) => circleZone(id, at(east), 20, more)
+const [A, B, C] = [zone('a'), zone('b'), zone('c')]
+
+test('what became of each zone', () => {
+  assert.deepEqual(
+    [...fatesOf([A, B], [A, zone('b', 1), C])],
+    [
+      ['b', 'changed'],
+      ['c', 'added'],
+    ],
+  )
+  assert.deepEqual([...fatesOf([A, B], [B])], [['a', 'removed']])
+})
+
+test('a switch is no change, and a zone that is enabled for good is', () => {
+  const by = { user_id: 'u', name: 'Jo' }
+  const on = zone('a', 0, { enabled: true, enabled_before: false, switched: { until: null, by } })
+  const off = zone('a', 0, { enabled: false })
+  assert.deepEqual([...fatesOf([off], [on])], [])
+  assert.deepEqual([...fatesOf([off], [zone('a')])], [['a', 'changed']])
+})
+
+test('two people change one set: each sees what both did', () => {
+  const [mine, theirs] = [
+    [zone('a', 1), B],
+    [zone('a', 2), C],
+  ]
+  assert.deepEqual(differencesOf([A, B], mine, theirs), [
+    { id: 'a', name: 'a', mine: 'changed', theirs: 'changed' },
+    { id: 'c', name: 'c', mine: null, theirs: 'added' },
+    { id: 'b', name: 'b', mine: null, theirs: 'removed' },
+  ])
+})
+
+test('keeping mine takes what only they did, and mine where both did something', () => {
+  const kept = merged([A, B, C], [zone('a', 1), C, zone('new')], [zone('a', 2), B, zone('d')])
+  assert.deepEqual(kept, [zone('a', 1), zone('d'), zone('new')])
+  // what they removed and I changed is there again
+  assert.deepEqual(merged([A], [zone('a', 1)], []), [zone('a', 1)])
+})
+
+test('ids are free, and what is proposed twice is there once', () => {
+  assert.equal(freeId([A, zone('a-2')], 'a'), 'a-3')
+  const green = zone('green-7', 0, { name: 'Green 7', type: 'alert', hole: 7 })
+  const once = withProposed([A], [green, zone('a', 5)])
+  assert.deepEqual(
+    once.map(({ id }) => id),
+    ['a', 'green-7', 'a-2'],
+  )
+  assert.equal(withProposed(once, [green, zone('a', 5)]).length, 3)
+})

@@ -1,0 +1,86 @@
+import type { ZonesJson } from '#shared/wire/zones.ts'
+
+export type ZoneJson = ZonesJson['features'][number]
+type ZoneList = readonly ZoneJson[]
+
+/** What became of a zone since a set was read. */
+export type ZoneFate = 'added' | 'changed' | 'removed'
+
+/** A zone that two people changed, or one of them. */
+export interface ZoneDifference {
+  id: string
+  name: string
+  mine: ZoneFate | null
+  theirs: ZoneFate | null
+}
+
+/** What is different between two sets, by the id of the zone. */
+export function fatesOf(before: ZoneList, after: ZoneList): Map<string, ZoneFate> {
+  const fates = new Map<string, ZoneFate>()
+  const known = byId(before)
+  for (const zone of after) {
+    const was = known.get(zone.id)
+    if (was === undefined) fates.set(zone.id, 'added')
+    else if (!isSame(was, zone)) fates.set(zone.id, 'changed')
+    known.delete(zone.id)
+  }
+  for (const id of known.keys()) fates.set(id, 'removed')
+  return fates
+}
+
+/** What was done here and what was saved by others since both began with `base`. */
+export function differencesOf(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneDifference[] {
+  const [here, there] = [fatesOf(base, mine), fatesOf(base, theirs)]
+  const names = byId([...base, ...mine, ...theirs])
+  return [...new Set([...here.keys(), ...there.keys()])].map((id) => ({
+    ...{ id, name: names.get(id)?.properties.name ?? id },
+    ...{ mine: here.get(id) ?? null, theirs: there.get(id) ?? null },
+  }))
+}
+
+/** Their set with what was done here: of a zone that both changed it is mine. */
+export function merged(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneJson[] {
+  const fates = fatesOf(base, mine)
+  const ours = byId(mine)
+  const kept = theirs
+    .filter(({ id }) => fates.get(id) !== 'removed')
+    .map((zone) => (fates.has(zone.id) ? (ours.get(zone.id) ?? zone) : zone))
+  const has = new Set(kept.map(({ id }) => id))
+  return [...kept, ...mine.filter(({ id }) => fates.has(id) && !has.has(id))]
+}
+
+/** An id that no zone has: `stop-2`. */
+export function freeId(zones: ZoneList, wanted: string): string {
+  const taken = new Set(zones.map(({ id }) => id))
+  let id = wanted
+  for (let number = 2; taken.has(id); number += 1) id = `${wanted}-${number}`
+  return id
+}
+
+/** The proposed ones that are not there yet, under ids that are free. */
+export function withProposed(zones: ZoneList, proposed: ZoneList): ZoneJson[] {
+  const all = [...zones]
+  const known = new Set(zones.map(likeness))
+  for (const zone of proposed) if (!known.has(likeness(zone))) all.push({ ...zone, id: freeId(all, zone.id) })
+  return all
+}
+
+/** A green that somebody has moved since is still the green of its hole; without a hole it is known by its place. */
+function likeness({ geometry, properties: { type, hole, name } }: ZoneJson): string {
+  return JSON.stringify(hole === undefined ? [type, geometry.coordinates] : [type, hole, name])
+}
+
+function byId(zones: ZoneList): Map<string, ZoneJson> {
+  return new Map(zones.map((zone) => [zone.id, zone]))
+}
+
+/** Whether people drew the same: a switch in between is no change of theirs. */
+function isSame(one: ZoneJson, other: ZoneJson): boolean {
+  return drawn(one) === drawn(other)
+}
+
+function drawn({ geometry, properties }: ZoneJson): string {
+  const { switched: _, enabled_before, switched_at: __, enabled, ...said } = properties
+  const entries = Object.entries(said).filter(([, value]) => value !== undefined)
+  return JSON.stringify([geometry, enabled_before ?? enabled, entries.sort(([a], [b]) => (a < b ? -1 : 1))])
+}

@@ -1,0 +1,201 @@
+import { computed, type ReadonlySignal, signal } from '@preact/signals-core'
+import type { ZonesJson } from '#shared/wire/zones.ts'
+import type { ZoneSet } from './site-zones.ts'
+import { fatesOf, freeId, merged, type ZoneJson } from './zone-draft.ts'
+import { cornersOn, type Place, ringOf, without } from './zone-shape.ts'
+
+const UNDO_MAX = 100
+
+/** Where a draft outlives the page: what is drawn is not lost when it is loaded anew. */
+export type DraftStore = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
+const KEY = 'zones-draft'
+
+interface Draft {
+  base: ZoneSet
+  zones: readonly ZoneJson[]
+}
+
+/** What a new zone is before anything is said of it. */
+type NewZone = Pick<ZoneJson['properties'], 'name' | 'type'>
+
+/** The zones of the site as somebody draws them: nothing is the gateway's before it is saved, and every step can be undone. */
+export class ZoneEditor {
+  readonly #store: DraftStore
+  readonly #draft = signal<Draft | null>(null)
+  readonly #past = signal<readonly (readonly ZoneJson[])[]>([])
+  readonly #theirs = signal<ZoneSet | null>(null)
+  readonly #chosen = signal<string | null>(null)
+  readonly #shown = computed<ZonesJson | null>(() => {
+    const draft = this.#draft.value
+    return draft && { ...draft.base.zones, features: [...draft.zones] }
+  })
+  /** The corners of a polygon that is being drawn; null while none is. */
+  readonly drawing = signal<readonly Place[] | null>(null)
+  /** Which corner of the chosen zone was touched last; -1 for none. */
+  readonly corner = signal(-1)
+
+  constructor(store: DraftStore) {
+    this.#store = store
+    this.#draft.value = readDraft(store)
+  }
+
+  /** As they are drawn now; null before they were read. */
+  get current(): ReadonlySignal<ZonesJson | null> {
+    return this.#shown
+  }
+
+  get zones(): readonly ZoneJson[] {
+    return this.#draft.value?.zones ?? []
+  }
+
+  get base(): readonly ZoneJson[] {
+    return this.#draft.value?.base.zones.features ?? []
+  }
+
+  get etag(): string {
+    return this.#draft.value?.base.etag ?? ''
+  }
+
+  get chosen(): ZoneJson | null {
+    return this.zones.find(({ id }) => id === this.#chosen.value) ?? null
+  }
+
+  get isChanged(): boolean {
+    return fatesOf(this.base, this.zones).size > 0
+  }
+
+  get canUndo(): boolean {
+    return this.#past.value.length > 0
+  }
+
+  /** What somebody else saved meanwhile; null while nobody did. */
+  get theirs(): ZoneSet | null {
+    return this.#theirs.value
+  }
+
+  /** The gateway has these zones: they are shown, unless something is drawn that is not saved. */
+  read(set: ZoneSet): void {
+    if (!this.isChanged || this.#draft.value === null) this.#begin(set)
+    else if (set.etag === this.etag) this.#theirs.value = null
+    else if (fatesOf(this.base, set.zones.features).size === 0)
+      // only switched: what is drawn here is drawn on the same
+      this.#set({ base: set, zones: switchedAs(this.zones, set.zones.features) })
+    else this.#theirs.value = set
+  }
+
+  /** They are saved: as the gateway has them now. */
+  saved(set: ZoneSet): void {
+    this.#begin(set)
+    this.#past.value = []
+  }
+
+  choose(id: string | null): void {
+    this.#chosen.value = id
+    this.corner.value = -1
+  }
+
+  change(zone: ZoneJson): void {
+    this.replace(this.zones.map((known) => (known.id === zone.id ? zone : known)))
+  }
+
+  replace(zones: readonly ZoneJson[]): void {
+    const draft = this.#draft.value
+    if (draft === null) return
+    this.#past.value = [...this.#past.value, draft.zones].slice(-UNDO_MAX)
+    this.#set({ ...draft, zones })
+  }
+
+  undo(): void {
+    const [before] = this.#past.value.slice(-1)
+    const draft = this.#draft.value
+    if (before === undefined || draft === null) return
+    this.#past.value = this.#past.value.slice(0, -1)
+    this.corner.value = -1
+    this.#set({ ...draft, zones: before })
+  }
+
+  /** Back to what the gateway had. */
+  discard(): void {
+    const draft = this.#draft.value
+    if (draft !== null) this.saved(this.#theirs.value ?? draft.base)
+  }
+
+  /** What is drawn here, on top of what somebody else saved. */
+  keepMine(): void {
+    const theirs = this.#theirs.value
+    if (theirs === null) return
+    const zones = merged(this.base, this.zones, theirs.zones.features)
+    this.#theirs.value = null
+    this.#past.value = []
+    this.#set({ base: theirs, zones })
+  }
+
+  /** A zone of this shape, chosen. */
+  add(geometry: ZoneJson['geometry'], said: NewZone, radius_m?: number): void {
+    const id = freeId(this.zones, said.type)
+    const round = radius_m === undefined ? {} : { radius_m }
+    const properties = { ...said, enabled: true, visible: false, switched: null, ...round }
+    this.replace([...this.zones, { type: 'Feature', id, geometry, properties }])
+    this.choose(id)
+  }
+
+  /** The ring that was drawn becomes a zone. */
+  close(said: NewZone): void {
+    const corners = this.drawing.value
+    this.drawing.value = null
+    if (corners !== null && corners.length > 2) this.add(ringOf(corners), said)
+  }
+
+  setCorners(corners: readonly Place[]): void {
+    const zone = this.chosen
+    if (zone !== null) this.change({ ...zone, geometry: ringOf(corners) })
+  }
+
+  /** Takes the corner away that was touched last; three are the fewest. */
+  cut(): void {
+    const corners = this.chosen === null ? [] : cornersOn(this.chosen)
+    const at = this.corner.value
+    this.corner.value = -1
+    if (at >= 0 && corners.length > 3) this.setCorners(without(corners, at))
+  }
+
+  remove(): void {
+    const id = this.#chosen.value
+    this.choose(null)
+    this.replace(this.zones.filter((zone) => zone.id !== id))
+  }
+
+  #begin(set: ZoneSet): void {
+    this.#theirs.value = null
+    this.#set({ base: set, zones: set.zones.features })
+  }
+
+  #set(draft: Draft): void {
+    this.#draft.value = draft
+    try {
+      if (this.isChanged) this.#store.setItem(KEY, JSON.stringify(draft))
+      else this.#store.removeItem(KEY)
+    } catch {
+      // no room: then it lives as long as the page
+    }
+  }
+}
+
+/** The zones with the switches of others. */
+function switchedAs(zones: readonly ZoneJson[], others: readonly ZoneJson[]): ZoneJson[] {
+  const known = new Map(others.map((zone) => [zone.id, zone]))
+  return zones.map((zone) => {
+    const other = known.get(zone.id)
+    const isSame = other !== undefined && fatesOf([zone], [other]).size === 0
+    return isSame ? other : zone
+  })
+}
+
+function readDraft(store: DraftStore): Draft | null {
+  try {
+    // written by this class only; what is of another version of the app is not read
+    return JSON.parse(store.getItem(KEY) ?? 'null') as Draft | null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,34 @@
+import type { ZoneJson } from './zone-draft.ts'
+import { type ShapeFault, shapeFault } from './zone-shape.ts'
+
+/** Why the gateway would not take a set: of one zone, or of all together. */
+export type ZoneFault =
+  | { kind: 'zone'; id: string; name: string; why: ShapeFault | 'name' | 'hole' | 'speed' }
+  | { kind: 'tooMany' | 'tooManyForCarts'; count: number }
+
+const ZONES_MAX = 500
+const DEVICE_ZONES_MAX = 100
+
+/** What is wrong with a set, in the words of the texts, before it is sent. */
+export function zoneFaults(zones: readonly ZoneJson[]): ZoneFault[] {
+  const faults: ZoneFault[] = zones.flatMap((zone) => {
+    const why = faultOf(zone)
+    return why === null ? [] : [{ kind: 'zone', id: zone.id, name: zone.properties.name, why }]
+  })
+  if (zones.length > ZONES_MAX) faults.push({ kind: 'tooMany', count: zones.length })
+  // of those for all groups, which every cart has
+  const onCarts = zones.filter(
+    ({ properties: { type, enabled, groups } }) =>
+      enabled && groups === undefined && type !== 'hole' && type !== 'boundary',
+  ).length
+  if (onCarts > DEVICE_ZONES_MAX) faults.push({ kind: 'tooManyForCarts', count: onCarts })
+  return faults
+}
+
+function faultOf(zone: ZoneJson): ShapeFault | 'name' | 'hole' | 'speed' | null {
+  const { name, hole, max_speed_kmh: speed } = zone.properties
+  if (name.trim() === '') return 'name'
+  if (hole !== undefined && !(Number.isInteger(hole) && hole >= 1 && hole <= 99)) return 'hole'
+  if (speed !== undefined && !(speed >= 1 && speed <= 200)) return 'speed'
+  return shapeFault(zone)
+}

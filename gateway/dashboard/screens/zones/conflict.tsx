@@ -1,0 +1,36 @@
+import { differencesOf } from '#dashboard/map/zone-draft.ts'
+import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
+
+/** Two people draw one set: what each did, and whose it is to be. */
+export function Conflict({ editor }: { editor: ZoneEditor }) {
+  const texts = zonesTexts()
+  const { theirs } = editor
+  if (theirs === null) return null
+  const differences = differencesOf(editor.base, editor.zones, theirs.zones.features)
+  return (
+    <section class="zone-conflict" role="alert">
+      <h2>{texts.conflict}</h2>
+      <ul>
+        {differences.map(({ id, name, mine, theirs: other }) => (
+          <li key={id} dir="auto">
+            <b>{name}</b>:{' '}
+            {[
+              ...(mine === null ? [] : [`${texts.mine} ${texts.fates[mine]}`]),
+              ...(other === null ? [] : [`${texts.theirs} ${texts.fates[other]}`]),
+            ].join(', ')}
+          </li>
+        ))}
+      </ul>
+      <p class="small">{texts.keepMeans}</p>
+      <div class="row">
+        <button type="button" class="button" onClick={() => editor.discard()}>
+          {texts.takeTheirs}
+        </button>
+        <button type="button" class="button main" onClick={() => editor.keepMine()}>
+          {texts.keepMine}
+        </button>
+      </div>
+    </section>
+  )
+}

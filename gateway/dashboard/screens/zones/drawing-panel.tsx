@@ -1,0 +1,43 @@
+import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
+import { CORNERS_MAX, type Place } from '#dashboard/map/zone-shape.ts'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
+
+/** While the corners of a new area are touched, one after the other. */
+export function DrawingPanel({ editor, corners }: { editor: ZoneEditor; corners: readonly Place[] }) {
+  const texts = zonesTexts()
+  return (
+    <>
+      <p>{texts.drawHow}</p>
+      <p role="status">
+        <strong>{texts.corners(corners.length)}</strong>
+      </p>
+      <button
+        type="button"
+        class="button main wide"
+        disabled={corners.length < 3 || corners.length > CORNERS_MAX}
+        onClick={() => editor.close({ name: texts.unnamed, type: 'stop' })}
+      >
+        {texts.close}
+      </button>
+      <button
+        type="button"
+        class="button wide"
+        disabled={corners.length === 0}
+        onClick={() => {
+          editor.drawing.value = corners.slice(0, -1)
+        }}
+      >
+        {texts.lastCorner}
+      </button>
+      <button
+        type="button"
+        class="button wide"
+        onClick={() => {
+          editor.drawing.value = null
+        }}
+      >
+        {texts.cancel}
+      </button>
+    </>
+  )
+}

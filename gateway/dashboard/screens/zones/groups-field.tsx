@@ -1,0 +1,40 @@
+import { useEffect, useState } from 'preact/hooks'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+
+interface GroupsFieldProps {
+  groups: readonly number[] | undefined
+  onGroups: (groups: number[] | undefined) => void
+}
+
+/** For which groups a zone counts; nothing on a course that has none, or one. */
+export function GroupsField({ groups = [], onGroups }: GroupsFieldProps) {
+  const { api } = useDashboard()
+  const texts = zonesTexts()
+  const [known, setKnown] = useState<AnswerOf<'GET /groups'>>([])
+  useEffect(() => {
+    // without them the groups of a zone stay as they are
+    api.call('GET /groups').then(setKnown, () => undefined)
+  }, [api])
+  if (known.length < 2) return null
+  const toggle = (groupId: number, isIn: boolean) => {
+    const next = isIn ? [...groups, groupId] : groups.filter((one) => one !== groupId)
+    onGroups(next.length === 0 ? undefined : next.sort((a, b) => a - b))
+  }
+  return (
+    <fieldset class="zone-groups">
+      <legend>{texts.groups}</legend>
+      {known.map(({ group_id, name }) => (
+        <label key={group_id} class="zone-check" dir="auto">
+          <input
+            type="checkbox"
+            checked={groups.includes(group_id)}
+            onChange={({ currentTarget }) => toggle(group_id, currentTarget.checked)}
+          />
+          {name}
+        </label>
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks'
+import { readZones } from '#dashboard/map/site-zones.ts'
+import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
+import { type ZoneFault, zoneFaults } from '#dashboard/map/zone-faults.ts'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import { ApiError } from '#shared/client.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+
+const CHANGED_MEANWHILE = 412
+
+/** Save, and why it cannot be saved; what the gateway says of it after. */
+export function SavePanel({ editor }: { editor: ZoneEditor }) {
+  const dashboard = useDashboard()
+  const texts = zonesTexts()
+  const { isSending, fault, send } = useSending()
+  const [said, setSaid] = useState<string[] | null>(null)
+  const faults = editor.isChanged ? zoneFaults(editor.zones) : []
+  const save = async () => {
+    setSaid(null)
+    const body = { type: 'FeatureCollection' as const, features: [...editor.zones] }
+    const headers = { 'If-Match': editor.etag }
+    try {
+      const answer = await dashboard.gate.act(() => dashboard.api.call('PUT /zones', { body, headers }))
+      editor.saved(await readZones(dashboard))
+      setSaid([texts.saved, ...warningsOf(answer)])
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== CHANGED_MEANWHILE) throw error
+      // what somebody else saved is shown beside what is drawn here
+      editor.read(await readZones(dashboard))
+    }
+  }
+  return (
+    <div class="stack">
+      {editor.isChanged && (
+        <button
+          type="button"
+          class="button main wide"
+          disabled={isSending || faults.length > 0 || editor.theirs !== null}
+          onClick={() => void send(save)}
+        >
+          {isSending ? texts.saving : texts.save}
+        </button>
+      )}
+      {faults.length > 0 && (
+        <ul class="error zone-faults" role="alert">
+          {faults.map((one) => (
+            <li key={JSON.stringify(one)} dir="auto">
+              {faultText(one)}
+            </li>
+          ))}
+        </ul>
+      )}
+      <Fault text={fault} />
+      <div role="status">
+        {!editor.isChanged && said?.map((line) => <p key={line}>{line}</p>)}
+        {editor.isChanged && <p class="small">{texts.unsaved}</p>}
+      </div>
+    </div>
+  )
+}
+
+function faultText(fault: ZoneFault): string {
+  const texts = zonesTexts()
+  if (fault.kind === 'zone') return texts.fault(fault.name || texts.unnamed, texts.faults[fault.why])
+  return texts[fault.kind](fault.count)
+}
+
+/** What teeboxes get otherwise than it was drawn. */
+function warningsOf({ published, warnings }: AnswerOf<'PUT /zones'>): string[] {
+  const texts = zonesTexts()
+  const coarsest = Math.max(0, ...published.map(({ simplified_m }) => simplified_m))
+  return [
+    ...(coarsest > 0 ? [texts.simplified(coarsest)] : []),
+    ...(warnings.some(({ code }) => code === 'group_gone') ? [texts.groupGone] : []),
+  ]
+}

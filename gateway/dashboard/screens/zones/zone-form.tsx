@@ -1,0 +1,163 @@
+import type { ZoneJson } from '#dashboard/map/zone-draft.ts'
+import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
+import { cornersOn } from '#dashboard/map/zone-shape.ts'
+import { formatMoment } from '#dashboard/texts/format.ts'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { TextField } from '#dashboard/ui/text-field.tsx'
+import { GroupsField } from './groups-field.tsx'
+
+const NAME_MAX = 200
+const MESSAGE_MAX = 200
+
+type Properties = ZoneJson['properties']
+
+interface ZoneFormProps {
+  editor: ZoneEditor
+  zone: ZoneJson
+  isAdmin: boolean
+}
+
+/** What is said of one zone. */
+export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
+  const texts = zonesTexts()
+  const { properties } = zone
+  const isCircle = zone.geometry.type === 'Point'
+  const say = (more: { [Name in keyof Properties]?: Properties[Name] | undefined }) =>
+    // what is undefined is left out of the body: the zone does not have it
+    editor.change({ ...zone, properties: { ...properties, ...more } as Properties })
+  const canCut = editor.corner.value >= 0 && cornersOn(zone).length > 3
+  return (
+    <>
+      <button type="button" class="button wide" onClick={() => editor.choose(null)}>
+        {texts.back}
+      </button>
+      {isAdmin && <p class="small">{isCircle ? texts.circleHow : texts.moveHow}</p>}
+      {isAdmin && !isCircle && (
+        <button type="button" class="button wide" disabled={!canCut} onClick={() => editor.cut()}>
+          {texts.cut}
+        </button>
+      )}
+      {isAdmin && (
+        <button type="button" class="button wide" disabled={!editor.canUndo} onClick={() => editor.undo()}>
+          {texts.undo}
+        </button>
+      )}
+      <SwitchedWords properties={properties} />
+      <fieldset class="zone-fields" disabled={!isAdmin}>
+        <TextField
+          name={texts.name}
+          max={NAME_MAX}
+          value={properties.name}
+          onInput={(name) => say({ name })}
+        />
+        <TypeField type={properties.type} onType={(type) => say({ type })} />
+        <NumberField name={texts.holeNumber} value={properties.hole} onValue={(hole) => say({ hole })} />
+        {properties.type === 'slow' && (
+          <NumberField
+            name={texts.speed}
+            value={properties.max_speed_kmh}
+            onValue={(max_speed_kmh) => say({ max_speed_kmh })}
+          />
+        )}
+        {properties.type === 'message' && (
+          <TextField
+            name={texts.message}
+            max={MESSAGE_MAX}
+            isLong
+            value={properties.message ?? ''}
+            onInput={(message) => say({ message: message === '' ? undefined : message })}
+          />
+        )}
+        <CheckField name={texts.enabled} isOn={properties.enabled} onChange={(enabled) => say({ enabled })} />
+        <CheckField name={texts.visible} isOn={properties.visible} onChange={(visible) => say({ visible })} />
+        <GroupsField groups={properties.groups} onGroups={(groups) => say({ groups })} />
+      </fieldset>
+      {isAdmin && (
+        <button type="button" class="button wide" onClick={() => editor.remove()}>
+          {texts.remove}
+        </button>
+      )}
+    </>
+  )
+}
+
+function TypeField({
+  type,
+  onType,
+}: {
+  type: Properties['type']
+  onType: (type: Properties['type']) => void
+}) {
+  const texts = zonesTexts()
+  // the names of the words are the types
+  const types = Object.entries(texts.types) as [Properties['type'], string][]
+  return (
+    <label class="field">
+      {texts.type}
+      <select
+        value={type}
+        onChange={({ currentTarget }) => onType(types[currentTarget.selectedIndex]?.[0] ?? type)}
+      >
+        {types.map(([one, name]) => (
+          <option key={one} value={one} selected={one === type}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+interface NumberFieldProps {
+  name: string
+  value: number | undefined
+  onValue: (value: number | undefined) => void
+}
+
+function NumberField({ name, value, onValue }: NumberFieldProps) {
+  return (
+    <label class="field">
+      {name}
+      <input
+        type="number"
+        inputMode="numeric"
+        value={value ?? ''}
+        onInput={({ currentTarget }) =>
+          onValue(currentTarget.value === '' ? undefined : Number(currentTarget.value))
+        }
+      />
+    </label>
+  )
+}
+
+interface CheckFieldProps {
+  name: string
+  isOn: boolean
+  onChange: (isOn: boolean) => void
+}
+
+function CheckField({ name, isOn, onChange }: CheckFieldProps) {
+  return (
+    <label class="zone-check">
+      <input
+        type="checkbox"
+        checked={isOn}
+        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
+      />
+      {name}
+    </label>
+  )
+}
+
+/** That it is on or off for a while, and what a change here means for that. */
+function SwitchedWords({ properties: { switched, enabled } }: { properties: Properties }) {
+  const { clock, site } = useDashboard()
+  const texts = zonesTexts()
+  if (switched === null) return null
+  const until =
+    switched.until === null
+      ? texts.untilEnded
+      : texts.until(formatMoment(Date.parse(switched.until), clock.nowMs(), site.value.time_zone))
+  return <p>{enabled ? texts.switchedOn(until) : texts.switchedOff(until)}</p>
+}

@@ -1,0 +1,93 @@
+import { useState } from 'preact/hooks'
+import type { ZoneJson } from '#dashboard/map/zone-draft.ts'
+import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { Question } from '#dashboard/ui/question.tsx'
+import { Conflict } from './conflict.tsx'
+import { EarlierSets } from './earlier-sets.tsx'
+import { SavePanel } from './save-panel.tsx'
+
+interface ZoneListProps {
+  editor: ZoneEditor
+  isAdmin: boolean
+  onChoose: (id: string) => void
+  onCircle: () => void
+}
+
+/** All zones, and what can be done with the set. */
+export function ZoneList({ editor, isAdmin, onChoose, onCircle }: ZoneListProps) {
+  const texts = zonesTexts()
+  const [isAsking, setAsking] = useState(false)
+  const [areEarlier, setEarlier] = useState(false)
+  return (
+    <>
+      <p>{isAdmin ? texts.whatAdmin : texts.what}</p>
+      {isAdmin && <Conflict editor={editor} />}
+      {isAdmin && <SavePanel editor={editor} />}
+      {isAdmin && (
+        <div class="zone-tools">
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              editor.drawing.value = []
+            }}
+          >
+            {texts.area}
+          </button>
+          <button type="button" class="button" onClick={onCircle}>
+            {texts.circle}
+          </button>
+          <button type="button" class="button" disabled={!editor.canUndo} onClick={() => editor.undo()}>
+            {texts.undo}
+          </button>
+          <button type="button" class="button" onClick={() => setEarlier(true)}>
+            {texts.earlier}
+          </button>
+          {editor.isChanged && (
+            <button type="button" class="button" onClick={() => setAsking(true)}>
+              {texts.discard}
+            </button>
+          )}
+        </div>
+      )}
+      {isAsking && (
+        <Question
+          title={texts.askDiscard}
+          action={texts.discard}
+          isDanger
+          onCancel={() => setAsking(false)}
+          onAnswer={() => {
+            editor.discard()
+            setAsking(false)
+          }}
+        />
+      )}
+      {areEarlier && <EarlierSets editor={editor} onDone={() => setEarlier(false)} />}
+      <h2>{texts.count(editor.zones.length)}</h2>
+      <ul class="zone-list" aria-label={texts.list}>
+        {editor.zones.map((zone) => (
+          <li key={zone.id}>
+            <button type="button" onClick={() => onChoose(zone.id)}>
+              <b class="cut" dir="auto">
+                {zone.properties.name}
+              </b>
+              <span class="small">{wordsOf(zone)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** "Alert, hole 3, off". */
+function wordsOf({ properties: { type, hole, enabled, switched } }: ZoneJson): string {
+  const texts = zonesTexts()
+  return [
+    texts.types[type],
+    ...(hole === undefined || type === 'hole' ? [] : [texts.hole(hole)]),
+    ...(enabled ? [] : [texts.isOff]),
+    ...(switched === null ? [] : [texts.isSwitched]),
+  ].join(', ')
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import type { ZonesJson } from '#shared/wire/zones.ts'
+import { answered, LINE_GONE } from '../page-faults.ts'
+import type { Scene } from '../scene.ts'
+import { createStage } from '../stage.ts'
+
+const stage = createStage()
+
+async function zonesOf({ gateway }: Scene): Promise<ZonesJson['features']> {
+  return (await gateway.request('GET', '/zones')).body.features
+}
+
+let drawn: ZonesJson['features'] | undefined
+
+/** Every test begins with the zones of the course. */
+async function reset(scene: Scene): Promise<void> {
+  drawn ??= await zonesOf(scene)
+  const body = { type: 'FeatureCollection', features: drawn }
+  await scene.gateway.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+}
+
+/** The middle of the map, from which places are counted in pixels. */
+async function middleOf(page: Page): Promise<[x: number, y: number]> {
+  const box = await page.getByRole('application', { name: 'Map of the course' }).boundingBox()
+  assert.ok(box !== null)
+  return [box.x + box.width / 2, box.y + box.height / 2]
+}
+
+const CORNERS = [
+  [-70, -60],
+  [70, -60],
+  [70, 60],
+  [0, 20],
+  [-70, 60],
+] as const
+
+/** Touches these corners, one after the other, and closes the ring. */
+async function draw(page: Page): Promise<[x: number, y: number]> {
+  await page.getByRole('button', { name: 'New area' }).click()
+  const [x, y] = await middleOf(page)
+  for (const [i, [right, down]] of CORNERS.entries()) {
+    await page.mouse.click(x + right, y + down)
+    await page
+      .getByRole('status')
+      .getByText(i === 0 ? '1 corner' : `${i + 1} corners`)
+      .waitFor()
+  }
+  await page.getByRole('button', { name: 'Done' }).click()
+  return [x, y]
+}
+
+stage.eachLook('a zone is drawn, a corner of it moved, one put in and one cut, and saved', async (scene) => {
+  const { page, open, audit } = scene
+  await reset(scene)
+  await open('/app/#/more/zones', 'admin')
+  await page.getByRole('heading', { name: '5 zones' }).waitFor()
+  await audit()
+  const [x, y] = await draw(page)
+  await page.getByLabel('Name').fill('Wet ground')
+  await page.getByLabel('Type').selectOption({ label: 'Alert' })
+  await page.getByLabel(/^Hole/).fill('3')
+  await page.getByRole('checkbox', { name: 'On', exact: true }).uncheck()
+  await audit()
+  await page.mouse.move(x + 70, y - 60)
+  await page.mouse.down()
+  await page.mouse.move(x + 80, y - 70, { steps: 4 })
+  await page.mouse.up()
+  // between the first two corners
+  await page.mouse.move(x + 5, y - 65)
+  await page.mouse.down()
+  await page.mouse.move(x, y - 90, { steps: 4 })
+  await page.mouse.up()
+  await page.mouse.click(x, y + 20)
+  await page.getByRole('button', { name: 'Cut this corner' }).click()
+  await page.getByRole('button', { name: 'All zones' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved. Carts get it now.').waitFor()
+  await audit()
+  const zone = (await zonesOf(scene)).find(({ properties }) => properties.name === 'Wet ground')
+  assert.ok(zone?.geometry.type === 'Polygon')
+  const { type, hole, enabled } = zone.properties
+  assert.deepEqual([type, hole, enabled, zone.geometry.coordinates[0]?.length], ['alert', 3, false, 6])
+})
+
+stage.test('what the gateway would not take is said before, and undone', async (scene) => {
+  const { page, open } = scene
+  await reset(scene)
+  await open('/app/#/more/zones', 'admin')
+  const [x, y] = await draw(page)
+  await page.mouse.move(x - 70, y - 60)
+  await page.mouse.down()
+  await page.mouse.move(x + 200, y - 20, { steps: 4 })
+  await page.mouse.up()
+  await page.getByLabel(/^Hole/).fill('120')
+  await page.getByRole('button', { name: 'All zones' }).click()
+  await page.getByText('New zone has a hole that is no number from 1 to 99.').waitFor()
+  assert.ok(await page.getByRole('button', { name: 'Save' }).isDisabled())
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByText('New zone crosses itself.').waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved. Carts get it now.').waitFor()
+})
+
+stage.test('two people draw one set: the second sees what the first did, and keeps both', async (scene) => {
+  const { page, open, audit, gateway, faults } = scene
+  faults.forgive(answered(412))
+  await reset(scene)
+  await open('/app/#/more/zones', 'admin')
+  await draw(page)
+  await page.getByLabel('Name').fill('Mine')
+  await page.getByRole('button', { name: 'All zones' }).click()
+  const features = (await zonesOf(scene)).map((zone) =>
+    zone.id === 'green-1' ? { ...zone, properties: { ...zone.properties, name: 'Theirs' } } : zone,
+  )
+  await gateway.request('PUT', '/zones', {
+    body: { type: 'FeatureCollection', features: features.filter(({ id }) => id !== 'hole-2') },
+    headers: { 'if-match': '*' },
+  })
+  const conflict = page.getByRole('alert').filter({ hasText: 'Somebody else saved' })
+  await conflict.waitFor()
+  await conflict.getByText('Mine: you added it').waitFor()
+  await conflict.getByText('Theirs: they changed it').waitFor()
+  await conflict.getByText('Hole 2: they deleted it').waitFor()
+  await audit()
+  await conflict.getByRole('button', { name: 'Keep mine' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved. Carts get it now.').waitFor()
+  const names = (await zonesOf(scene)).map(({ properties }) => properties.name)
+  assert.deepEqual(names, ['Barn', 'Course', 'Hole 1', 'Theirs', 'Mine'])
+})
+
+stage.test(
+  'nothing that is drawn is lost when the line is gone, or the page is loaded anew',
+  async (scene) => {
+    const { page, open, link, faults } = scene
+    faults.forgive(LINE_GONE)
+    await reset(scene)
+    await open('/app/#/more/zones', 'admin')
+    await draw(page)
+    await page.getByLabel('Name').fill('Kept')
+    await page.getByRole('button', { name: 'All zones' }).click()
+    link.cut()
+    await page.getByText(/No contact/).waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('The gateway does not answer.').waitFor()
+    link.restore()
+    await page.getByText(/No contact/).waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved. Carts get it now.').waitFor()
+    assert.ok((await zonesOf(scene)).some(({ properties }) => properties.name === 'Kept'))
+  },
+)
+
+stage.eachLook('an earlier set comes back with one tap and a question; staff only look', async (scene) => {
+  const { page, open, audit, gateway, other } = scene
+  await reset(scene)
+  const body = { type: 'FeatureCollection', features: [] }
+  await gateway.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  await open('/app/#/more/zones', 'admin')
+  await page.getByRole('heading', { name: '0 zones' }).waitFor()
+  await page.getByRole('button', { name: 'Earlier sets' }).click()
+  const dialog = page.getByRole('dialog')
+  await audit()
+  await dialog
+    .getByRole('button', { name: /5 zones/ })
+    .first()
+    .click()
+  await dialog.getByRole('button', { name: 'Restore' }).click()
+  await page.getByRole('heading', { name: '5 zones' }).waitFor()
+  const staff = await other()
+  await staff.open('/app/#/more/zones', 'staff')
+  await staff.page.getByRole('button', { name: /Green 1/ }).click()
+  assert.ok(await staff.page.getByLabel('Name').isDisabled())
+  assert.equal(await staff.page.getByRole('button', { name: /Delete|Cut|Undo/ }).count(), 0)
+  await staff.audit()
+})

@@ -1,0 +1,89 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Page } from 'playwright-core'
+import { toLatLong } from '#scripts/commands/simulate/course/plane.ts'
+import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
+import { atLeast, type ScenarioReport } from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { must } from '#scripts/rig/staff-course.ts'
+import { CENTER } from './course.ts'
+import { DashboardGround } from './ground.ts'
+import { drag, framesPerS, slowDown } from './probes.ts'
+
+const RATE = 4
+const FRAMES_PER_S = 30
+const DURATION_S = 15
+const SHORT_S = 3
+const ZONES = { count: 100, perRow: 10, corners: 200, apartM: 90, radiusM: 40 }
+/** The edge of the chosen zone lies so far from the middle of the map: it fills half of its width. */
+const EDGE_PX = 162
+const MOVE_MS = 16
+const REACH_PX = 30
+
+/** How smoothly a corner and the map are dragged in the editor of zones, on a tablet that is four times as slow. */
+export async function runZones(context: ScenarioContext): Promise<ScenarioReport> {
+  const { isShort } = context
+  const durationS = context.durationS ?? (isShort ? SHORT_S : DURATION_S)
+  const ground = await DashboardGround.lay(context)
+  const features = Array.from({ length: ZONES.count }, (_, i) => zone(i))
+  await must(ground.gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
+  const { page, cdp, context: browser } = await ground.openPage({}, ADMIN_KEY)
+  await page.goto(`${ground.link.url}/app/#/more/zones`)
+  await page.getByRole('heading', { name: `${ZONES.count} zones` }).waitFor()
+  await slowDown(cdp, RATE)
+  const panned = await framesPerS(page, () => drag(page, durationS))
+  await page.getByRole('button', { name: 'Zone 45', exact: false }).first().click()
+  // the map comes to it
+  await sleep(2_000)
+  const corner = await framesPerS(page, () => dragCorner(page, durationS))
+  if (await page.getByRole('button', { name: 'Undo' }).isDisabled())
+    throw new Error('no corner was dragged: the zone lies elsewhere on the map')
+  await browser.close()
+  await ground.clear()
+  const judged = { isJudged: !isShort }
+  const slow = `dashboard: ${RATE} times as slow, ${ZONES.count} zones of ${ZONES.corners} corners:`
+  return {
+    figures: [
+      atLeast(`${slow} frames a second while a corner is dragged`, corner, FRAMES_PER_S, judged),
+      atLeast(`${slow} frames a second while the map is dragged`, panned, FRAMES_PER_S, judged),
+    ],
+    raw: { corner, panned },
+  }
+}
+
+/** A ring that is no circle: every other corner is further in. */
+function zone(index: number): object {
+  const middle = {
+    xM: ((index % ZONES.perRow) - ZONES.perRow / 2) * ZONES.apartM,
+    yM: (Math.floor(index / ZONES.perRow) - ZONES.count / ZONES.perRow / 2) * ZONES.apartM,
+  }
+  const ring = Array.from({ length: ZONES.corners }, (_, i) => {
+    const angle = (i / ZONES.corners) * 2 * Math.PI
+    const radiusM = i % 2 === 0 ? ZONES.radiusM : ZONES.radiusM * 0.96
+    const { lat, long } = toLatLong(CENTER, {
+      xM: middle.xM + radiusM * Math.cos(angle),
+      yM: middle.yM + radiusM * Math.sin(angle),
+    })
+    return [long, lat]
+  })
+  return {
+    ...{ type: 'Feature', id: `zone-${index}` },
+    geometry: { type: 'Polygon', coordinates: [[...ring, ...ring.slice(0, 1)]] },
+    properties: { name: `Zone ${index}`, type: index === 0 ? 'parking' : 'stop' },
+  }
+}
+
+/** Drags the corner at the right edge of the zone in the middle of the map round and round. */
+async function dragCorner(page: Page, seconds: number): Promise<void> {
+  const box = await page.getByRole('application').boundingBox()
+  if (box === null) throw new Error('there is no map')
+  const [x, y] = [box.x + box.width / 2 + EDGE_PX, box.y + box.height / 2]
+  const endsMs = performance.now() + seconds * 1000
+  await page.mouse.move(x, y)
+  await page.mouse.down()
+  for (let turn = 0; performance.now() < endsMs; turn += 0.06) {
+    const movedMs = performance.now()
+    await page.mouse.move(x + REACH_PX * Math.sin(turn), y + REACH_PX * (1 - Math.cos(turn)))
+    await sleep(Math.max(0, MOVE_MS - (performance.now() - movedMs)))
+  }
+  await page.mouse.up()
+}
