@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import type { ZonesJson } from '#shared/wire/zones.ts'
+import { confirmClock } from '#testing/course/barn.ts'
 import { answered, LINE_GONE } from '../page-faults.ts'
 import type { Scene } from '../scene.ts'
 import { createStage } from '../stage.ts'
 
-const stage = createStage()
+// what stands above the map pushes it down below a finger: here the question what time it is
+const stage = createStage({ prepare: ({ gateway }) => confirmClock(gateway, Date.now()) })
 
 async function zonesOf({ gateway }: Scene): Promise<ZonesJson['features']> {
   return (await gateway.request('GET', '/zones')).body.features
@@ -37,6 +39,9 @@ const CORNERS = [
 
 /** Touches these corners, one after the other, and closes the ring. */
 async function draw(page: Page): Promise<[x: number, y: number]> {
+  // before, the line that is not there yet may be said above the map
+  await page.getByText('● live').waitFor({ state: 'attached' })
+  await page.locator('.line-banner').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'New area' }).click()
   const [x, y] = await middleOf(page)
   for (const [i, [right, down]] of CORNERS.entries()) {
