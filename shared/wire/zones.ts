@@ -175,7 +175,6 @@ export const zoneSwitchSchema = z
     ctx.addIssue({ code: 'custom', message: `must have exactly one of ${SELECTIONS.join(', ')}` })
   })
   .meta({ id: 'ZoneSwitch' })
-export type ZoneSwitchRequest = z.output<typeof zoneSwitchSchema>
 
 export const switchedZonesSchema = z
   .object({
