@@ -1,3 +1,4 @@
+import type { AnswerOf } from '#shared/wire/operations.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 
 export type ZoneJson = ZonesJson['features'][number]
@@ -83,4 +84,24 @@ function drawn({ geometry, properties }: ZoneJson): string {
   const { switched: _, enabled_before, switched_at: __, enabled, ...said } = properties
   const entries = Object.entries(said).filter(([, value]) => value !== undefined)
   return JSON.stringify([geometry, enabled_before ?? enabled, entries.sort(([a], [b]) => (a < b ? -1 : 1))])
+}
+
+/** A zone as it is proposed: what it lacks is absent or null. */
+type ProposedZone = AnswerOf<'POST /course/propose-zones'>['features'][number]
+
+/** Proposed zones as if they had been drawn here. */
+export function shownZones(proposed: readonly ProposedZone[]): ZoneJson[] {
+  return proposed.map(({ id, geometry, properties }) => {
+    const { enabled, visible, ...said } = properties
+    const given = Object.entries(said).filter(([, value]) => value != null)
+    return {
+      ...{ type: 'Feature', id: String(id ?? properties.type) },
+      // positions of the gateway have two numbers, and properties are those of a zone
+      geometry: geometry as ZoneJson['geometry'],
+      properties: {
+        ...(Object.fromEntries(given) as Pick<ZoneJson['properties'], 'name' | 'type'>),
+        ...{ enabled: enabled ?? true, visible: visible ?? false, switched: null },
+      },
+    }
+  })
 }

@@ -5,6 +5,7 @@ import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { Conflict } from './conflict.tsx'
 import { EarlierSets } from './earlier-sets.tsx'
+import { ProposeButton } from './propose-button.tsx'
 import { SavePanel } from './save-panel.tsx'
 
 interface ZoneListProps {
@@ -17,6 +18,7 @@ interface ZoneListProps {
 /** All zones, and what can be done with the set. */
 export function ZoneList({ editor, isAdmin, onChoose, onCircle }: ZoneListProps) {
   const texts = zonesTexts()
+  const [said, setSaid] = useState<string | null>(null)
   const [isAsking, setAsking] = useState(false)
   const [areEarlier, setEarlier] = useState(false)
   return (
@@ -38,6 +40,7 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle }: ZoneListProps)
           <button type="button" class="button" onClick={onCircle}>
             {texts.circle}
           </button>
+          <ProposeButton editor={editor} onSaid={setSaid} />
           <button type="button" class="button" disabled={!editor.canUndo} onClick={() => editor.undo()}>
             {texts.undo}
           </button>
@@ -51,6 +54,7 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle }: ZoneListProps)
           )}
         </div>
       )}
+      {said !== null && <p role="status">{said}</p>}
       {isAsking && (
         <Question
           title={texts.askDiscard}

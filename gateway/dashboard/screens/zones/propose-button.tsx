@@ -1,0 +1,33 @@
+import { shownZones, withProposed } from '#dashboard/map/zone-draft.ts'
+import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
+import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { refusalText } from '#dashboard/ui/refusal.ts'
+import { ApiError } from '#shared/client.ts'
+
+interface ProposeButtonProps {
+  editor: ZoneEditor
+  onSaid: (words: string) => void
+}
+
+/** Adds the zones that follow from the drawing of the course and are not there yet; nothing is saved. */
+export function ProposeButton({ editor, onSaid }: ProposeButtonProps) {
+  const { api, gate } = useDashboard()
+  const texts = zonesTexts()
+  const propose = async () => {
+    try {
+      const { features } = await gate.act(() => api.call('POST /course/propose-zones'))
+      const count = editor.zones.length
+      const zones = withProposed(editor.zones, shownZones(features))
+      if (zones.length > count) editor.replace(zones)
+      onSaid(texts.proposed(zones.length - count))
+    } catch (error) {
+      onSaid(error instanceof ApiError && error.code === 'no_course' ? texts.noCourse : refusalText(error))
+    }
+  }
+  return (
+    <button type="button" class="button" onClick={() => void propose()}>
+      {texts.propose}
+    </button>
+  )
+}
