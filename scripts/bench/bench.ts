@@ -27,6 +27,7 @@ import { runHeartbeat } from './staff/heartbeat.ts'
 import { runIngest } from './staff/ingest.ts'
 import { runList } from './staff/list.ts'
 import { runOrders } from './staff/orders.ts'
+import { runRounds } from './staff/rounds.ts'
 import { runTabletsReturn } from './staff/tablets-return.ts'
 import { runDrain } from './sync/drain.ts'
 import { runLag } from './sync/lag.ts'
@@ -99,6 +100,7 @@ const STAFF: readonly Scenario[] = [
   scenario('ingest', 'at full speed with all of it, beside a gateway without', runIngest),
   scenario('list', 'GET /carts of 500 carts, beside a bare server that compresses the same', runList),
   scenario('orders', '500 carts are locked, 200 screens are recalled, at once', runOrders),
+  scenario('rounds', 'rounds of a day of 200 carts, and of those that play, beside devices', runRounds),
   scenario('tablets', '40 tablets of one user come back after a restart', runTabletsReturn),
   scenario('alerts', '500 alerts at once, 20 webhooks and notifiers of which half hang', runAlerts),
 ]

@@ -5,6 +5,7 @@ import { runHeartbeat } from './heartbeat.ts'
 import { runIngest } from './ingest.ts'
 import { runList } from './list.ts'
 import { runOrders } from './orders.ts'
+import { runRounds } from './rounds.ts'
 import { runTabletsReturn } from './tablets-return.ts'
 
 /** Each starts several processes, one after the other, and the machine may have others. */
@@ -12,7 +13,7 @@ const TEST_LIMIT = { timeout: 300_000 }
 
 const SCENARIOS = {
   ...{ heartbeat: runHeartbeat, ingest: runIngest, list: runList },
-  ...{ orders: runOrders, tablets: runTabletsReturn, alerts: runAlerts },
+  ...{ orders: runOrders, rounds: runRounds, tablets: runTabletsReturn, alerts: runAlerts },
 }
 
 for (const [name, run] of Object.entries(SCENARIOS)) {

@@ -1,0 +1,74 @@
+import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
+import { must } from '#scripts/rig/staff-course.ts'
+import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+
+/** A day of carts that play: in the barn in the morning, a round, some minutes in the barn, and a round that goes on. */
+
+/** Strips of land from south to north, of which the northernmost is the barn. */
+const HOLES = 18
+const SOUTH = 36.551
+const HOLE_HIGH = 0.0022
+const BARN = { south: 36.595, north: 36.605 }
+const [WEST, EAST] = [-121.97, -121.93]
+
+const MORNING_MS = 3.5 * HOUR_MS
+const BETWEEN_MS = 5 * MINUTE_MS
+const ROUND_MS = 4.2 * HOUR_MS
+/** All of it. */
+export const DAY_MS = MORNING_MS + 2 * ROUND_MS + BETWEEN_MS
+const OUT_EVERY_MS = 5_000
+const IN_EVERY_MS = 60_000
+/** Of an import. */
+const RECORDS = 5_000
+
+/** Draws the zones of the day. */
+export async function drawHoles(gateway: GatewayProcess): Promise<void> {
+  const holes = Array.from({ length: HOLES }, (_, i) => {
+    const south = SOUTH + i * HOLE_HIGH
+    return strip(`hole-${i + 1}`, { type: 'hole', hole: i + 1 }, south, south + HOLE_HIGH)
+  })
+  const features = [strip('barn', { type: 'parking' }, BARN.south, BARN.north), ...holes]
+  await must(gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
+}
+
+/** Stores the day of a device up to `nowMs`; returns how many positions it has. */
+export async function storeDay(gateway: GatewayProcess, hardwareId: string, nowMs: number): Promise<number> {
+  const fixes = [...dayOf(nowMs)]
+  for (let at = 0; at < fixes.length; at += RECORDS)
+    await must(gateway, 'POST', `/devices/${hardwareId}/telemetry/import`, {
+      gps: fixes.slice(at, at + RECORDS),
+    })
+  return fixes.length
+}
+
+function* dayOf(nowMs: number) {
+  const startMs = nowMs - DAY_MS
+  const roundsMs = [startMs + MORNING_MS, startMs + MORNING_MS + ROUND_MS + BETWEEN_MS]
+  for (let atMs = startMs; atMs < nowMs; ) {
+    const roundMs = roundsMs.find((fromMs) => atMs >= fromMs && atMs < fromMs + ROUND_MS)
+    const isOut = roundMs !== undefined
+    const share = isOut ? (atMs - roundMs) / ROUND_MS : 0
+    // it wanders over each hole for its time, as between tee and green
+    const lat = isOut ? SOUTH + share * HOLES * HOLE_HIGH : (BARN.south + BARN.north) / 2
+    const long = -121.95 + 0.0005 * Math.sin(atMs / 60_000)
+    yield {
+      timestamp: toIso(atMs),
+      lat: Math.round(lat * 1e7) / 1e7,
+      long: Math.round(long * 1e7) / 1e7,
+      speed: isOut ? 9 : 0,
+    }
+    atMs += isOut ? OUT_EVERY_MS : IN_EVERY_MS
+  }
+}
+
+/** A strip whose edges have the corners that a drawn zone has. */
+function strip(id: string, properties: object, south: number, north: number) {
+  const corners = 12
+  const along = (lat: number, from: number, to: number) =>
+    Array.from({ length: corners }, (_, i) => [from + ((to - from) * i) / (corners - 1), lat])
+  const ring = [...along(south, WEST, EAST), ...along(north, EAST, WEST), [WEST, south]]
+  return {
+    ...{ type: 'Feature', id, properties: { name: id, ...properties } },
+    geometry: { type: 'Polygon', coordinates: [ring] },
+  }
+}
