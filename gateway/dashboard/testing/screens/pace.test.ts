@@ -78,6 +78,7 @@ stage.eachLook('rounds are listed, the late ones first, and told to hurry', asyn
 stage.test('a cart’s card says on which hole it is and how far behind', async ({ page, open, audit }) => {
   await open('/app/', 'staff')
   await page.getByRole('searchbox', { name: 'Cart number' }).fill('7')
+  await page.keyboard.press('Enter')
   await page.getByText(/^Hole 2 · 2\d min behind$/).waitFor()
   await audit()
 })
