@@ -39,6 +39,8 @@ export interface GatewayEvents {
   sampled: { device: Device; numbers: Float64Array; latestMs: number }
   /** Readings that went to history only. */
   backfilled: { hardwareId: string; fromMs: number; toMs: number; count: number }
+  /** Records of a device were imported or deleted: nothing else tells of them. */
+  historyChanged: { hardwareId: string }
   lockChanged: {
     hardwareId: string
     eventId: string

@@ -245,6 +245,23 @@ describe('GET /rounds/active', () => {
     assert.deepEqual(await runs(cart), whole)
   })
 
+  test('is found in what is imported, and gone with what is deleted', async () => {
+    const [cart, id] = [fresh('I'), fresh('d')]
+    await course.device(id, { cart })
+    const gps = track([BARN, 5], [HOLES[1], 20]).map(({ atMs, lat, long }) => ({
+      timestamp: toIso(atMs),
+      lat,
+      long,
+    }))
+    const { status } = await g.request('POST', `/devices/${id}/telemetry/import`, { body: { gps } })
+    assert.equal(status, 200)
+    clock.advance(6000)
+    assert.deepEqual(played(await runs(cart)), [1])
+    await g.request('DELETE', `/devices/${id}/telemetry/gps`)
+    clock.advance(6000)
+    await eventually(async () => !(await active()).some((one) => one.cart === cart), 'nothing is known of it')
+  })
+
   test('is of the cart that a device is in now, under the name it has now', async () => {
     const [cart, other, id] = [fresh('M'), fresh('M'), fresh('d')]
     const device = await course.device(id, { cart })

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { Events } from '#gateway/events.ts'
 import { AgeBrake } from '#services/clock/age-brake.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
@@ -52,7 +53,7 @@ export async function openTelemetryParts(
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const sealing = { sealNow: async () => table.seal() }
   const telemetry = new TelemetryDeletion({
-    ...{ store, fleet, sealing, damage, maintenance, clock, brake, log },
+    ...{ store, events: new Events(log), fleet, sealing, damage, maintenance, clock, brake, log },
     hasUpstream,
   })
   const of = (deviceId: number): Device => {

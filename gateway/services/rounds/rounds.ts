@@ -1,4 +1,4 @@
-import type { Events, GatewayEvents } from '#gateway/events.ts'
+import type { Events } from '#gateway/events.ts'
 import { describeError } from '#shared/errors.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { Part } from '#shared/lifecycle.ts'
@@ -64,7 +64,8 @@ export class Rounds implements Part {
     events.on('sampled', ({ device, numbers, latestMs }) =>
       this.#byDevice.get(device.row.deviceId)?.take(device.row.deviceId, numbers, latestMs),
     )
-    events.on('backfilled', (event) => this.#backfilled(event))
+    for (const name of ['backfilled', 'historyChanged'] as const)
+      events.on(name, ({ hardwareId }) => this.#findAnew(hardwareId))
   }
 
   async stop(): Promise<void> {
@@ -145,7 +146,8 @@ export class Rounds implements Part {
     this.#readDue()
   }
 
-  #backfilled({ hardwareId }: GatewayEvents['backfilled']): void {
+  /** Something came late, or is there no more. */
+  #findAnew(hardwareId: string): void {
     for (const one of this.#kept.values())
       if (one.devices.some((device) => device.hardwareId === hardwareId)) one.isDue = true
   }

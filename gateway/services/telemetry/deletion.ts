@@ -1,3 +1,4 @@
+import type { Events } from '#gateway/events.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
@@ -13,6 +14,7 @@ import type { Sealing } from './sealing.ts'
 
 interface TelemetryDeps {
   store: Pick<Store, 'read' | 'write'>
+  events: Pick<Events, 'emit'>
   fleet: Fleet
   sealing: Pick<Sealing, 'sealNow'>
   damage: Pick<BlockDamage, 'judge' | 'load'>
@@ -136,7 +138,8 @@ export class TelemetryDeletion {
   // Only in the `onWritten` of a write: then nothing is on its way to the disk that memory knows nothing of, or the
   // other way round.
   #rereadLatest(device: Device, streams: readonly TelemetryStream[]): void {
-    const { store, clock } = this.#deps
+    const { store, events, clock } = this.#deps
+    if (streams.includes('gps')) events.emit('historyChanged', { hardwareId: device.row.hardwareId })
     rereadLatest(device, streams, store.read, clock.latestEventMs(clock.nowMs()))
   }
 }

@@ -1,6 +1,7 @@
 import { packSample } from '#domain/latest-state.ts'
 import type { Sample } from '#domain/telemetry.ts'
 import { importedBattery, importedGps } from '#domain/telemetry-import.ts'
+import type { Events } from '#gateway/events.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
@@ -12,6 +13,7 @@ import { type Device, requireRegistered, rereadLatest } from '../fleet.ts'
 
 interface TelemetryImportDeps {
   store: Pick<Store, 'read' | 'write'>
+  events: Pick<Events, 'emit'>
   clock: Pick<GatewayClock, 'nowMs' | 'latestEventMs'>
   log: Log
 }
@@ -43,7 +45,7 @@ export class TelemetryImport {
     gps: readonly ImportedGps[],
     battery: readonly ImportedBattery[],
   ): Promise<ImportOutcome> {
-    const { store, clock, log } = this.#deps
+    const { store, events, clock, log } = this.#deps
     const { deviceId, hardwareId } = device.row
     const latestMs = clock.latestEventMs(clock.nowMs())
     const dropped = new Tally()
@@ -63,6 +65,7 @@ export class TelemetryImport {
       })
     }
     requireRegistered(device)
+    if (stored.gps > 0) events.emit('historyChanged', { hardwareId })
     log.debug({ hardwareId, ...stored }, 'imported telemetry')
     const duplicates = {
       gps: gpsSamples.length - stored.gps,

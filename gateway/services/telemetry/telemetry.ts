@@ -1,3 +1,4 @@
+import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
@@ -19,6 +20,7 @@ interface TelemetryDeps {
   damage: BlockDamage
   /** Whatever changes blocks takes turns. */
   maintenance: Turns
+  events: Events
   clock: GatewayClock
   /** Whatever goes for its age asks it. */
   brake: AgeBrake
@@ -45,7 +47,7 @@ const ALERT_DAYS = 400
  * has no room, people delete and import. `sync` is undefined where there is no head office that has to get it first.
  */
 export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: boolean } | undefined) {
-  const { store, fleet, damage, maintenance, clock, brake, log, options } = deps
+  const { store, events, fleet, damage, maintenance, clock, brake, log, options } = deps
   const hasUpstream = sync !== undefined
   const mayLack = () => sync?.mayLack === true
   const sealing = new Sealing({
@@ -56,17 +58,17 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
     acknowledgedThrough: () => (hasUpstream ? store.read.syncCursors().telemetry.seq : null),
   })
   const deletion = new TelemetryDeletion({
-    ...{ store, fleet, sealing, damage, maintenance, clock, brake, log, hasUpstream },
+    ...{ store, events, fleet, sealing, damage, maintenance, clock, brake, log, hasUpstream },
   })
   const base = { queue: store.queue, clock, brake, log, mayLack }
   const retention = new Retention({
     ...{ ...base, what: 'telemetry', days: options.retentionDays },
     deleteExpired: (cutoffMs, rest) => deletion.deleteExpired(cutoffMs, rest),
   })
-  const events = new EventDeletion({ store, hasUpstream })
+  const eventDeletion = new EventDeletion({ store, hasUpstream })
   const eventRetention = new Retention({
     ...{ ...base, what: 'events', days: options.eventRetentionDays },
-    deleteExpired: (cutoffMs, rest) => events.deleteExpired(cutoffMs, rest),
+    deleteExpired: (cutoffMs, rest) => eventDeletion.deleteExpired(cutoffMs, rest),
   })
   const alerts = new AlertDeletion({ store, hasUpstream })
   const alertRetention = new Retention({
@@ -78,7 +80,7 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
     ...{ dataDir: options.dataDir, budget: options.diskBudget },
   })
   return {
-    ...{ sealing, deletion, retention, events, eventRetention, alertRetention, diskGuard },
-    import: new TelemetryImport({ store, clock, log }),
+    ...{ sealing, deletion, retention, events: eventDeletion, eventRetention, alertRetention, diskGuard },
+    import: new TelemetryImport({ store, events, clock, log }),
   }
 }
