@@ -7,7 +7,7 @@ export function currentHole({ holes }: Pick<Round, 'holes'>): HoleStay | null {
 }
 
 /** How many holes were played to their end. */
-export function holesLeft({ holes }: Pick<Round, 'holes'>): number {
+function holesLeft({ holes }: Pick<Round, 'holes'>): number {
   return holes.filter(({ leftMs }) => leftMs !== null).length
 }
 

@@ -43,7 +43,6 @@ export type RoundJson = z.infer<typeof roundSchema>
 export const activeRoundsSchema = z
   .object({ rounds: z.array(roundSchema).meta({ description: 'By started_at.' }) })
   .meta({ id: 'ActiveRounds' })
-export type ActiveRoundsJson = z.infer<typeof activeRoundsSchema>
 
 export const roundListSchema = z
   .object({
