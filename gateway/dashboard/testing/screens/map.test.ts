@@ -84,6 +84,33 @@ stage.eachLook('the barn is put where the map shows it, beside all other zones',
   assert.deepEqual(others(after), others(before))
 })
 
+stage.test('the circle of the barn is moved by its inside, and sized by its edge', async (scene) => {
+  const { page, open } = scene
+  const saved = async () => {
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('status').getByText('Saved').waitFor()
+    const barn = (await zonesOf(scene)).features.find(({ id }) => id === 'barn')
+    assert.ok(barn?.geometry.type === 'Point')
+    return { coordinates: barn.geometry.coordinates, radiusM: barn.properties.radius_m ?? 0 }
+  }
+  await open('/app/#/more/barn', 'admin')
+  await page.getByRole('button', { name: 'The barn is here' }).click()
+  const first = await saved()
+  const area = await page.locator('.map-area').boundingBox()
+  assert.ok(area !== null)
+  const [x, y] = [area.x + area.width / 2, area.y + area.height / 2]
+  await drag(page, { x, y }, { x: x + 40, y })
+  const moved = await saved()
+  assert.equal(moved.radiusM, first.radiusM)
+  assert.notDeepEqual(moved.coordinates, first.coordinates)
+  // from the middle outwards, until the circle is held where it is sized
+  const edgePx = await edgeOf(page, moved.radiusM)
+  await drag(page, { x: x + 40 + edgePx, y }, { x: x + 40 + edgePx * 1.5, y })
+  const sized = await saved()
+  assert.deepEqual(sized.coordinates, moved.coordinates)
+  assert.ok(Math.abs(sized.radiusM / moved.radiusM - 1.5) < 0.1, `${sized.radiusM} of ${moved.radiusM}`)
+})
+
 stage.test('zones that somebody changes meanwhile are read again, once', async (scene) => {
   const { page, open, faults } = scene
   faults.forgive(answered(412))
@@ -111,6 +138,29 @@ stage.test('staff see the barn, and that an admin sets it', async ({ page, open 
   await page.getByText('Only an admin can change it.').waitFor()
   assert.equal(await page.getByRole('button', { name: 'The barn is here' }).count(), 0)
 })
+
+async function drag(page: Page, from: Spot, to: Spot): Promise<void> {
+  await page.mouse.move(from.x, from.y)
+  await page.mouse.down()
+  await page.mouse.move((from.x + to.x) / 2, (from.y + to.y) / 2)
+  await page.mouse.move(to.x, to.y)
+  await page.mouse.up()
+}
+
+interface Spot {
+  x: number
+  y: number
+}
+
+/** How many pixels a length is on the map now, by its scale. */
+async function edgeOf(page: Page, metres: number): Promise<number> {
+  const scale = page.locator('.map-scale')
+  const metresShown = Number.parseInt((await scale.innerText()).replace(/^N\s*/, ''), 10)
+  const bar = await scale.locator('svg').last().boundingBox()
+  assert.ok(bar !== null)
+  // four pixels of the picture are not of the bar
+  return (metres / metresShown) * (bar.width - 4)
+}
 
 /** Where a cart is that was brought into view: between what lies on the map and its lower edge. */
 async function touchMiddle(page: Page): Promise<void> {

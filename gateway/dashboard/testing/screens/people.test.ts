@@ -2,20 +2,34 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { eventually } from '#shared/testing/eventually.ts'
+import { systemClock } from '#shared/time.ts'
+import { Receiver } from '#testing/receiver.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 import { buildApp } from '../app-build.ts'
 import { openContext } from '../chromium.ts'
 import { answered, LINE_GONE, PageFaults } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
+import type { StagedCart } from '../staged-cart.ts'
 
 const PIN = '4711'
 /** As somebody may be called. */
 const JANE = 'Jane <b>من</b> 🏌️ of the long name that goes on and on and on and on'
 
+/** A clock that hours may go by on. */
+const clock = {
+  aheadMs: 0,
+  nowMs: () => systemClock.nowMs() + clock.aheadMs,
+  monotonicMs: () => systemClock.monotonicMs() + clock.aheadMs,
+}
+let cart17: StagedCart
+
 const stage = createStage({
   // whatever the machine of the test has
   settings: { CARTBARN_CLOCK_CONFIRMED_BY: 'admin' },
-  prepare: async ({ gateway }) => {
+  overrides: { clock },
+  prepare: async ({ gateway, course }) => {
+    cart17 = await course.cart('17')
     const { userId } = await gateway.createUser({ name: JANE, role: 'staff', allowed_hardware_ids: ['*'] })
     await gateway.request('PUT', `/users/${userId}/pin`, { body: { pin: PIN } })
   },
@@ -170,3 +184,73 @@ stage.test(
     await page.getByText(/^Is it/).waitFor({ state: 'detached' })
   },
 )
+
+stage.test(
+  'programs and people are told of alerts: added, tried, refused in words, removed',
+  async (scene) => {
+    const { page, open, audit, faults } = scene
+    faults.forgive(answered(400), answered(409), answered(422))
+    const ends: (() => void)[] = []
+    try {
+      const receiver = await Receiver.open({ after: (end) => ends.push(end) })
+      await open('/app/#/more/notify', 'admin')
+      await page.getByRole('button', { name: 'Add a webhook' }).click()
+      await page.getByLabel('Address').fill(receiver.url)
+      await audit()
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+      const secret = await page
+        .getByRole('dialog', { name: 'Secret of the webhook' })
+        .locator('code')
+        .innerText()
+      assert.ok(secret.length > 20)
+      await page.getByRole('button', { name: 'I have written it down' }).click()
+      const target = page.getByRole('listitem').filter({ hasText: receiver.url })
+      assert.equal(await page.getByText(secret).count(), 0)
+      await target.getByRole('button', { name: 'Test' }).click()
+      await target.getByText('A test is on its way.').waitFor()
+      await receiver.has(1)
+      await target.getByText(/^Last success \d+ s ago/).waitFor()
+      await audit()
+      await target.getByRole('button', { name: 'Delete' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+      await target.waitFor({ state: 'detached' })
+      await page.getByRole('button', { name: 'Add a notifier' }).click()
+      await page.getByLabel('E-mail address').fill('shop@example.org')
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+      await page.getByText('This gateway has no mail server').waitFor()
+      await page.getByRole('radio', { name: 'ntfy' }).check()
+      await page.getByLabel('URL of the topic').fill(`${receiver.url}/carts`)
+      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+      await page.getByRole('heading', { name: `ntfy: ${receiver.url}/carts` }).waitFor()
+    } finally {
+      for (const end of ends) end()
+    }
+  },
+)
+
+// the last: ten minutes have gone by for all
+stage.test('after ten idle minutes the map stays, and who acts is asked for', async (scene) => {
+  const { page, open } = scene
+  await open('/app/#/more', 'staff')
+  await page.getByRole('button', { name: 'It is me' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: /^Jane/ }).click()
+  await press(page, PIN)
+  await page.getByRole('button', { name: 'I am done' }).waitFor()
+  await page.evaluate(`location.hash = '#/map/17'`)
+  const card = page.getByRole('region', { name: 'Cart 17' })
+  const beep = card.getByRole('button', { name: 'Beep', exact: true })
+  await beep.click()
+  await cart17.hears('locate')
+  const before = cart17.heard.length
+  clock.aheadMs += 11 * 60_000
+  // the line asks for the time
+  await page.evaluate(`dispatchEvent(new Event('online'))`)
+  await card.getByText('11 min ago').first().waitFor()
+  assert.equal(await page.getByRole('dialog').count(), 0)
+  await beep.click()
+  await page.getByText('Nobody did anything here for ten minutes.').waitFor()
+  assert.equal(cart17.heard.length, before, 'nothing was sent')
+  await press(page, PIN)
+  await page.getByText('Nobody did anything here for ten minutes.').waitFor({ state: 'detached' })
+  await eventually(() => cart17.heard.length > before, 'the cart hears it')
+})
