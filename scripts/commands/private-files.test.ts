@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ENTRY } from '#scripts/cli/start-command.ts'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 
 /** Starts a command as a user whose files everybody may read and write. */
 function startOpen(t: TestContext, argv: readonly string[], settings: Record<string, string>) {
   const child = spawn('sh', ['-c', 'umask 0; exec "$0" "$@"', process.execPath, ENTRY, ...argv], {
-    env: { PATH: process.env.PATH, ...settings },
+    env: bareEnvironment(settings),
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   t.after(() => child.kill('SIGKILL'))
