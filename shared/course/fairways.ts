@@ -23,9 +23,10 @@ export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleL
     number === null ? [] : [{ hole: number, line, steps: stepsAlong(line, STEP_M) }],
   )
   const owned = fairways.flatMap(({ ring }): HoleFairway[] => {
+    const isNear = boxAround(ring)
     let [owner, most]: [number | null, number] = [null, OWN_STEPS - 1]
     for (const { hole, steps } of ways) {
-      const inside = steps.filter((place) => isInside(ring, place)).length
+      const inside = steps.filter((place) => isNear(place) && isInside(ring, place)).length
       if (inside > most) [owner, most] = [hole, inside]
     }
     return owner === null ? [] : [{ ring, hole: owner }]
@@ -35,4 +36,12 @@ export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleL
     .filter(({ hole }) => !having.has(hole))
     .map(({ hole, line }) => ({ ring: stripAround(thinned(line, 3), STRIP_M), hole }))
   return [...owned, ...strips].sort((a, b) => a.hole - b.hole)
+}
+
+/** Tells what cannot be inside of a ring, at once. */
+function boxAround(ring: readonly Place[]): (place: Place) => boolean {
+  const [xs, ys] = [ring.map(({ xM }) => xM), ring.map(({ yM }) => yM)]
+  const [west, east] = [Math.min(...xs), Math.max(...xs)]
+  const [south, north] = [Math.min(...ys), Math.max(...ys)]
+  return ({ xM, yM }) => xM >= west && xM <= east && yM >= south && yM <= north
 }

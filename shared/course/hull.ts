@@ -6,7 +6,8 @@ const CORNERS = 12
 export function hullAround(places: readonly Place[], roomM: number): Place[] {
   const angles = Array.from({ length: CORNERS }, (_, i) => (2 * Math.PI * i) / CORNERS)
   return convexHull(
-    places.flatMap(({ xM, yM }) =>
+    // first without room: there may be a hundred thousand
+    convexHull(places).flatMap(({ xM, yM }) =>
       angles.map((angle) => ({ xM: xM + roomM * Math.cos(angle), yM: yM + roomM * Math.sin(angle) })),
     ),
   )
@@ -14,6 +15,7 @@ export function hullAround(places: readonly Place[], roomM: number): Place[] {
 
 /** Andrew's monotone chain; counter-clockwise, its first place not repeated. */
 function convexHull(places: readonly Place[]): Place[] {
+  if (places.length < 3) return [...places]
   const sorted = [...places].sort((a, b) => a.xM - b.xM || a.yM - b.yM)
   return [...halfHull(sorted), ...halfHull(sorted.toReversed())]
 }

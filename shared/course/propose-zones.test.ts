@@ -130,6 +130,25 @@ test('devices are given no more zones than they take, however many ponds there a
   assert.equal(find(zones, 'fairway-1').hole, 1)
 })
 
+test('rings of a hundred thousand corners, around and around, are zones of a few', () => {
+  const ring = Array.from({ length: 100_000 }, (_, i): [number, number] => [
+    1000 * Math.cos(i / 20_000),
+    1000 * Math.sin(i / 20_000),
+  ])
+  const zones = propose(
+    ...[
+      area({ leisure: 'golf_course' }, ...ring),
+      area({ golf: 'green' }, ...ring),
+      area({ natural: 'water' }, ...ring),
+    ],
+  )
+  assert.deepEqual(
+    zones.map(({ id }) => id),
+    ['boundary', 'green', 'water'],
+  )
+  for (const zone of zones) assert.ok(ringOf(zone).length <= 150)
+})
+
 test('without anything of golf there is nothing to propose', () => {
   assert.deepEqual(propose(box({ natural: 'water' }, 0, 0, 20, 20)), [])
 })

@@ -42,7 +42,9 @@ export function proposeZones({ features }: Pick<Course, 'features'>, names: Zone
   const plane = new Plane(first)
   const holes = holeLinesOf(features, plane).slice(0, HOLES_MAX)
   const boundary = boundaryOf(features, plane)
-  const greens = areasOf(features, 'green', plane).map((green) => greenZone(green, holes, plane, names))
+  const greens = areasOf(features, 'green', plane)
+    .slice(0, DEVICE_ZONES_MAX)
+    .map((green) => greenZone(green, holes, plane, names))
   const fairways = fairwaysOfHoles(areasOf(features, 'fairway', plane), holes)
   const water = areasOf(features, 'water', plane)
     .filter(

@@ -3,6 +3,8 @@ import { holeNumberOf } from './course.ts'
 import type { Place, Plane } from './plane.ts'
 import { type CourseKind, kindOf } from './tags.ts'
 
+const CORNERS_MAX = 1000
+
 /** An area without what is cut out of it. */
 export interface Area {
   ring: Place[]
@@ -22,7 +24,7 @@ export function areasOf(features: readonly CourseFeature[], kind: CourseKind, pl
     .flatMap(({ geometry, properties }) =>
       outerRings(geometry).map((ring) => ({
         // closed in GeoJSON, not here
-        ring: ring.slice(0, -1).map((position) => plane.place(position)),
+        ring: fewer(ring.slice(0, -1)).map((position) => plane.place(position)),
         name: properties.name ?? null,
       })),
     )
@@ -32,9 +34,15 @@ export function holeLinesOf(features: readonly CourseFeature[], plane: Plane): H
   return features.flatMap(({ geometry, properties }) => {
     if (kindOf(properties) !== 'hole') return []
     const lines = geometry.type === 'MultiLineString' ? geometry.coordinates : [linePositions(geometry)]
-    const line = lines.flat().map((position) => plane.place(position))
+    const line = fewer(lines.flat()).map((position) => plane.place(position))
     return line.length < 2 ? [] : [{ line, number: holeNumberOf(properties) }]
   })
+}
+
+/** Every so many corners of what was drawn more finely than any zone is. */
+function fewer(positions: readonly Position[]): Position[] {
+  const step = Math.ceil(positions.length / CORNERS_MAX)
+  return positions.filter((_, at) => at % step === 0 || at === positions.length - 1)
 }
 
 /** All places of a feature. */

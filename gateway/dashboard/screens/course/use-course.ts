@@ -4,13 +4,14 @@ import type { CourseJson } from '#shared/wire/course.ts'
 
 /** The course as the gateway has it now; null until it was read. */
 export function useCourse(): CourseJson | null {
-  const { api, line, listen } = useDashboard()
+  const dashboard = useDashboard()
+  const { api, line } = dashboard
   const [course, setCourse] = useState<CourseJson | null>(null)
   const [changes, setChanges] = useState(0)
   const isLive = line.state.value.kind === 'live'
   useEffect(
-    () => listen(({ type }) => type === 'course_changed' && setChanges((count) => count + 1)),
-    [listen],
+    () => dashboard.listen(({ type }) => type === 'course_changed' && setChanges((count) => count + 1)),
+    [dashboard],
   )
   useEffect(() => {
     let isHere = true
