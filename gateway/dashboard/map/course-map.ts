@@ -155,15 +155,6 @@ export class CourseMap {
     this.#ground.value = ground
   }
 
-  /** What lies below the zones. */
-  addGround(layers: readonly BaseLayer[]): void {
-    for (const layer of layers) this.#map?.addLayer(layer)
-  }
-
-  set ground(ground: MapGround | null) {
-    this.#ground.value = ground
-  }
-
   set insets(insets: Insets) {
     this.#view.insets = insets
     this.#fit()
