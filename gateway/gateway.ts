@@ -256,7 +256,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
-    reports: new Reports({ ...base, site, geofences }),
+    reports: new Reports({ ...base, site, geofences, rounds }),
     tracks: new Tracks({ store, downloads: budgets.downloads }),
     course,
     rounds,

@@ -64,8 +64,12 @@ before(async () => {
     ...{ type: 'Feature', id: 'barn', properties: { name: 'Barn', type: 'parking', radius_m: 50 } },
     geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
   }
+  const hole = {
+    ...{ type: 'Feature', id: 'hole-4', properties: { name: 'Four', type: 'hole', hole: 4, radius_m: 900 } },
+    geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat + 0.03] },
+  }
   await g.request('PUT', '/zones', {
-    body: { type: 'FeatureCollection', features: [barn] },
+    body: { type: 'FeatureCollection', features: [barn, hole] },
     headers: { 'if-match': '*' },
   })
   await register('lock-7', '7')
@@ -177,6 +181,13 @@ test('how carts were used, by cart in natural order and by local day', async () 
   near(before.hours_out, 1, 0.02)
   near(night.hours_out, 3, 0.02)
   near(before.distance + night.distance, 40_000, 200)
+  // of the day on which they began, however often the clock passes midnight
+  assert.deepEqual(
+    rows.map(({ rounds }: UtilisationRowJson) => rounds),
+    [1, 1, 1, 0],
+  )
+  const { rounds } = await get('/rounds?from=2026-03-01&to=2026-03-30')
+  assert.equal(rounds.length, 3)
 })
 
 test('a day of 25 hours has them all', async () => {
@@ -219,7 +230,7 @@ test('how packs are: the lock speaks', async () => {
 
 test('reports of a month as CSV have the same names and rows', async () => {
   for (const [path, name, columns] of [
-    ['/reports/utilisation', 'utilisation', 'cart,date,hours_out,distance'],
+    ['/reports/utilisation', 'utilisation', 'cart,date,hours_out,distance,rounds'],
     ['/reports/battery', 'battery', 'cart,date,rest_voltage_morning,lowest_voltage'],
   ]) {
     const { rows } = await get(`${path}?month=2026-03`)

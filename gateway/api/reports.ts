@@ -28,10 +28,7 @@ import { warnOfMissing } from './missing-records.ts'
 import { toSilencesJson, toTrafficJson } from './report-maps.ts'
 
 const UTILISATION_COLUMNS = [
-  'cart',
-  'date',
-  'hours_out',
-  'distance',
+  ...['cart', 'date', 'hours_out', 'distance', 'rounds'],
 ] as const satisfies (keyof UtilisationRowJson)[]
 const BATTERY_COLUMNS = [
   ...['cart', 'date', 'rest_voltage_morning', 'lowest_voltage'],
@@ -76,7 +73,7 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     route.get('/reports/utilisation', 'Report how carts were used', {
       operationId: 'reportUtilisation',
       description:
-        'Of each cart in scope and each local day of the month: how long it was out and how far it went. Of all devices of a cart the one that speaks for it. With Accept: text/csv the answer is a file.',
+        'Of each cart in scope and each local day of the month: how long it was out, how far it went and how many rounds it began. Of all devices of a cart the one that speaks for it. With Accept: text/csv the answer is a file.',
       middleware: [staffOnly],
       request: { query: monthReportQuerySchema },
       responses: { 200: monthAnswer(utilisationSchema, 'Rows by cart and date.'), ...problems(400, 403) },
@@ -85,10 +82,11 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       const { month, format } = c.req.valid('query')
       const { found, carts } = await report(c, (of, asker) => reports.utilisation(of, month, asker))
       const rows = found.map(
-        ({ cart, date, outMs, distanceM }): UtilisationRowJson => ({
+        ({ cart, date, outMs, distanceM, rounds }): UtilisationRowJson => ({
           ...{ cart, date },
           hours_out: rounded(outMs / HOUR_MS, 1000),
           distance: rounded(distanceM, 10),
+          rounds,
         }),
       )
       const warnings = missing(c, carts, 'gps', reports.rangeOf(month))

@@ -14,12 +14,14 @@ import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
 import type { Cart } from './cart.ts'
 import type { Geofences } from './geofences.ts'
+import type { Rounds } from './rounds/rounds.ts'
 import type { Site } from './site.ts'
 
 interface ReportsDeps {
   store: Pick<Store, 'readers'>
   site: Pick<Site, 'settings' | 'timeZone' | 'tripDefaults'>
   geofences: Pick<Geofences, 'watchedOf'>
+  rounds: Pick<Rounds, 'find'>
   clock: Clock
 }
 
@@ -45,17 +47,19 @@ export class Reports {
   }
 
   /** How each cart was used on the days of a month. Throws `too_many_positions`. */
-  utilisation(
+  async utilisation(
     carts: readonly Cart[],
     month: string,
     asker: JobOptions,
-  ): Promise<(UsedDay & { cart: string })[]> {
+  ): Promise<(UsedDay & { cart: string; rounds: number })[]> {
     const { store, site } = this.#deps
     const rules = { longestStepMs: this.#longestStepMs(), config: site.tripDefaults }
     const days = this.#daysOf(month)
-    return this.#ofEach(carts, days, (cart) =>
+    const used = await this.#ofEach(carts, days, (cart) =>
       store.readers.run('utilisation', { ...this.#watched(cart), days, ...rules }, asker),
     )
+    const rounds = await this.#roundsOf(carts, days, asker)
+    return used.map((day) => ({ ...day, rounds: rounds.get(day.cart)?.get(day.date) ?? 0 }))
   }
 
   /** The voltages of each cart on the days of a month. Throws `too_many_positions`. */
@@ -111,6 +115,25 @@ export class Reports {
       fromMs: timeZone.day(dates[0] ?? month).fromMs,
       toMs: timeZone.day(dates.at(-1) ?? month).untilMs - 1,
     }
+  }
+
+  /** How many rounds of each cart began on each of the days, by cart and date. */
+  async #roundsOf(
+    carts: readonly Cart[],
+    days: readonly ReportDay[],
+    asker: JobOptions,
+  ): Promise<ReadonlyMap<string, ReadonlyMap<string, number>>> {
+    const counts = new Map<string, Map<string, number>>()
+    const { fromMs } = days[0] ?? { fromMs: 0 }
+    const toMs = (days.at(-1)?.untilMs ?? 0) - 1
+    if (toMs < fromMs) return counts
+    const all = { offset: 0, limit: Number.MAX_SAFE_INTEGER }
+    for (const { cart, round } of await this.#deps.rounds.find(carts, { fromMs, toMs, ...all, asker })) {
+      const { date } = this.#deps.site.timeZone.local(round.startedMs)
+      const ofCart = counts.get(cart) ?? new Map<string, number>()
+      counts.set(cart, ofCart.set(date, (ofCart.get(date) ?? 0) + 1))
+    }
+    return counts
   }
 
   /** What is found for each cart, in their order. */

@@ -44,6 +44,10 @@ const utilisationRowSchema = z
       description: 'Metres driven, to 0.1: by the rules of trips, however short the way was.',
       example: 9120.4,
     }),
+    rounds: z
+      .number()
+      .int()
+      .meta({ description: 'Rounds that began on the day, as in GET /rounds.', example: 1 }),
   })
   .meta({ id: 'UtilisationRow' })
 export type UtilisationRowJson = z.infer<typeof utilisationRowSchema>

@@ -5,7 +5,7 @@ export const reportTexts = defineTexts({
     title: 'Reports',
     names: { use: 'Use', batteries: 'Batteries', traffic: 'Traffic', silence: 'Silence' },
     why: {
-      use: 'How long each cart was out of the barn and how far it drove, by month.',
+      use: 'How long each cart was out of the barn, how far it drove and how many rounds, by month.',
       batteries: 'What each pack had in the morning and how far it fell while driving: the weak ones first.',
       traffic: 'Where the carts spent their time on the course: the darker and larger a square, the longer.',
       silence:
@@ -23,7 +23,7 @@ export const reportTexts = defineTexts({
     useSorts: { hours: 'Hours', distance: 'Distance', cart: 'Cart' },
     packSorts: { weak: 'Weakest first', falling: 'Losing most', cart: 'Cart' },
     columns: {
-      ...{ cart: 'Cart', days: 'Days', hours: 'Hours out', distance: 'Distance' },
+      ...{ cart: 'Cart', rounds: 'Rounds', hours: 'Hours out', distance: 'Distance' },
       ...{ morning: 'Morning', trend: 'In 30 days', lowest: 'Lowest' },
     },
     chartUse: (who: string) => `Hours out by day: ${who}`,
@@ -53,7 +53,7 @@ export const reportTexts = defineTexts({
     title: 'Berichte',
     names: { use: 'Nutzung', batteries: 'Batterien', traffic: 'Verkehr', silence: 'Funkstille' },
     why: {
-      use: 'Wie lange jedes Cart aus der Halle war und wie weit es fuhr, nach Monat.',
+      use: 'Wie lange jedes Cart aus der Halle war, wie weit es fuhr und wie viele Runden, nach Monat.',
       batteries: 'Was jede Batterie am Morgen hatte und wie tief sie beim Fahren fiel: die schwachen zuerst.',
       traffic: 'Wo die Carts auf dem Platz waren: je dunkler und größer ein Quadrat, desto länger.',
       silence: 'Wo Carts waren, als lange nichts von ihnen zu hören war: dort nach dem Empfang sehen.',
@@ -70,7 +70,7 @@ export const reportTexts = defineTexts({
     useSorts: { hours: 'Stunden', distance: 'Strecke', cart: 'Cart' },
     packSorts: { weak: 'Schwächste zuerst', falling: 'Verlieren am meisten', cart: 'Cart' },
     columns: {
-      ...{ cart: 'Cart', days: 'Tage', hours: 'Std. draußen', distance: 'Strecke' },
+      ...{ cart: 'Cart', rounds: 'Runden', hours: 'Std. draußen', distance: 'Strecke' },
       ...{ morning: 'Morgens', trend: 'In 30 Tagen', lowest: 'Tiefste' },
     },
     chartUse: (who: string) => `Stunden draußen je Tag: ${who}`,

@@ -3,10 +3,9 @@ import type { BatteryRowJson, UtilisationRowJson } from '#shared/wire/reports.ts
 /** What one cart was used in a month. */
 export interface CartUse {
   cart: string
-  /** Days on which it was out. */
-  days: number
   hours: number
   distanceM: number
+  rounds: number
   rows: readonly UtilisationRowJson[]
 }
 
@@ -34,9 +33,9 @@ export type PackSort = (typeof PACK_SORTS)[number]
 export function useByCart(rows: readonly UtilisationRowJson[]): CartUse[] {
   return grouped(rows).map(([cart, ofCart]) => ({
     ...{ cart, rows: ofCart },
-    days: ofCart.filter(({ hours_out }) => hours_out > 0).length,
     hours: sum(ofCart, ({ hours_out }) => hours_out),
     distanceM: sum(ofCart, ({ distance }) => distance),
+    rounds: sum(ofCart, ({ rounds }) => rounds),
   }))
 }
 

@@ -13,18 +13,18 @@ test('the month is that of the clocks of the course', () => {
 })
 
 const USE = [
-  { cart: '2', date: '2026-05-01', hours_out: 4, distance: 9000 },
-  { cart: '2', date: '2026-05-03', hours_out: 0, distance: 0 },
-  { cart: '10', date: '2026-05-01', hours_out: 5, distance: 8000 },
+  { cart: '2', date: '2026-05-01', hours_out: 4, distance: 9000, rounds: 1 },
+  { cart: '2', date: '2026-05-03', hours_out: 0, distance: 0, rounds: 0 },
+  { cart: '10', date: '2026-05-01', hours_out: 5, distance: 8000, rounds: 2 },
 ]
 
 test('use is added up by cart and by day', () => {
   const uses = useByCart(USE)
   assert.deepEqual(
-    uses.map(({ cart, days, hours, distanceM }) => [cart, days, hours, distanceM]),
+    uses.map(({ cart, hours, distanceM, rounds }) => [cart, hours, distanceM, rounds]),
     [
-      ['2', 1, 4, 9000],
-      ['10', 1, 5, 8000],
+      ['2', 4, 9000, 1],
+      ['10', 5, 8000, 2],
     ],
   )
   const order = (sort: Parameters<typeof sortedUse>[1]) => sortedUse(uses, sort).map(({ cart }) => cart)

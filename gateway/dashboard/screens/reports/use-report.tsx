@@ -37,10 +37,10 @@ export function UseReport() {
       waiting={{ fault, again, isHere: answer !== null }}
       title={texts.names.use}
       sum={uses.length === 0 ? null : texts.sum(uses.length, hours(total), formatDistance(totalM, units))}
-      columns={[texts.columns.cart, texts.columns.days, texts.columns.hours, texts.columns.distance]}
+      columns={[texts.columns.cart, texts.columns.rounds, texts.columns.hours, texts.columns.distance]}
       rows={uses.map((use) => ({
         cart: use.cart,
-        cells: [String(use.days), hours(use.hours), formatDistance(use.distanceM, units)],
+        cells: [String(use.rounds), hours(use.hours), formatDistance(use.distanceM, units)],
       }))}
       sorts={texts.useSorts}
       onSort={setSort}

@@ -75,7 +75,7 @@ stage.eachLook('how carts were used in a month: table, chart, file and sheet', a
     page.getByRole('link', { name: 'Save as CSV' }).click(),
   ])
   const text = readFileSync(await download.path(), 'utf8')
-  assert.match(text, /^cart,date,hours_out,distance/)
+  assert.match(text, /^cart,date,hours_out,distance,rounds/)
   await page.emulateMedia({ media: 'print' })
   await page.getByText(/^Use, .* Pine Hollow$/).waitFor()
   assert.equal(await page.getByRole('navigation').first().isVisible(), false)
