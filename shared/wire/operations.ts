@@ -97,7 +97,6 @@ import {
   recallStateSchema,
 } from './recall.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from './replication/sync-file.ts'
-import { activeRoundsSchema, roundListSchema, roundQuerySchema } from './rounds.ts'
 import {
   batteryReportSchema,
   mapReportQuerySchema,
@@ -106,6 +105,7 @@ import {
   trafficSchema,
   utilisationSchema,
 } from './reports.ts'
+import { activeRoundsSchema, roundListSchema, roundQuerySchema } from './rounds.ts'
 import {
   currentSessionSchema,
   meSchema,
