@@ -23,11 +23,11 @@ import {
   newGroupCommandSchema,
 } from '#shared/wire/commands.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
-import { deviceIdParams } from '#shared/wire/params.ts'
+import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import type { CommandRow } from '#store/commands.ts'
 import { type ApiEnv, adminOnly, askerOf, createApi, staffOnly } from './api-env.ts'
-import { toCommandJson } from './command-json.ts'
 import type { ApiDeps } from './deps.ts'
+import { toCommandJson } from './shown/command-json.ts'
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
 /** What is special about locks. */

@@ -15,10 +15,10 @@ import {
   newLayerSchema,
 } from '#shared/wire/device-configs.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
-import { deviceIdParams } from '#shared/wire/params.ts'
+import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { toDeviceConfigJson } from './device-config-json.ts'
+import { toDeviceConfigJson } from './shown/device-config-json.ts'
 
 /** Configuration: the layer of a group and a type, and the layer of a device. All for admins. */
 export function createDeviceConfigsApi({

@@ -13,7 +13,7 @@ import {
   newDeviceTypeParams,
   putDeviceTypeSchema,
 } from '#shared/wire/device-types.ts'
-import { idListQuerySchema } from '#shared/wire/params.ts'
+import { idListQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 

@@ -23,11 +23,11 @@ import {
   rotatedPasswordSchema,
 } from '#shared/wire/devices.ts'
 import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
-import { deviceIdParams } from '#shared/wire/params.ts'
+import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, requireAdmin } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { toDeviceConfigJson } from './device-config-json.ts'
 import { deviceFilter } from './device-filter.ts'
+import { toDeviceConfigJson } from './shown/device-config-json.ts'
 import { toDeviceJson } from './shown/device-json.ts'
 import { DeviceListTexts } from './shown/device-list-texts.ts'
 

@@ -19,7 +19,7 @@ import {
   groupSchema,
   newGroupSchema,
 } from '#shared/wire/groups.ts'
-import { idListQuerySchema, idPageQuerySchema } from '#shared/wire/params.ts'
+import { idListQuerySchema, idPageQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toDeviceJson } from './shown/device-json.ts'

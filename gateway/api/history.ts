@@ -14,7 +14,7 @@ import {
 import { streamHistory } from '#shared/http/history-stream.ts'
 import { streamed } from '#shared/http/responses.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
-import { deviceIdParams } from '#shared/wire/params.ts'
+import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'

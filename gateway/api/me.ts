@@ -5,7 +5,7 @@ import { route } from '#shared/http/route.ts'
 import { meSchema, personSchema } from '#shared/wire/sessions.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { toMeJson } from './session-json.ts'
+import { toMeJson } from './shown/session-json.ts'
 
 /** `/me` and `/people`: who one is, and who else may act on a tablet. For everybody who was let in. */
 export function createMeApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {

@@ -23,7 +23,7 @@ import {
 } from '#shared/wire/sessions.ts'
 import { type ApiEnv, adminOnly, admitSession, createApi, isSecure } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { toMeJson, toSessionJson } from './session-json.ts'
+import { toMeJson, toSessionJson } from './shown/session-json.ts'
 
 const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_id' }) })
 

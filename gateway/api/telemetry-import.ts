@@ -2,7 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { deviceIdParams } from '#shared/wire/params.ts'
+import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import {
   IMPORT_RECORDS_MAX,
   importedTelemetrySchema,

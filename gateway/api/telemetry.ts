@@ -7,7 +7,7 @@ import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
-import { deviceIdParams } from '#shared/wire/params.ts'
+import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import {
   type batteryRecordSchema,
   deletedRecordsSchema,

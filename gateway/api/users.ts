@@ -18,7 +18,7 @@ import {
 } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { toUserJson } from './user-json.ts'
+import { toUserJson } from './shown/user-json.ts'
 
 /** Five thousand hardware ids of the greatest length fit. */
 const MAX_BODY_BYTES = 512 * 1024

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deviceTypePutSchema } from '#shared/wire/device-types.ts'
-import { misfits } from '#shared/wire/object-schema.ts'
+import { misfits } from '#shared/wire/schema/object-schema.ts'
 import { deviceTypes } from './all.ts'
 import { FETCH_GEOFENCES_NAME } from './commands.ts'
 

@@ -1,4 +1,4 @@
-import type { ObjectSchema } from '#shared/wire/object-schema.ts'
+import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
 
 /** A command a kind of device obeys. */
 export interface CommandDefinition {

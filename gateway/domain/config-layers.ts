@@ -1,4 +1,4 @@
-import { misfits, type ObjectSchema } from '#shared/wire/object-schema.ts'
+import { misfits, type ObjectSchema } from '#shared/wire/schema/object-schema.ts'
 
 /** Keys and their values, of one layer or of several merged. */
 export type ConfigLayer = Readonly<Record<string, unknown>>

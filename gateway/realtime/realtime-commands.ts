@@ -7,8 +7,8 @@ import type { CommandRequest } from '#services/commands/request.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
 import { AppError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { fieldErrors } from '#shared/wire/field-errors.ts'
 import { type ClientCommand, commandFieldsSchema } from '#shared/wire/realtime.ts'
+import { fieldErrors } from '#shared/wire/schema/field-errors.ts'
 import type { RealtimeConnection } from './connection.ts'
 
 interface RealtimeCommandsDeps {

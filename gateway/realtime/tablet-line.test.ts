@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { WebSocket } from 'ws'
-import { Fleet } from '#dashboard/live/fleet.ts'
+import { Fleet } from '#dashboard/live/fleet/fleet.ts'
 import { GatewayClock } from '#dashboard/live/gateway-clock.ts'
 import { Line, type LineEvents } from '#dashboard/live/line.ts'
 import { eventually } from '#shared/testing/eventually.ts'

@@ -10,7 +10,7 @@ import {
   type TripFeature,
 } from '#shared/trips/features.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'

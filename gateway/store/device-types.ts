@@ -1,4 +1,4 @@
-import type { ObjectSchema } from '#shared/wire/object-schema.ts'
+import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
 import type { Connection } from './db/connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
 

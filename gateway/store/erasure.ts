@@ -1,4 +1,4 @@
-import { type BlankedEvent, blankStrings } from '#shared/wire/blanks.ts'
+import { type BlankedEvent, blankStrings } from '#shared/wire/schema/blanks.ts'
 import type { Connection } from './db/connection.ts'
 import { addNote } from './ledger/notes.ts'
 

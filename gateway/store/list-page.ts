@@ -1,5 +1,5 @@
 import type { Registration } from '#shared/registrations.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Connection } from './db/connection.ts'
 
 /** Which part of a list is wanted. */

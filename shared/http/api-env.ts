@@ -3,8 +3,8 @@ import { type Hook, OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import { type FieldError, InvalidRequestError } from '#shared/errors.ts'
-import { fieldErrors } from '#shared/wire/field-errors.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import { fieldErrors } from '#shared/wire/schema/field-errors.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 
 /** What a handler of any API finds on `c.var`. */
 export interface RequestEnv {

@@ -3,7 +3,7 @@ import { accepts } from 'hono/accepts'
 import { z } from 'zod'
 import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
-import { wholeNumber } from '#shared/wire/params.ts'
+import { wholeNumber } from '#shared/wire/schema/params.ts'
 import {
   BATTERY_FORMATS,
   batteryRecordSchema,

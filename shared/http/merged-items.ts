@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { JsonItems } from '#shared/trips/found.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 
 /** Bytes in a piece of an answer, or an item more: a fraction of a millisecond of work. */
 const PIECE_BYTES = 65_536

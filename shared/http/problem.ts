@@ -4,7 +4,7 @@ import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { AppError, describeError, type ErrorKind } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import type { Problem } from '#shared/wire/problem.ts'
+import type { Problem } from '#shared/wire/schema/problem.ts'
 import type { RequestEnv } from './api-env.ts'
 
 const STATUS_OF_KIND: Record<ErrorKind, ContentfulStatusCode> = {

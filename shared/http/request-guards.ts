@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { MiddlewareHandler } from 'hono'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
-import { isNestedTooDeep } from '#shared/wire/json-object.ts'
+import { isNestedTooDeep } from '#shared/wire/schema/json-object.ts'
 import { type RequestEnv, setHeader } from './api-env.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { problemSchema } from '#shared/wire/problem.ts'
+import { problemSchema } from '#shared/wire/schema/problem.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 const problem = { [PROBLEM_TYPE]: { schema: problemSchema } }

@@ -5,7 +5,7 @@ import { DAY_MS } from '#shared/time.ts'
 import { type TripConfig, type TripConfigChoice, tripConfigOf } from '#shared/trips/config.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
 import { toTotalsJson } from '#shared/trips/json.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import {
   type ActiveTripJson,
   TRIP_DEVICES_MAX,

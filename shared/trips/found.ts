@@ -1,5 +1,5 @@
 import { InvalidRequestError } from '#shared/errors.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { TripConfig } from './config.ts'
 import { detectTrips, type TripReport } from './detect.ts'
 import { TooManyTripsError } from './finder.ts'

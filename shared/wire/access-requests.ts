@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './params.ts'
+import { isoSchema } from './schema/params.ts'
 import { sessionNameSchema } from './sessions.ts'
 
 export const requestIdParams = z.object({ id: z.string().meta({ description: 'request_id' }) })

@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { choiceParam, dateParam, isoSchema, offsetParam, pageLimitParam, paginationSchema } from './params.ts'
+import {
+  choiceParam,
+  dateParam,
+  isoSchema,
+  offsetParam,
+  pageLimitParam,
+  paginationSchema,
+} from './schema/params.ts'
 
 /** What people are warned of. */
 export const ALERT_KINDS = [

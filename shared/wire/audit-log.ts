@@ -7,7 +7,7 @@ import {
   orderParam,
   pageLimitParam,
   paginationSchema,
-} from './params.ts'
+} from './schema/params.ts'
 
 const valuesSchema = z.record(z.string(), z.unknown()).nullable()
 

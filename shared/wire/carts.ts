@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { zoneTypeSchema } from './geofences.ts'
-import { dateParam, hardwareIdSchema, isoSchema } from './params.ts'
+import { dateParam, hardwareIdSchema, isoSchema } from './schema/params.ts'
 
 /** The `:cart` of a cart's paths. */
 export const cartParams = z.object({

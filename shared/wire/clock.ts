@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dateParam } from './params.ts'
+import { dateParam } from './schema/params.ts'
 
 export const clockConfirmationSchema = z
   .strictObject({

@@ -6,7 +6,7 @@ import {
   isoSchema,
   paginationSchema,
   removedSchema,
-} from './params.ts'
+} from './schema/params.ts'
 
 /** The life of a command; the last three are final. */
 const COMMAND_STATUSES = ['pending', 'published', 'acknowledged', 'completed', 'failed', 'timeout'] as const

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { groupIdParams, groupIdSchema } from './groups.ts'
-import { jsonObjectSchema } from './json-object.ts'
-import { objectSchemaSchema } from './object-schema.ts'
-import { hardwareIdSchema, isoSchema } from './params.ts'
+import { jsonObjectSchema } from './schema/json-object.ts'
+import { objectSchemaSchema } from './schema/object-schema.ts'
+import { hardwareIdSchema, isoSchema } from './schema/params.ts'
 
 /** A layer as it is sent: it replaces the one that is there. */
 export const newLayerSchema = jsonObjectSchema.meta({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { newDeviceSchema } from './devices.ts'
-import { hardwareIdSchema } from './params.ts'
+import { hardwareIdSchema } from './schema/params.ts'
 
 /** Devices in one file. */
 export const IMPORT_LINES_MAX = 5000

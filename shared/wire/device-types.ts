@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { jsonObjectSchema } from './json-object.ts'
-import { objectSchemaSchema } from './object-schema.ts'
+import { jsonObjectSchema } from './schema/json-object.ts'
+import { objectSchemaSchema } from './schema/object-schema.ts'
 
 const TTL_SECONDS_MAX = 86_400
 

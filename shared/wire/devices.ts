@@ -13,7 +13,7 @@ import {
   searchParam,
   stringListParam,
   wholeNumber,
-} from './params.ts'
+} from './schema/params.ts'
 
 const scalarSchema = z.union([z.string(), z.number(), z.boolean()])
 

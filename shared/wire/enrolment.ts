@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './params.ts'
+import { isoSchema } from './schema/params.ts'
 
 const count = z.number().int().min(0)
 const openUntil = isoSchema.nullable().meta({

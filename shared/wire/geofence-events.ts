@@ -7,7 +7,7 @@ import {
   isoSchema,
   paginationSchema,
   removedSchema,
-} from './params.ts'
+} from './schema/params.ts'
 
 export const geofenceEventKindSchema = z.enum(['enter', 'exit'])
 export type GeofenceEventKind = z.infer<typeof geofenceEventKindSchema>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
 import { ZONE_TYPES } from '#shared/zones/zone.ts'
 import { groupIdSchema } from './groups.ts'
-import { wholeNumber } from './params.ts'
+import { wholeNumber } from './schema/params.ts'
 
 const ZONES_MAX = 100
 export const ZONE_POINTS_MAX = 200

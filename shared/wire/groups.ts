@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
-import { hardwareIdSchema, isoSchema, wholeNumber } from './params.ts'
+import { hardwareIdSchema, isoSchema, wholeNumber } from './schema/params.ts'
 
 export const groupIdSchema = z
   .number()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './params.ts'
+import { isoSchema } from './schema/params.ts'
 import { siteIdSchema } from './sites.ts'
 import { activationSchema, isActiveSchema, maskCodesSchema, newKeyFields, userNameSchema } from './users.ts'
 

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dateParam, eventPageQuery, isoSchema, paginationSchema, removedSchema } from './params.ts'
+import { dateParam, eventPageQuery, isoSchema, paginationSchema, removedSchema } from './schema/params.ts'
 
 export const lockKindSchema = z.enum(['lock', 'unlock'])
 export const lockSourceSchema = z.enum(['rfid', 'keypad', 'key', 'remote'])

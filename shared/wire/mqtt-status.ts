@@ -8,7 +8,7 @@ import {
   pageLimitParam,
   paginationSchema,
   searchParam,
-} from './params.ts'
+} from './schema/params.ts'
 
 const count = z.number().int().min(0)
 const perSecond = z

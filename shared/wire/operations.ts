@@ -88,7 +88,6 @@ import {
   notifierPatchSchema,
   notifierSchema,
 } from './notifiers.ts'
-import { idListQuerySchema, idPageQuerySchema } from './params.ts'
 import {
   deletedRecallSchema,
   endedRecallSchema,
@@ -106,6 +105,7 @@ import {
   utilisationSchema,
 } from './reports.ts'
 import { activeRoundsSchema, roundListSchema, roundQuerySchema } from './rounds.ts'
+import { idListQuerySchema, idPageQuerySchema } from './schema/params.ts'
 import {
   currentSessionSchema,
   meSchema,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { toIso } from '#shared/time.ts'
 import { cartStateSchema } from './carts.ts'
-import { isoSchema } from './params.ts'
+import { isoSchema } from './schema/params.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/

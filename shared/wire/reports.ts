@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { choiceParam, dateParam, isoSchema, monthParam } from './params.ts'
+import { choiceParam, dateParam, isoSchema, monthParam } from './schema/params.ts'
 
 const cart = z.string().meta({ description: 'What the cart is called.', example: '17' })
 const dateSchema = z.string().meta({ description: 'A day by the clocks of the site.', example: '2026-05-01' })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { currentHole, minutesBehind } from '#shared/rounds/pace.ts'
 import type { CartRound } from '#shared/rounds/round.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
-import { dateParam, isoSchema, offsetParam, pageLimitParam, paginationSchema } from './params.ts'
+import { dateParam, isoSchema, offsetParam, pageLimitParam, paginationSchema } from './schema/params.ts'
 
 const holeSchema = z.number().int().meta({ description: 'The number of the hole.', example: 7 })
 

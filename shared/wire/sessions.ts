@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './params.ts'
+import { isoSchema } from './schema/params.ts'
 import { roleSchema, userNameSchema, userSchema } from './users.ts'
 
 const userIdSchema = z

@@ -7,7 +7,7 @@ import {
   isoSchema,
   paginationSchema,
   stringListParam,
-} from './params.ts'
+} from './schema/params.ts'
 import { keyWarningSchema } from './users.ts'
 
 /** A site in paths, in keys and in the tables of the head office. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { SYNC_STATES } from '#shared/sync-status.ts'
-import { isoSchema } from './params.ts'
 import { auditKindSchema, syncStreamSchema, syncWarningSchema } from './replication/sync.ts'
+import { isoSchema } from './schema/params.ts'
 
 const count = z.number().int().min(0)
 

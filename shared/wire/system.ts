@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './params.ts'
+import { isoSchema } from './schema/params.ts'
 
 export const subscriptionsSchema = z
   .object({

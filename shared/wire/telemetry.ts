@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { choiceParam, dateParam, isoSchema } from './params.ts'
+import { choiceParam, dateParam, isoSchema } from './schema/params.ts'
 
 const recordBase = {
   _id: z.string().meta({ description: 'The same for the same record for ever.', example: 'k4Jx0Zq1mB3uYw' }),

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { dateParam, hardwareIdSchema, isoSchema } from './params.ts'
+import { dateParam, hardwareIdSchema, isoSchema } from './schema/params.ts'
 
 /** A local day of 25 hours is the longest that a track is of. */
 export const TRACK_RANGE_MAX_MS = 25 * 3_600_000

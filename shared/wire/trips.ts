@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import { DEFAULT_TRIP_CONFIG, type TripConfig } from '#shared/trips/config.ts'
-import { dateParam, hardwareIdSchema, isoSchema, numberParam, orderParam, stringListParam } from './params.ts'
+import {
+  dateParam,
+  hardwareIdSchema,
+  isoSchema,
+  numberParam,
+  orderParam,
+  stringListParam,
+} from './schema/params.ts'
 
 const RANGE_DAYS_MAX = 31
 /** From `from` to `to`; exactly this much is allowed. */

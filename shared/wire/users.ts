@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema, listQuery } from './params.ts'
+import { isoSchema, listQuery } from './schema/params.ts'
 
 export const roleSchema = z.enum(['user', 'staff', 'admin'])
 export type Role = z.infer<typeof roleSchema>

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ALERT_KINDS, type AlertEvent, type AlertJson } from './alerts.ts'
-import { isoSchema } from './params.ts'
+import { isoSchema } from './schema/params.ts'
 import type { SiteForScreensJson } from './site.ts'
 
 const URL_MAX = 2_000

@@ -10,7 +10,7 @@ import {
   zoneTypeSchema,
 } from './geofences.ts'
 import { groupIdSchema } from './groups.ts'
-import { dateParam, isoSchema, wholeNumber } from './params.ts'
+import { dateParam, isoSchema, wholeNumber } from './schema/params.ts'
 
 const SITE_ZONES_MAX = 500
 const GROUPS_MAX = 1000

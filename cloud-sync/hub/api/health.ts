@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { json } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
-import { isoSchema } from '#shared/wire/params.ts'
+import { isoSchema } from '#shared/wire/schema/params.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { answers } from '#shared/http/responses.ts'
-import { newestPageQuerySchema } from '#shared/wire/params.ts'
+import { newestPageQuerySchema } from '#shared/wire/schema/params.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { adminOnly } from './guards.ts'
 

@@ -23,7 +23,7 @@ import { tripDefaultsOf } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { type TripConfig, tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import {
   activeTripsQuerySchema,

@@ -20,7 +20,7 @@ import {
 import { type FoundTrips, findTripsIn, withReason } from '#shared/trips/found.ts'
 import { toActiveTripJson } from '#shared/trips/json.ts'
 import { type Track, trackOf } from '#shared/trips/track.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
 
 /** Limits that protect the memory of a hub; the same as at a gateway. */

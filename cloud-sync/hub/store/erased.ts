@@ -1,5 +1,5 @@
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Database, Sql, SqlValue } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 import type { ForgottenDevice } from './latest.ts'

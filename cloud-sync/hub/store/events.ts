@@ -1,4 +1,4 @@
-import { type BlankedEvent, blankStrings } from '#shared/wire/blanks.ts'
+import { type BlankedEvent, blankStrings } from '#shared/wire/schema/blanks.ts'
 import type { Sql } from './database/database.ts'
 import { inPieces, insertRows } from './database/insert-rows.ts'
 

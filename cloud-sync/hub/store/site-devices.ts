@@ -1,6 +1,6 @@
 import type { Registration } from '#shared/registrations.ts'
 import { parseIso } from '#shared/time.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
 /** The latest state of a device, as the JSON that the gateway wrote. */

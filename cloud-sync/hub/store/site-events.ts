@@ -1,6 +1,6 @@
 import { type MaskedCode, readMaskedCode } from '#shared/masked-codes.ts'
 import type { Registration } from '#shared/registrations.ts'
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
 interface EventPage {

@@ -1,4 +1,4 @@
-import type { ListOrder } from '#shared/wire/params.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 

@@ -1,6 +1,6 @@
-import type { ListOrder } from '#shared/wire/params.ts'
 import type { SiteIntentStatus } from '#shared/wire/replication/site-intents.ts'
 import type { IntentKind } from '#shared/wire/replication/sync.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 

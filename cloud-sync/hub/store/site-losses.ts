@@ -1,5 +1,5 @@
-import type { ListOrder } from '#shared/wire/params.ts'
 import type { Gap } from '#shared/wire/replication/sync.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Database, Sql } from './database/database.ts'
 import { inSite } from './sites.ts'
 

@@ -6,7 +6,6 @@ import { finishIntent } from '#hub/store/intents.ts'
 import { insertGap } from '#hub/store/site-losses.ts'
 import { eraseRecords, insertErasure } from '#hub/store/telemetry/erasures.ts'
 import { describeError } from '#shared/errors.ts'
-import { blankSchema } from '#shared/wire/blanks.ts'
 import {
   auditEntryBodySchema,
   type EntitySyncRow,
@@ -20,6 +19,7 @@ import {
   type NoteSyncRow,
   noteRowSchema,
 } from '#shared/wire/replication/sync.ts'
+import { blankSchema } from '#shared/wire/schema/blanks.ts'
 import { type BadRow, badRow, type GoodRow, isStorable, readRows } from './synced-rows.ts'
 
 export interface RowsTarget {

@@ -6,7 +6,8 @@ import type { SiteSettingsJson } from '#shared/wire/site.ts'
 import { Bell, openAlerts } from './alert-list.ts'
 import { readCode, type SignInCode } from './code.ts'
 import { CommandDesk } from './commands.ts'
-import { Fleet } from './fleet.ts'
+import { Fleet } from './fleet/fleet.ts'
+import { WeekUsage } from './fleet/usage.ts'
 import { GatewayClock } from './gateway-clock.ts'
 import type { KeptView } from './kept-view.ts'
 import { Line, type LineEvents, type LineSocket } from './line.ts'
@@ -17,7 +18,6 @@ import { RecallWatch } from './recall.ts'
 import { Router } from './route.ts'
 import { SCREEN_TYPES } from './safe-lock.ts'
 import { Sound } from './sound.ts'
-import { WeekUsage } from './usage.ts'
 
 type Site = MeJson['site']
 

@@ -1,4 +1,4 @@
-import type { CartLook } from '#dashboard/live/cart-look.ts'
+import type { CartLook } from '#dashboard/live/fleet/cart-look.ts'
 import { HEADINGS } from './markers.ts'
 
 /** A drawn sign, and half of what it measures on the screen. */

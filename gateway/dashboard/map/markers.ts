@@ -1,6 +1,6 @@
-import type { CartFilter } from '#dashboard/live/cart-filter.ts'
-import { passes } from '#dashboard/live/cart-filter.ts'
-import { byNumber, type CartLook, isParked, lookOf } from '#dashboard/live/cart-look.ts'
+import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
+import { passes } from '#dashboard/live/fleet/cart-filter.ts'
+import { byNumber, type CartLook, isParked, lookOf } from '#dashboard/live/fleet/cart-look.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { toX, toY } from './mercator.ts'
 

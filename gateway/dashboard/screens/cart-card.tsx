@@ -1,5 +1,5 @@
 import './cart/cart-card.css'
-import { lookOf } from '#dashboard/live/cart-look.ts'
+import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
 import { cartTexts } from '#dashboard/texts/cart.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'

@@ -1,6 +1,11 @@
 import './evening.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { BulkLock, type EveningGroups, groupEvening, type LockOutcome } from '#dashboard/live/evening.ts'
+import {
+  BulkLock,
+  type EveningGroups,
+  groupEvening,
+  type LockOutcome,
+} from '#dashboard/live/fleet/evening.ts'
 import { NotActed } from '#dashboard/live/person-gate.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
 import { formatTime } from '#dashboard/texts/format.ts'

@@ -1,15 +1,15 @@
 import './fleet.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { lookOf } from '#dashboard/live/cart-look.ts'
-import { toFleetCsv } from '#dashboard/live/fleet-csv.ts'
+import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { toFleetCsv } from '#dashboard/live/fleet/fleet-csv.ts'
 import {
   FLEET_FILTERS,
   FLEET_SORTS,
   type FleetFilter,
   type FleetSort,
   orderFleet,
-} from '#dashboard/live/fleet-order.ts'
-import { isFit, orderGiveOut } from '#dashboard/live/give-out.ts'
+} from '#dashboard/live/fleet/fleet-order.ts'
+import { isFit, orderGiveOut } from '#dashboard/live/fleet/give-out.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'

@@ -1,7 +1,7 @@
 import './map/map.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { CartFilter } from '#dashboard/live/cart-filter.ts'
 import { pathHoles } from '#dashboard/live/cart-path.ts'
+import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'

@@ -1,5 +1,5 @@
 import './cart-shape.css'
-import type { CartLook } from '#dashboard/live/cart-look.ts'
+import type { CartLook } from '#dashboard/live/fleet/cart-look.ts'
 
 const OUTLINES: Record<CartLook, string> = {
   out: 'M24 4a20 20 0 1 0 0 40 20 20 0 0 0 0-40Z',

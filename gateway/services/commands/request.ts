@@ -1,6 +1,6 @@
 import type { CommandDefinition, DeviceType } from '#devices/device-type.ts'
 import { ConflictError, type FieldError, InvalidRequestError } from '#shared/errors.ts'
-import { type Misfit, misfits } from '#shared/wire/object-schema.ts'
+import { type Misfit, misfits } from '#shared/wire/schema/object-schema.ts'
 import type { CommandRow } from '#store/commands.ts'
 
 /** What a caller asks devices to do. */

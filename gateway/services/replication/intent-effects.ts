@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import type { Caller } from '#domain/access.ts'
 import { readZones } from '#domain/geofences.ts'
 import { ConflictError, InvalidRequestError } from '#shared/errors.ts'
-import { fieldErrors } from '#shared/wire/field-errors.ts'
 import {
   commandSendSchema,
   configSetSchema,
@@ -16,6 +15,7 @@ import {
   type IntentKind,
   intentKindSchema,
 } from '#shared/wire/replication/sync.ts'
+import { fieldErrors } from '#shared/wire/schema/field-errors.ts'
 import type { EntityTable } from '#store/replication/entities.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { newCommandSchema } from '../commands.ts'
 import { newGeofencesSchema } from '../geofences.ts'
 import { groupIdSchema } from '../groups.ts'
-import { jsonObjectSchema } from '../json-object.ts'
+import { jsonObjectSchema } from '../schema/json-object.ts'
 import { auditKindSchema } from './sync.ts'
 
 const idSchema = z.string().min(1).max(64)

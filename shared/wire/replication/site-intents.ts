@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { choiceParam, isoSchema, newestPageQuerySchema, paginationSchema } from '../params.ts'
+import { choiceParam, isoSchema, newestPageQuerySchema, paginationSchema } from '../schema/params.ts'
 import { siteParams } from '../sites.ts'
 import {
   commandSendSchema,

@@ -1,6 +1,6 @@
 import './recall-screen.css'
 import { useState } from 'preact/hooks'
-import { lookOf } from '#dashboard/live/cart-look.ts'
+import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
 import { type RecalledCart, recallList } from '#dashboard/live/recall-list.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatMoment } from '#dashboard/texts/format.ts'

@@ -1,4 +1,4 @@
-import { stateWordOf } from '#dashboard/live/cart-words.ts'
+import { stateWordOf } from '#dashboard/live/fleet/cart-words.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 

@@ -1,4 +1,4 @@
-import { byNumber } from '#dashboard/live/cart-look.ts'
+import { byNumber } from '#dashboard/live/fleet/cart-look.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 

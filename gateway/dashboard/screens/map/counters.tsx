@@ -1,5 +1,5 @@
 import './counters.css'
-import { CART_FILTERS, type CartFilter, countCarts } from '#dashboard/live/cart-filter.ts'
+import { CART_FILTERS, type CartFilter, countCarts } from '#dashboard/live/fleet/cart-filter.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'

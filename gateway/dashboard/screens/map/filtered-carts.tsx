@@ -1,6 +1,6 @@
 import './filtered-carts.css'
-import { type CartFilter, passes } from '#dashboard/live/cart-filter.ts'
-import { byNumber, lookOf } from '#dashboard/live/cart-look.ts'
+import { type CartFilter, passes } from '#dashboard/live/fleet/cart-filter.ts'
+import { byNumber, lookOf } from '#dashboard/live/fleet/cart-look.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge } from '#dashboard/texts/format.ts'

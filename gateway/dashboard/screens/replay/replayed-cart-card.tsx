@@ -1,4 +1,4 @@
-import { lookOf } from '#dashboard/live/cart-look.ts'
+import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
 import { dayPath } from '#dashboard/live/replay/day-address.ts'
 import type { ReplayFleet } from '#dashboard/live/replay/replay-fleet.ts'
 import { toHash } from '#dashboard/live/route.ts'

@@ -1,5 +1,5 @@
 import type { CartJson } from '#shared/wire/carts.ts'
-import { type CsvCell, toCsv } from './csv.ts'
+import { type CsvCell, toCsv } from '../csv.ts'
 
 const COLUMNS: readonly [name: string, of: (cart: CartJson) => CsvCell][] = [
   ['cart', ({ cart }) => cart],

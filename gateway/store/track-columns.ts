@@ -1,7 +1,7 @@
 import { BATTERY, GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import { type Thinning, thinned } from '#shared/telemetry/thinned.ts'
-import type { TimeRange } from './reader.ts'
-import type { ReaderTools } from './reader-tools.ts'
+import type { TimeRange } from './telemetry/reader.ts'
+import type { ReaderTools } from './telemetry/reader-tools.ts'
 
 /** Of which devices positions are read; more than `positionsMax` of all of them together are not. */
 export interface TrackColumnsQuery extends TimeRange {

@@ -7,7 +7,7 @@ import { toIso } from '#shared/time.ts'
 import { readVersion } from '#shared/version.ts'
 import type { MeJson, SessionJson } from '#shared/wire/sessions.ts'
 import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
-import type { ApiDeps } from './deps.ts'
+import type { ApiDeps } from '../deps.ts'
 import { toUserJson } from './user-json.ts'
 
 type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs' | 'site'>
