@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
+import { png } from '#shared/testing/images.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { operations } from '#shared/wire/operations.ts'
 import { createCallers, REFUSED_AS_NO_ADMIN } from '#testing/callers.ts'
@@ -95,6 +96,29 @@ async function putZones(id: string) {
   })
   assert.equal(answer.status, 200, JSON.stringify(answer.body))
   return answer.body
+}
+const COURSE = {
+  type: 'FeatureCollection',
+  features: [
+    {
+      type: 'Feature',
+      properties: { golf: 'hole', ref: '7' },
+      geometry: {
+        type: 'LineString',
+        coordinates: [
+          [-81.58, 28.41],
+          [-81.57, 28.41],
+        ],
+      },
+    },
+  ],
+}
+async function putPhoto() {
+  const corners = encodeURIComponent('28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59')
+  const image = png()
+  const headers = { 'content-type': image.type }
+  const { status } = await g.request('PUT', `/course/photo?corners=${corners}`, { body: image, headers })
+  assert.equal(status, 200)
 }
 /** Where nobody listens. */
 const NOWHERE = 'http://127.0.0.1:9/hook'
@@ -311,6 +335,16 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
     await putZones(fresh('barn'))
     return () => ok('POST', `/zones/versions/${version}/restore`)
   },
+  'PUT /course': async () => () => ok('PUT', '/course', COURSE),
+  'DELETE /course': async () => {
+    await ok('PUT', '/course', COURSE)
+    return () => ok('DELETE', '/course')
+  },
+  'PUT /course/photo': async () => putPhoto,
+  'DELETE /course/photo': async () => {
+    await putPhoto()
+    return () => ok('DELETE', '/course/photo')
+  },
   'PUT /groups/{groupId}/geofences': async () => {
     const id = await newGroup()
     return () => ok('PUT', `/groups/${id}/geofences`, ZONES)
@@ -327,6 +361,7 @@ const CHANGES: Record<string, () => Promise<() => Promise<unknown>>> = {
 const CHANGES_NOTHING: Record<string, string> = {
   'POST /sync/audit': 'compares, and sends what is missing',
   'POST /sync/receipts': 'notes what the head office has',
+  'POST /course/propose-zones': 'answers zones that somebody may save',
   'DELETE /mqtt/clients/{client_id}': 'closes a connection, which the client may open again',
 }
 

@@ -393,7 +393,7 @@ export class Store<Message extends Appendable = Appendable>
 
 /** What the parts of the gateway read when they start, of tables that a start does not check. */
 const START_READS = [
-  ...[countCommands, listUnfinishedCommands, damagedBlocks, logEnds, syncEnds],
+  ...[countCommands, listUnfinishedCommands, damagedBlocks, logEnds, syncEnds, coursePhoto],
   (connection: Connection) => listLiveAlerts(connection, 0),
 ]
 

@@ -42,6 +42,10 @@ export class HeldJobs {
   }
 }
 
+/** What the gateway reads by itself goes on. */
+const BY_ITSELF: readonly unknown[] = ['roundState']
+
 function isReaderRequest(message: unknown): message is ReaderRequest {
-  return typeof message === 'object' && message !== null && 'name' in message && !('kind' in message)
+  if (typeof message !== 'object' || message === null || !('name' in message)) return false
+  return !('kind' in message) && !BY_ITSELF.includes(message.name)
 }

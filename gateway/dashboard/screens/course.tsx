@@ -7,6 +7,7 @@ import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { DrawingPanel } from './course/drawing-panel.tsx'
 import { PhotoPanel } from './course/photo-panel.tsx'
 import { useCourse } from './course/use-course.ts'
@@ -38,7 +39,10 @@ export function CourseScreen() {
         <LiveMap zones={zones} shown={shown} onTap={(_, place) => setTouched(place)} />
       </div>
       <div class="course-panel">
-        <h1>{texts.title}</h1>
+        <header class="row">
+          <h1>{texts.title}</h1>
+          <HelpLink topic="course" />
+        </header>
         <p>{texts.why}</p>
         {!isAdmin && <p>{texts.adminOnly}</p>}
         {isAdmin && <DrawingPanel course={course} onPreview={setDrawing} />}

@@ -16,6 +16,7 @@ import { extentOfTrack, TrackLayer } from '#dashboard/map/track-layer.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
+import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { CartChoice } from './day/cart-choice.tsx'
@@ -56,6 +57,7 @@ export function DayScreen() {
         <h1 class="visually-hidden">{texts.title}</h1>
         <CartChoice cart={cart} onCart={(to) => go({ cart: to })} />
         {date !== null && <DatePicker date={date} onDate={(to) => go({ date: to })} />}
+        <HelpLink topic="day" />
         <p class="day-explained">{texts.explained}</p>
       </header>
       {cart !== null && date !== null && today !== null && (

@@ -29,7 +29,7 @@ export interface MorePage {
   /** Of the tablet; whoever acts on it is asked for more by the gateway. */
   role: Role
   /** Where the docs say more of it. */
-  help?: HelpTopic
+  help: HelpTopic
   /** A screen with a heading of its own. */
   isWhole?: true
 }
@@ -49,6 +49,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'day',
     title: () => dayTexts().title,
     load: () => import('./day.tsx').then(({ DayScreen }) => DayScreen),
+    help: 'day',
     role: 'user',
     isWhole: true,
   },
@@ -57,6 +58,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'day',
     title: () => replayTexts().title,
     load: () => import('./replay.tsx').then(({ ReplayScreen }) => ReplayScreen),
+    help: 'replay',
     role: 'staff',
     isWhole: true,
   },
@@ -65,6 +67,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'day',
     title: () => moreTexts().reports,
     load: () => import('./reports.tsx').then(({ ReportsScreen }) => ReportsScreen),
+    help: 'reports',
     role: 'staff',
     isWhole: true,
   },
@@ -82,6 +85,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'course',
     title: () => barnTexts().title,
     load: () => import('./barn.tsx').then(({ BarnScreen }) => BarnScreen),
+    help: 'barn',
     role: 'staff',
     isWhole: true,
   },
@@ -90,6 +94,7 @@ export const MORE_PAGES: readonly MorePage[] = [
     section: 'course',
     title: () => zonesTexts().title,
     load: () => import('./zones.tsx').then(({ ZonesScreen }) => ZonesScreen),
+    help: 'zones',
     role: 'staff',
     isWhole: true,
   },

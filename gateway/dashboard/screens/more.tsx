@@ -35,7 +35,7 @@ export function MoreScreen() {
             <Icon name="back" />
           </a>
           <h1 class="more-title">{open.title()}</h1>
-          {open.help !== undefined && <HelpLink topic={open.help} />}
+          <HelpLink topic={open.help} />
         </div>
         <Page key={open.path} />
       </div>

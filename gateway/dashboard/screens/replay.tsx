@@ -17,6 +17,7 @@ import { formatSpan } from '#dashboard/texts/format.ts'
 import { replayTexts } from '#dashboard/texts/replay.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
+import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
@@ -48,6 +49,7 @@ export function ReplayScreen() {
         </a>
         <h1>{texts.title}</h1>
         {date !== null && <DatePicker date={date} onDate={(to) => router.go('more', replayPath(to))} />}
+        <HelpLink topic="replay" />
         <p class="day-explained">{texts.explained}</p>
       </header>
       {date !== null && today !== null && date > today && (

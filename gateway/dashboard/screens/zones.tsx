@@ -14,6 +14,7 @@ import { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { cornersOn, type Place, zoneAt } from '#dashboard/map/zone-shape.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { DrawingPanel } from './zones/drawing-panel.tsx'
 import { ZoneForm } from './zones/zone-form.tsx'
 import { ZoneList } from './zones/zone-list.tsx'
@@ -65,7 +66,10 @@ export function ZonesScreen() {
         <LiveMap zones={editor} isUnpacked onReady={setMap} onTap={(_, place) => tapped(place)} />
       </div>
       <section class="barn-panel" aria-label={texts.title}>
-        <h1>{texts.title}</h1>
+        <header class="barn-title">
+          <h1>{texts.title}</h1>
+          <HelpLink topic="zones" />
+        </header>
         {drawing !== null ? (
           <DrawingPanel editor={editor} corners={drawing} />
         ) : chosen !== null ? (
