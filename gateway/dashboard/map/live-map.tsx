@@ -69,7 +69,7 @@ export function LiveMap({
       courseMap.stop()
     }
   }, [fleet, zones])
-  const ground = useGround(dashboard, map.value)
+  const ground = useGround(dashboard, map.value, shown)
   useEffect(() => {
     if (ground !== null) ground.shown = shown
   }, [ground, shown])
@@ -104,11 +104,12 @@ export function LiveMap({
   )
 }
 
-/** The course below a map. Its code and its drawing come when the map is there: carts do not wait for them. */
-function useGround(dashboard: Dashboard, map: CourseMap | null): CourseGround | null {
+/** The course below a map, where there is one. Its code and its drawing come when the map is there: carts do not wait for them. */
+function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCourse): CourseGround | null {
   const [ground, setGround] = useState<CourseGround | null>(null)
+  const isWanted = useHasCourse(dashboard) || Object.keys(shown).length > 0
   useEffect(() => {
-    if (map === null) return
+    if (map === null || !isWanted) return
     let started: CourseGround | undefined
     let isHere = true
     import('./course-ground.ts').then(
@@ -125,8 +126,31 @@ function useGround(dashboard: Dashboard, map: CourseMap | null): CourseGround | 
       isHere = false
       started?.stop()
     }
-  }, [dashboard, map])
+  }, [dashboard, map, isWanted])
   return ground
+}
+
+/** Whether the gateway has a drawing or a photo, or had one since this was first asked. */
+function useHasCourse(dashboard: Dashboard): boolean {
+  const [hasCourse, setHasCourse] = useState(false)
+  useEffect(() => {
+    if (hasCourse) return
+    let isHere = true
+    const look = () =>
+      dashboard.api.call('GET /course').then(
+        ({ features, photo }) => isHere && setHasCourse(features.length > 0 || photo !== null),
+        () => undefined,
+      )
+    void look()
+    const stop = dashboard.listen(({ type }) => {
+      if (type === 'course_changed' || type === 'snapshot') void look()
+    })
+    return () => {
+      isHere = false
+      stop()
+    }
+  }, [dashboard, hasCourse])
+  return hasCourse
 }
 
 /** Whose data is drawn. */
