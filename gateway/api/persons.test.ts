@@ -235,6 +235,16 @@ describe('a person on a tablet', () => {
     assert.equal((await browser.me()).session.person, null)
   })
 
+  test('is not there again when the tablet does something right after the ten minutes', async () => {
+    const browser = await g.pair(shopId)
+    const { userId } = await newPerson('1234')
+    await browser.act(userId, '1234')
+    clock.advance(11 * MINUTE_MS)
+    assert.equal((await browser.request('PATCH', '/carts/cart-1', { body: { note: 'x' } })).status, 200)
+    assert.equal((await browser.me()).session.person, null)
+    await browser.act(userId, '1234')
+  })
+
   test('is over when the clock is set ahead, and is given nothing when it is set back', async () => {
     const [one, other] = [await g.pair(shopId), await g.pair(shopId)]
     const { userId } = await newPerson('1234')

@@ -6,7 +6,7 @@ import { Tally } from '#shared/tally.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Users } from '../users.ts'
-import { type BothClocks, momentIn } from './moment.ts'
+import { type BothClocks, isPast, momentIn } from './moment.ts'
 import { PinHasher } from './pin-hash.ts'
 import { PinLocks } from './pin-locks.ts'
 import type { Session } from './session.ts'
@@ -92,9 +92,10 @@ export class Persons {
     await this.#deps.store.write('noteDeed', { action: 'person.deleted', target: acting.userId, after: null })
   }
 
-  /** Something was done: the time without anything begins anew. */
+  /** Something was done: the time without anything begins anew, unless it is over. */
   acted({ acting }: Session): void {
-    if (acting !== null) acting.until = momentIn(this.#deps.clock, IDLE_MS)
+    const { clock } = this.#deps
+    if (acting !== null && !isPast(clock, acting.until)) acting.until = momentIn(clock, IDLE_MS)
   }
 
   async #compare(session: Session, userId: string, pin: string, pinHash: string): Promise<boolean> {
