@@ -339,7 +339,8 @@ test('a writer that dies in the middle costs nothing but the time', async () => 
 })
 
 test('a stop ends a pass behind its transaction, and the next start goes on', async () => {
-  const samples = ride(4000)
+  // so many that the pass has far to go when its first transaction is noticed
+  const samples = ride(16_000)
   const sealed = sealing.runOnce()
   await eventually(() => blocksIn(beside).length > 0, 'the first transaction')
   await sealing.stop()
