@@ -110,7 +110,9 @@ async function shown(
     const { samples, rows, bytes } = progress
     if (samples === 0) return
     screen.line(`${days} days filled: ${grouped(samples)} samples in ${minutes(elapsedS())} (${rate()})`)
-    screen.line(`${grouped(rows)} rows (fixes and voltages), ${grouped(bytes)} bytes of messages`)
+    // what is imported is counted by the gateway
+    if (rows > 0)
+      screen.line(`${grouped(rows)} rows (fixes and voltages), ${grouped(bytes)} bytes of messages`)
   } finally {
     clearInterval(timer)
   }

@@ -48,6 +48,19 @@ test('its drawing is there, and zones of it: eighteen holes, greens, and fairway
   assert.deepEqual([of('hole', true), of('alert', true), of('alert', false)], [18, 18, 18])
 })
 
+test('its carts are in one group, so that they get the zones', async (t) => {
+  const gateway = await start(t)
+  const register = (id: string) =>
+    gateway.request('POST', '/devices', { body: { hardware_id: id, device_type: 'teebox' } })
+  for (const id of ['t-tb-001', 'another']) assert.equal((await register(id)).status, 201)
+  for (const nowMs of [MORNING_MS, EVENING_MS]) await setUp(gateway, nowMs)
+  const { body: groups } = await gateway.request('GET', '/groups')
+  assert.deepEqual(
+    groups.map(({ name, device_count }: { name: string; device_count: number }) => [name, device_count]),
+    [['All carts', 1]],
+  )
+})
+
 test('a course that was set up before begins its mid-morning anew, and keeps all else', async (t) => {
   const gateway = await start(t)
   const first = await setUp(gateway, MORNING_MS)
@@ -72,4 +85,5 @@ test('a real course keeps its settings and its zones', async (t) => {
   assert.deepEqual(site, before)
   assert.equal(zones.features.length, 1)
   assert.deepEqual((await gateway.request('GET', '/course')).body.features, [])
+  assert.deepEqual((await gateway.request('GET', '/groups')).body, [])
 })

@@ -6,7 +6,7 @@ import { zonesOf } from './course/zones.ts'
 import { COURSE_NAME, courseSettings } from './course-settings.ts'
 import type { FleetPlan } from './fleet-plan.ts'
 import type { SimulateOptions } from './options.ts'
-import { asked, type Registry } from './register.ts'
+import { asked, listDevices, type Registry } from './register.ts'
 
 const drawnSchema = z.looseObject({ features: z.array(z.unknown()) })
 
@@ -21,6 +21,7 @@ export async function setUpCourse(
   await asked(gateway, 'take the settings', () => setUpSite(client, nowMs))
   await asked(gateway, 'take the drawing of the course', () => drawCourse(client, plan))
   await asked(gateway, 'take the zones', () => drawZones(client, plan))
+  await asked(gateway, 'take a group', () => groupCarts(client, plan))
 }
 
 /** A course that was set up before begins its mid-morning anew. */
@@ -39,6 +40,16 @@ async function drawCourse(client: ApiClient, plan: FleetPlan): Promise<void> {
   await client.call('PUT /course', {
     body: { type: 'FeatureCollection', ...drawingOf(plan.course, plan.carts) },
   })
+}
+
+/** Zones go to carts by their group: one of all simulated ones, where there is none and the course is not a real one. */
+async function groupCarts(client: ApiClient, plan: FleetPlan): Promise<void> {
+  if ((await client.call('GET /groups')).length > 0 || (await isReal(client))) return
+  const own = new Set(plan.fleet.flatMap(({ devices }) => devices.map(({ hardwareId }) => hardwareId)))
+  const known = (await listDevices(client)).filter(({ hardware_id }) => own.has(hardware_id))
+  const { group_id: groupId } = await client.call('POST /groups', { body: { name: 'All carts' } })
+  for (const { hardware_id: id } of known)
+    await client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } })
 }
 
 /** Somebody gave it another name, or has drawn its zones. */
