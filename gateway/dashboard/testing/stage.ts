@@ -28,9 +28,6 @@ import { type SiteOptions, TestSite } from './test-site.ts'
  * and freezes the network, `other()` is a second tablet, `startSimulatedFleet` the demo's carts. A file costs a browser, so there is one for each screen and no more.
  */
 
-const isLong = process.env.CARTBARN_TEST_LONG !== undefined
-const SHORT_LOOKS = LOOKS.filter(({ size, scheme }) => (size === 'tablet') === (scheme === 'light'))
-
 /** A test: it is given its scene, whose functions may be taken out of it. */
 type Act = (scene: Scene) => Promise<void>
 
@@ -66,13 +63,9 @@ class Stage {
     void test(name, { skip: this.#skip }, (t) => this.#play(t, look, act))
   }
 
-  /**
-   * The same test on a tablet and on a phone, light and dark: in its short form on a tablet in daylight and a phone at night,
-   * which is each size and each scheme once.
-   */
+  /** The same test on a tablet and on a phone, light and dark. */
   eachLook(name: string, act: Act): void {
-    for (const look of isLong ? LOOKS : SHORT_LOOKS)
-      this.test(`${name} (${look.size}, ${look.scheme})`, act, look)
+    for (const look of LOOKS) this.test(`${name} (${look.size}, ${look.scheme})`, act, look)
   }
 
   async #start(): Promise<void> {
