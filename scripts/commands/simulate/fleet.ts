@@ -9,7 +9,7 @@ import { LiveFleet } from './live-fleet.ts'
 import type { SimulateOptions } from './options.ts'
 import { importPast } from './past.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
-import { setUpCourse } from './set-up.ts'
+import { groupFleet, setUpCourse } from './set-up.ts'
 
 /** A simulated fleet at work. */
 export interface Fleet {
@@ -66,6 +66,7 @@ async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortS
   const { gatewayUrl, enrolmentKey } = options
   if (options.setsUp) await setUpCourse(plan, options, { nowMs: systemClock.nowMs(), signal })
   const credentials = await registerDevices(devices, { ...options, signal })
+  if (options.setsUp) await groupFleet(plan, options, signal)
   const are = enrolmentKey === undefined ? 'are registered' : 'are registered or enrol'
   screen.line(`${options.carts} carts with ${devices.length} devices ${are} at ${gatewayUrl}`)
   const session = { options, plan, credentials, screen, signal, traffic: new Traffic() }

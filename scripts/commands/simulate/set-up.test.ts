@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { COURSE_NAME } from './course-settings.ts'
 import { planFleet } from './fleet-plan.ts'
-import { setUpCourse } from './set-up.ts'
+import { groupFleet, setUpCourse } from './set-up.ts'
 
 const MORNING_MS = Date.UTC(2026, 4, 7, 10, 30)
 const EVENING_MS = Date.UTC(2026, 4, 7, 22, 30)
@@ -18,6 +18,7 @@ async function setUp(gateway: TestGateway, nowMs: number) {
   const plan = planFleet({ seed: 1, carts: 20, center: { lat: 28.41, long: -81.58 }, prefix: 't' })
   const { signal } = new AbortController()
   await setUpCourse(plan, { gatewayUrl: gateway.http, adminKey: ADMIN_KEY }, { nowMs, signal })
+  await groupFleet(plan, { gatewayUrl: gateway.http, adminKey: ADMIN_KEY }, signal)
   const [{ body: site }, { body: zones }] = [
     await gateway.request('GET', '/site'),
     await gateway.request('GET', '/zones'),

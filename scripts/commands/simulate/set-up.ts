@@ -21,6 +21,16 @@ export async function setUpCourse(
   await asked(gateway, 'take the settings', () => setUpSite(client, nowMs))
   await asked(gateway, 'take the drawing of the course', () => drawCourse(client, plan))
   await asked(gateway, 'take the zones', () => drawZones(client, plan))
+}
+
+/** Once they are registered: zones go to carts by their group. One of all where there is none and the course is not a real one. */
+export async function groupFleet(
+  plan: FleetPlan,
+  { gatewayUrl: url, adminKey: apiKey }: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
+  const client = new ApiClient({ url, apiKey, signal })
   await asked(gateway, 'take a group', () => groupCarts(client, plan))
 }
 
@@ -42,7 +52,6 @@ async function drawCourse(client: ApiClient, plan: FleetPlan): Promise<void> {
   })
 }
 
-/** Zones go to carts by their group: one of all simulated ones, where there is none and the course is not a real one. */
 async function groupCarts(client: ApiClient, plan: FleetPlan): Promise<void> {
   if ((await client.call('GET /groups')).length > 0 || (await isReal(client))) return
   const own = new Set(plan.fleet.flatMap(({ devices }) => devices.map(({ hardwareId }) => hardwareId)))
