@@ -5,6 +5,7 @@ import { dayStartMs } from './course/model-day.ts'
 import type { LatLong } from './course/plane.ts'
 import { createShadows, type Shadow } from './course/radio.ts'
 import { DEVICE_TYPE_NAMES, simulatedType } from './device-types.ts'
+import { incidentOf } from './incidents.ts'
 import { LoggedDevice } from './logged-device.ts'
 import type { DeviceModel } from './sample.ts'
 
@@ -60,7 +61,8 @@ export function planFleet(options: FleetPlanOptions): FleetPlan {
 }
 
 export function createCart(plan: FleetPlan, index: number): Cart {
-  return new Cart(plan.course, { seed: plan.seed, index, fleetSize: plan.carts })
+  const isSlow = incidentOf(plan, index) === 'plays slowly'
+  return new Cart(plan.course, { seed: plan.seed, index, fleetSize: plan.carts, isSlow })
 }
 
 /** The device as it behaves on one day; every day has its own errors, so that each can be computed alone. */

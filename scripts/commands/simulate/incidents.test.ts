@@ -4,9 +4,10 @@ import { FakeLink } from '#scripts/testing/fake-link.ts'
 import { toE7 } from '#shared/geo.ts'
 import { isInRing } from '#shared/zones/geometry.ts'
 import { bayOf } from './course/course.ts'
+import { MID_MORNING_S } from './course/itinerary.ts'
 import { toLatLong } from './course/plane.ts'
 import { boundaryOf } from './course/zones.ts'
-import { planFleet } from './fleet-plan.ts'
+import { createCart, planFleet } from './fleet-plan.ts'
 import { LiveFleet } from './live-fleet.ts'
 
 const START_MS = Date.UTC(2026, 4, 7, 2)
@@ -90,6 +91,20 @@ test('one is left unlocked in its bay until somebody sees it', async () => {
   const lock = readings('t-tb-010').flatMap(({ lock_status: status }) => status ?? [])
   assert.deepEqual([lock[0], lock.at(-1)], [0, 1])
   assert.match(links.get('t-tb-010')?.of('evt').at(-1) ?? '', /"event":"lock","source":"key"/)
+})
+
+test('the two carts of one group play slowly: holes behind where they would be', async () => {
+  const { plan } = await drive(1, 20)
+  const holeAt = (index: number, hasIncidents: boolean) => {
+    const cart = createCart({ ...plan, hasIncidents }, index)
+    cart.startDay(1)
+    for (let second = 0; second < MID_MORNING_S; second++) cart.step()
+    return cart.hole ?? 0
+  }
+  for (const index of [10, 11]) {
+    const [slow, usual] = [holeAt(index, true), holeAt(index, false)]
+    assert.ok(slow > 0 && slow <= usual - 2, `${slow} of ${usual}`)
+  }
 })
 
 test('a smaller fleet drives undisturbed, and so does one that is told to', async () => {

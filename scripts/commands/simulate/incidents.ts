@@ -1,16 +1,29 @@
 import type { Cart } from './course/cart.ts'
+import type { Course } from './course/course.ts'
 import type { Activity } from './course/itinerary.ts'
 import { createPath } from './course/path.ts'
 import { between, distanceM, type Point } from './course/plane.ts'
 import { boundaryOf } from './course/zones.ts'
-import type { FleetPlan } from './fleet-plan.ts'
 
 /** What happens to a cart of a live fleet, so that there is something to be warned of. */
-export type Incident = 'runs low' | 'leaves the course' | 'falls asleep' | 'falls silent' | 'is left unlocked'
+export type Incident =
+  | 'runs low'
+  | 'leaves the course'
+  | 'falls asleep'
+  | 'falls silent'
+  | 'is left unlocked'
+  | 'plays slowly'
+
+/** What of the plan of a fleet incidents go by. */
+interface Fleet {
+  readonly carts: number
+  readonly course: Course
+  readonly hasIncidents?: boolean
+}
 
 /**
  * By the index of a cart: the first has a screen only, which says its voltage every few seconds; the third and the fourth
- * have what can sleep and what reports while it drives.
+ * have what can sleep and what reports while it drives; the eleventh and the twelfth play in one group.
  */
 const INCIDENTS: Readonly<Record<number, Incident>> = {
   2: 'runs low',
@@ -18,6 +31,8 @@ const INCIDENTS: Readonly<Record<number, Incident>> = {
   5: 'falls asleep',
   7: 'falls silent',
   9: 'is left unlocked',
+  10: 'plays slowly',
+  11: 'plays slowly',
 }
 /** Smaller fleets drive undisturbed. */
 const SMALLEST_FLEET = 10
@@ -37,7 +52,10 @@ const SILENT_S = 2700
 const SEEN_AFTER_S = 2700
 
 /** What happens to the cart of that index; undefined to most. */
-export function incidentOf({ carts, hasIncidents }: FleetPlan, index: number): Incident | undefined {
+export function incidentOf(
+  { carts, hasIncidents }: Omit<Fleet, 'course'>,
+  index: number,
+): Incident | undefined {
   return hasIncidents && carts >= SMALLEST_FLEET ? INCIDENTS[index] : undefined
 }
 
@@ -49,12 +67,7 @@ export function prepareIncident(cart: Cart, incident: Incident | undefined): voi
 }
 
 /** Lets happen what is due `second` model seconds after the fleet began to drive live. */
-export function stepIncident(
-  cart: Cart,
-  incident: Incident | undefined,
-  second: number,
-  plan: FleetPlan,
-): void {
+export function stepIncident(cart: Cart, incident: Incident | undefined, second: number, plan: Fleet): void {
   if (incident === 'runs low' && second === LOW_AFTER_S)
     cart.interrupt(() => [{ kind: 'wait', seconds: STANDS_S }])
   if (incident === 'leaves the course' && second === LEAVES_AFTER_S)

@@ -24,6 +24,8 @@ export interface CartPlace {
   readonly seed: number
   readonly index: number
   readonly fleetSize: number
+  /** Whether its group takes its time. */
+  readonly isSlow?: boolean
 }
 
 /** The local hour a model day begins at, when every cart stands charged in the barn. */
@@ -37,6 +39,8 @@ const TEE_SPAN_S = 200 * 60
 const LONGEST_TEE_GAP_S = 20 * 60
 const AFTERNOON_S = (14 - DAY_START_HOUR) * HOUR_S
 const KMH = 1 / 3.6
+/** How much longer a slow group stands where it plays. */
+const SLOWNESS = 1.7
 
 /**
  * Everything a cart does on one day, in order, beginning in its bay at 04:00: unlocked at the barn, a round with
@@ -48,7 +52,7 @@ export function planDay(course: Course, place: CartPlace, day: number): Activity
   const random = createRandom(place.seed, 'cart', place.index, day)
   const groupRandom = createRandom(place.seed, 'group', group, day)
   const morning = teeSecond(place)
-  const plan = new RoundPlan(course, bayOf(course, place.index), random)
+  const plan = new RoundPlan(course, place, random)
   plan.round(groupRandom, morning)
   if (groupRandom.chance(0.45)) {
     plan.add({ kind: 'plug-in' }, { kind: 'wait', seconds: random.integer(30, 45) * 60 })
@@ -71,13 +75,15 @@ class RoundPlan {
   readonly #bay: Point
   readonly #random: Random
   readonly #asideM: number
+  readonly #slowness: number
   #at: Point
 
-  constructor(course: Course, bay: Point, random: Random) {
+  constructor(course: Course, place: CartPlace, random: Random) {
     this.#course = course
-    this.#bay = bay
+    this.#bay = bayOf(course, place.index)
     this.#random = random
-    this.#at = bay
+    this.#at = this.#bay
+    this.#slowness = place.isSlow === true ? SLOWNESS : 1
     this.#asideM = random.between(7, 20) * (random.chance(0.5) ? 1 : -1)
   }
 
@@ -157,7 +163,8 @@ class RoundPlan {
   }
 
   #wait(seconds: number, hole?: number): void {
-    this.add({ kind: 'wait', seconds, ...(hole !== undefined && { hole }) })
+    if (hole === undefined) this.add({ kind: 'wait', seconds })
+    else this.add({ kind: 'wait', seconds: Math.round(seconds * this.#slowness), hole })
   }
 }
 
