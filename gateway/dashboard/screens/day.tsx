@@ -38,7 +38,7 @@ export function DayScreen() {
   const texts = dayTexts()
   const today = useToday()
   const address = readDayPath(router.route.value.rest)
-  const { cart } = address
+  const { cart, atMs } = address
   const date = address.date ?? today
   const go = (to: { cart?: string; date?: string }) => {
     const next = { cart, date, ...to }
@@ -61,13 +61,21 @@ export function DayScreen() {
         <p class="day-explained">{texts.explained}</p>
       </header>
       {cart !== null && date !== null && today !== null && (
-        <CartDayView key={`${cart} ${date}`} {...{ cart, date, today }} />
+        <CartDayView key={`${cart} ${date} ${atMs}`} {...{ cart, date, today, atMs }} />
       )}
     </div>
   )
 }
 
-function CartDayView({ cart, date, today }: { cart: string; date: string; today: string }) {
+interface ShownDay {
+  cart: string
+  date: string
+  today: string
+  /** Where the replay begins; null at the first thing that happened. */
+  atMs: number | null
+}
+
+function CartDayView({ cart, date, today, atMs }: ShownDay) {
   const texts = dayTexts()
   const { known, fault, again } = useCartDay(cart, date, date === today)
   const hasRecords = known !== null && (known.track.atMs.length > 0 || known.voltages.atMs.length > 0)
@@ -92,15 +100,15 @@ function CartDayView({ cart, date, today }: { cart: string; date: string; today:
         {date > today ? texts.future : texts.noRecords}
       </p>
     )
-  return <KnownDay {...{ cart, known }} />
+  return <KnownDay {...{ cart, known, atMs }} />
 }
 
-function KnownDay({ cart, known }: { cart: string; known: CartDay }) {
+function KnownDay({ cart, known, atMs }: Pick<ShownDay, 'cart' | 'atMs'> & { known: CartDay }) {
   const { clock, site } = useDashboard()
   const texts = dayTexts()
   const zones = useSiteZones()
   const span = useMemo(() => untilNow(known.span, clock.nowMs()), [known])
-  const playback = usePlayback(span, firstMoment(known, span))
+  const playback = usePlayback(span, atMs ?? firstMoment(known, span))
   const fleet = useReplayedDay(cart, { known, zones: zones.current.value }, playback)
   return (
     <div class="day-body">

@@ -1,26 +1,33 @@
 import { dateAfter, isCalendarDate } from '#shared/site/time-zone.ts'
 
-/** Which cart on which local day; null for one that the address does not say. */
+/** Which cart on which local day, and the moment at which the replay begins; null for what the address does not say. */
 export interface DayAddress {
   cart: string | null
   date: string | null
+  atMs: number | null
 }
 
 const PAGE = 'day'
 
-/** What comes after More in the address of a cart's day: `day/17/2026-05-01`. The day is last, as carts may have a slash. */
-export function dayPath(cart: string, date: string): string {
-  return `${PAGE}/${cart}/${date}`
+/** `2026-05-01`, or with a moment `2026-05-01@1777618800000`. */
+const DAY = /^([^@]+)(?:@(\d{1,15}))?$/
+
+/**
+ * What comes after More in the address of a cart's day: `day/17/2026-05-01`, or with a moment
+ * `day/17/2026-05-01@1777618800000`. The day is last, as carts may have a slash.
+ */
+export function dayPath(cart: string, date: string, atMs: number | null = null): string {
+  return `${PAGE}/${cart}/${date}${atMs === null ? '' : `@${atMs}`}`
 }
 
 export function readDayPath(path: string | null): DayAddress {
   const rest = (path ?? '').slice(PAGE.length + 1)
-  if (rest === '') return { cart: null, date: null }
+  if (rest === '') return { cart: null, date: null, atMs: null }
   const slash = rest.lastIndexOf('/')
-  const last = rest.slice(slash + 1)
-  return slash > 0 && isCalendarDate(last)
-    ? { cart: rest.slice(0, slash), date: last }
-    : { cart: rest, date: null }
+  const [, date = '', at] = DAY.exec(rest.slice(slash + 1)) ?? []
+  return slash > 0 && isCalendarDate(date)
+    ? { cart: rest.slice(0, slash), date, atMs: at === undefined ? null : Number(at) }
+    : { cart: rest, date: null, atMs: null }
 }
 
 /** The day before or after another; the other itself where that is beyond what dates can say. */

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Breach, breachesOf, breachQuery } from '#dashboard/live/breaches.ts'
+import { dayPath } from '#dashboard/live/replay/day-address.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { formatMoment, formatSpan } from '#dashboard/texts/format.ts'
@@ -48,7 +49,7 @@ function BreachRow({ breach: { cart, zoneName, fromMs, untilMs } }: { breach: Br
   const date = new TimeZone(time_zone).local(fromMs).date
   return (
     <li>
-      <a href={toHash('more', `day/${cart}/${date}`)} aria-label={texts.track(cart)}>
+      <a href={toHash('more', dayPath(cart, date, fromMs))} aria-label={texts.track(cart)}>
         <b dir="auto">{cart}</b>
         <span dir="auto">{zoneName}</span>
         <span>{formatMoment(fromMs, nowMs, time_zone)}</span>
