@@ -15,6 +15,8 @@ import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const CARTS = 24
+/** For the day of a cart, the replay and the reports. */
+const PAST_DAYS = 2
 /** Until something of each kind has happened to carts: low, outside, silent. */
 const LIMIT_MS = 420_000
 /** So soon that nobody has to wait long for it. */
@@ -30,6 +32,13 @@ const SCREENS: Readonly<Record<string, string | null>> = {
   fleet: '#/fleet',
   evening: '#/evening',
   alerts: '#/alerts',
+  pace: '#/more/pace',
+  day: `#/more/${encodeURIComponent('day/7')}`,
+  replay: '#/more/replay',
+  reports: '#/more/reports',
+  zones: '#/more/zones',
+  course: '#/more/course',
+  devices: '#/more/devices',
   more: '#/more',
 }
 /** How the map looks to who sees no colours, and on a screen in the sun. */
@@ -38,7 +47,7 @@ const EYES = { 'no-colour': 'achromatopsia', glare: 'reducedContrast' } as const
 await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures']) => {
   mkdirSync(folder, { recursive: true })
   const gateway = await startGateway({}, { dashboardDir: await buildApp(), isTimeSynchronized: () => true })
-  const fleet = startSimulatedFleet(gateway, { carts: CARTS })
+  const fleet = startSimulatedFleet(gateway, { carts: CARTS, pastDays: PAST_DAYS })
   const browser = await launchChromium()
   try {
     printProgress('waiting until something has happened to carts: some four minutes')
