@@ -65,7 +65,7 @@ test('without a command, or with --help, it prints all commands', async () => {
   assert.deepEqual([err, code], ['', 0])
   for (const name of [
     ...['run', 'hub', 'import', 'export', 'sync-export', 'sync-import'],
-    ...['simulate', 'demo', 'admin-key', 'version'],
+    ...['devices', 'simulate', 'demo', 'admin-key', 'version'],
   ])
     assert.match(out, new RegExp(`^  ${name} +\\S`, 'm'))
   assert.deepEqual(await run(['--help']), { out, err, code })
@@ -92,6 +92,8 @@ for (const [argv, message] of [
   [['hub', 'site', 'move', 'x'], /^hub: unknown command 'move'.* \(see --help\)\n$/],
   [['hub', 'site', 'add', 'Old', 'Course'], /^hub: too many arguments.* \(see --help\)\n$/],
   [['hub', 'site', 'list', '--all'], /^hub: unknown option '--all' \(see --help\)\n$/],
+  [['devices', 'remove'], /^devices: unknown command 'remove'.* \(see --help\)\n$/],
+  [['devices', 'add'], /^devices add: missing required argument 'file' \(see --help\)\n$/],
   [['sync-import'], /^sync-import: missing required argument 'file' \(see --help\)\n$/],
   [['sync-export', '--key', 'k'], /^sync-export: either --out or --receipt is needed \(see --help\)\n$/],
   [['simulate', '--carts', '0'], /^simulate: .*--carts .* a whole number from 1 to 5000.* \(see --help\)\n$/],

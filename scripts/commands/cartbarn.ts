@@ -24,6 +24,11 @@ const COMMANDS: readonly ProductCommand[] = [
     async () => (await import('./export/run-export.ts')).runExport,
   ],
   [
+    'devices',
+    'register the devices of a CSV file',
+    async () => (await import('./devices/devices.ts')).devices,
+  ],
+  [
     'sync-export',
     'write what the head office lacks into a file',
     async () => (await import('./sync-file/run-export.ts')).runSyncExport,
