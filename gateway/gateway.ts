@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { createApp } from '#api/app.ts'
 import { Dashboard } from '#api/dashboard/dashboard.ts'
 import { toDeviceJson } from '#api/shown/device-json.ts'
@@ -56,6 +55,7 @@ import { HttpListener, shownHost } from '#shared/http/listener.ts'
 import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { withPortFaults } from '#shared/port-fault.ts'
+import { diskFolder, programFolder } from '#shared/program-files.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import { readVersion } from '#shared/version.ts'
@@ -108,8 +108,6 @@ export interface Overrides {
   /** How often carts are judged. */
   heartbeatMs?: number
 }
-
-const DASHBOARD_DIR = fileURLToPath(new URL('../dist/dashboard', import.meta.url))
 
 /** How long the body of a request may take. */
 const REQUEST_MS = 60_000
@@ -238,7 +236,12 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ gate, ownLocks: locks.ownLocks },
     retention: { telemetry: config.retentionDays, events: config.eventRetentionDays },
   })
-  const dashboard = new Dashboard(overrides.dashboardDir ?? DASHBOARD_DIR, log)
+  const dashboard = new Dashboard(
+    overrides.dashboardDir === undefined
+      ? programFolder('dist/dashboard')
+      : diskFolder(overrides.dashboardDir),
+    log,
+  )
   const app = createApp({
     ...{
       ...base,

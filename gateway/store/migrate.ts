@@ -1,8 +1,8 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { programFolder, readProgramFile } from '#shared/program-files.ts'
 import type { Connection } from './db/connection.ts'
 import { sealRowTables } from './telemetry/row-tables.ts'
 
-const MIGRATIONS_DIR = new URL('./db/migrations/', import.meta.url)
+const MIGRATIONS = 'gateway/store/db/migrations'
 /** What SQL alone cannot do, right after the file. */
 const AFTER_FILE: Record<string, (connection: Connection) => void> = {
   '007-telemetry-blocks.sql': sealRowTables,
@@ -16,9 +16,9 @@ const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
 export function migrate(connection: Connection, schema = Number.POSITIVE_INFINITY): void {
   const { db } = connection
   const current = Number(db.pragma('user_version', { simple: true }))
-  const files = readdirSync(MIGRATIONS_DIR)
+  const files = programFolder(MIGRATIONS)
+    .names()
     .filter((name) => FILE_NAME.test(name))
-    .sort()
   if (current > files.length) {
     throw new Error(
       `the database has schema ${current}, this program knows ${files.length}: start a newer cartbarn`,
@@ -28,7 +28,7 @@ export function migrate(connection: Connection, schema = Number.POSITIVE_INFINIT
   if (current >= wanted) return
   db.transaction(() => {
     for (const name of files.slice(current, wanted)) {
-      db.exec(readFileSync(new URL(name, MIGRATIONS_DIR), 'utf8'))
+      db.exec(readProgramFile(`${MIGRATIONS}/${name}`).toString())
       AFTER_FILE[name]?.(connection)
     }
     db.pragma(`user_version = ${wanted}`)

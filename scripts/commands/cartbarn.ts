@@ -77,11 +77,15 @@ const explain: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
+/** Not awaited at the end of the file: the executable runs this as CommonJS. */
+async function main(words: readonly string[]): Promise<void> {
+  const [, , load] = COMMANDS.find(([name]) => name === words[0]) ?? []
+  process.exitCode = await (load === undefined
+    ? explain(words, processIo())
+    : (await load())(words.slice(1), processIo()))
+  if (END_AT_ONCE.includes(words[0] ?? '')) process.exit()
+}
+
 // what any command writes is for its owner only
 process.umask(0o077)
-const words = process.argv.slice(2)
-const [, , load] = COMMANDS.find(([name]) => name === words[0]) ?? []
-process.exitCode = await (load === undefined
-  ? explain(words, processIo())
-  : (await load())(words.slice(1), processIo()))
-if (END_AT_ONCE.includes(words[0] ?? '')) process.exit()
+void main(process.argv.slice(2))

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { z } from 'zod'
+import type { Folder } from '#shared/program-files.ts'
 
 /** One way to send a file. */
 export interface FileForm {
@@ -44,16 +44,16 @@ const HASHED = /^assets\/.+-[\w-]{8}\.\w+$/
  * Reads the files of a build into memory, by their names: what is served stays whole and of one version while another is
  * built. Undefined without a build. Throws an `Error` for one that is damaged.
  */
-export function readBuiltFiles(folder: string): ReadonlyMap<string, BuiltFile> | undefined {
-  const list = join(folder, 'build.json')
-  if (!existsSync(list)) return undefined
-  const { files: sums } = buildSchema.parse(JSON.parse(readFileSync(list, 'utf8')))
+export function readBuiltFiles(folder: Folder): ReadonlyMap<string, BuiltFile> | undefined {
+  const list = folder.read('build.json')?.toString()
+  if (list === undefined) return undefined
+  const { files: sums } = buildSchema.parse(JSON.parse(list))
   const names = Object.keys(sums)
   const read = (name: string): Buffer<ArrayBuffer> => {
-    const bytes = readFileSync(join(folder, name))
+    const bytes = folder.read(name) ?? Buffer.alloc(0)
     // a power cut soon after the build may have left it empty
     if (createHash('sha256').update(bytes).digest('hex') !== sums[name])
-      throw new Error(`${join(folder, name)} is damaged`)
+      throw new Error(`${join(folder.path, name)} is damaged`)
     return bytes
   }
   return new Map(

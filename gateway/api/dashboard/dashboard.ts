@@ -4,16 +4,17 @@
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import type { Folder } from '#shared/program-files.ts'
 import { type BuiltFile, readBuiltFiles } from './built-files.ts'
 
 /** The build that this gateway serves. */
 export class Dashboard implements Pick<Part, 'start'> {
-  readonly #folder: string
+  readonly #folder: Folder
   readonly #log: Log
   #files: ReadonlyMap<string, BuiltFile> | undefined
   #said: string | undefined
 
-  constructor(folder: string, log: Log) {
+  constructor(folder: Folder, log: Log) {
     this.#folder = folder
     this.#log = log
   }

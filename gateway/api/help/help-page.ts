@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { html, raw } from 'hono/html'
 import { helpAddress } from '#shared/help-pages.ts'
+import { readProgramFile } from '#shared/program-files.ts'
 import type { HelpShelf } from './help-shelf.ts'
 import type { RenderedDocument } from './markdown.ts'
 
-const STYLE = readFileSync(new URL('help.css', import.meta.url), 'utf8')
+const STYLE = readProgramFile('gateway/api/help/help.css').toString()
 
 /** What a browser may do in these pages: show them, with pictures of this host. */
 export const HELP_POLICY = [

@@ -1,33 +1,32 @@
 // The docs as the gateway serves them at /help/: `shared/help-pages` says which, `help-shelf` reads and renders them once, when
 // they are first asked for, `markdown` is how, `help-page` what is around each, and `routes` sends them.
 
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { HELP_PAGES, type HelpPage, helpAddress } from '#shared/help-pages.ts'
+import { type Folder, programFolder } from '#shared/program-files.ts'
 import type { RenderedDocument, renderMarkdown } from './markdown.ts'
 
-/** Beside the code, in the image too. */
-export const DOCS_DIR = fileURLToPath(new URL('../../../docs', import.meta.url))
+/** The docs of this program. */
+export const DOCS = programFolder('docs')
 
 /** All pages, and the pictures in them. */
 export interface HelpShelf {
   pages: ReadonlyMap<HelpPage, RenderedDocument>
-  /** Their names below `pictures/`, with where each lies. */
-  pictures: ReadonlyMap<string, string>
+  /** By their names below `pictures/`. */
+  pictures: ReadonlyMap<string, Buffer<ArrayBuffer>>
 }
 
 const PICTURE = /^pictures\/([\w-]+\.png)$/
 const DOCUMENT = /^([\w-]+)\.md(#.*)?$/
 
 /** Reads and renders what there is of it in a folder. */
-export function readHelp(folder: string, render: typeof renderMarkdown): HelpShelf {
-  const pictures = new Map<string, string>()
+export function readHelp(folder: Folder, render: typeof renderMarkdown): HelpShelf {
+  const pictures = new Map<string, Buffer<ArrayBuffer>>()
   const resolve = (href: string): string | undefined => {
     if (/^(https?:\/\/|#)/.test(href)) return href
     const [, picture] = PICTURE.exec(href) ?? []
     if (picture !== undefined) {
-      pictures.set(picture, join(folder, 'pictures', picture))
+      const bytes = folder.read(`pictures/${picture}`)
+      if (bytes !== undefined) pictures.set(picture, bytes)
       return `/help/pictures/${picture}`
     }
     const [, name, anchor = ''] = DOCUMENT.exec(href) ?? []
@@ -37,8 +36,8 @@ export function readHelp(folder: string, render: typeof renderMarkdown): HelpShe
     return page === undefined ? undefined : `${helpAddress(page)}${anchor}`
   }
   const pages = HELP_PAGES.flatMap((page): [HelpPage, RenderedDocument][] => {
-    const path = join(folder, `${page}.md`)
-    return existsSync(path) ? [[page, render(readFileSync(path, 'utf8'), resolve)]] : []
+    const text = folder.read(`${page}.md`)?.toString()
+    return text === undefined ? [] : [[page, render(text, resolve)]]
   })
   return { pages: new Map(pages), pictures }
 }

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { HELP_PLACES } from '#dashboard/live/help-places.ts'
 import { HELP_PAGES, helpAddress } from '#shared/help-pages.ts'
+import { diskFolder } from '#shared/program-files.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { DOCS_DIR, readHelp } from './help-shelf.ts'
+import { DOCS, readHelp } from './help-shelf.ts'
 import { renderMarkdown } from './markdown.ts'
 import { createHelpApi } from './routes.ts'
 
@@ -37,7 +38,7 @@ test('every page is there for anybody, says who made it up, and is asked for ane
 })
 
 test('every link between the pages, and every picture, is served', async () => {
-  const { pages } = readHelp(DOCS_DIR, renderMarkdown)
+  const { pages } = readHelp(DOCS, renderMarkdown)
   assert.equal(pages.size, HELP_PAGES.length)
   const paths = new Set<string>()
   for (const [page, { html }] of pages)
@@ -57,20 +58,20 @@ test('every link between the pages, and every picture, is served', async () => {
 })
 
 test('what the pages name and the gateway does not serve is in the folder of the project', () => {
-  const text = HELP_PAGES.map((page) => readFileSync(join(DOCS_DIR, `${page}.md`), 'utf8'))
+  const text = HELP_PAGES.map((page) => readFileSync(join(DOCS.path, `${page}.md`), 'utf8'))
     .join('\n')
     // code has brackets of its own
     .replaceAll(/^\s*```.*?^\s*```/gms, '')
   const files = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, file = '']) => file)
   assert.ok(files.includes('faults.md') || files.includes('performance.md'))
   assert.deepEqual(
-    files.filter((file) => !existsSync(join(DOCS_DIR, file))),
+    files.filter((file) => !existsSync(join(DOCS.path, file))),
     [],
   )
 })
 
 test('every place that the app leads to is there', () => {
-  const { pages } = readHelp(DOCS_DIR, renderMarkdown)
+  const { pages } = readHelp(DOCS, renderMarkdown)
   const missing = Object.entries(HELP_PLACES).filter(([, place]) => {
     const [page, anchor] = place.split('#')
     const found = [...pages].find(([one]) => one === page)?.[1]
@@ -102,10 +103,10 @@ test('nothing else of the folder is served', async () => {
 test('a page of a folder without docs is not there, and the list is empty', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-help-'))
   t.after(() => rmSync(folder, { recursive: true }))
-  const bare = createHelpApi(join(folder, 'none'))
+  const bare = createHelpApi(diskFolder(join(folder, 'none')))
   assert.equal((await bare.request('/help/')).status, 200)
   writeFileSync(join(folder, 'alerts.md'), '# Loud\n\n<b>x</b>')
-  const some = createHelpApi(folder)
+  const some = createHelpApi(diskFolder(folder))
   assert.match(await (await some.request('/help/alerts')).text(), /&lt;b&gt;x/)
   assert.match(await (await some.request('/help/')).text(), /Loud/)
 })

@@ -9,10 +9,10 @@ import {
   writeSync,
 } from 'node:fs'
 import { arch, platform } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
+import { loadLibrary, programFolder } from '#shared/program-files.ts'
 
 /** Of the file of checksums: what it is, and whether a gateway has it open. The rest is described in `page-sums.c`. */
 export const HEADER_BYTES = 512
@@ -21,6 +21,7 @@ const STATE_AT = 64
 const FILE_AT = 80
 const FILE_MARK_BYTES = 16
 export const ENTRY_BYTES = 16
+const LIBRARIES = 'gateway/store/damage/page-sums'
 const MAGIC = 'cartbarn page sums 2\n'
 /** So many pages, spread over the file, tell another database from this one with damage. */
 const SAMPLE_PAGES = 64
@@ -137,11 +138,10 @@ export class PageSums {
 /** Whoever opens a database with checksums loads it before; for all threads, and for the rest of the process. */
 function loadExtension(): Database.Database | { reason: string } {
   const name = `page-sums-${platform()}-${arch()}.so`
-  const path = fileURLToPath(new URL(`page-sums/${name}`, import.meta.url))
-  if (!existsSync(path)) return { reason: `there is no ${name}` }
+  if (!programFolder(LIBRARIES).names().includes(name)) return { reason: `there is no ${name}` }
   const database = new Database(':memory:')
   try {
-    return database.loadExtension(path)
+    return loadLibrary(`${LIBRARIES}/${name}`, (path) => database.loadExtension(path))
   } catch (error) {
     database.close()
     return { reason: describeError(error) }

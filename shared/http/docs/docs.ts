@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { z } from 'zod'
+import { readProgramFile } from '#shared/program-files.ts'
 import { createApiOf, type RequestEnv } from '../api-env.ts'
 import type { OpenApiDocument } from '../openapi.ts'
 import { route } from '../route.ts'
@@ -97,7 +97,7 @@ function createPage(document: OpenApiDocument, about: DocsContent): { text: stri
 }
 
 function readPart(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8')
+  return readProgramFile(`shared/http/docs/${name}`).toString()
 }
 
 function digest(text: string): string {

@@ -1,12 +1,17 @@
 import { join } from 'node:path'
-import { PGlite, type Transaction } from '@electric-sql/pglite'
+import { PGlite, type PGliteOptions, type Transaction } from '@electric-sql/pglite'
 import { closeToOthers, preparePrivateFolder } from '#shared/private-files.ts'
+import { isExecutable, readProgramFile } from '#shared/program-files.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { asAppError, withRetries } from './faults.ts'
 import { FolderLock } from './folder-lock.ts'
 import { createSchema } from './schema.ts'
 
 const FILES = ['hub.lock', 'hub.sock', 'postgres', 'admin-key.txt'] as const
+// Node has it; the types of Node leave it to those of browsers
+declare const WebAssembly: { compile(bytes: Uint8Array): Promise<object> }
+
+const PARTS = 'node_modules/@electric-sql/pglite/dist'
 const INT8 = 20
 const NUMERIC = 1700
 /** Timers cannot wait longer than 24 days; this one does nothing when it fires. */
@@ -37,7 +42,7 @@ export class PgliteDatabase implements Database {
     this.#handle ??= setInterval(() => undefined, HANDLE_MS)
     const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, 'postgres')
     const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
-    this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template })
+    this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template, ...(await ownParts()) })
     // it unpacks a new database with permissions of its own
     if (this.#folder !== undefined) closeToOthers(dataDir)
     await createSchema(this)
@@ -74,6 +79,18 @@ export class PgliteDatabase implements Database {
   #running(): PGlite {
     if (this.#db === undefined) throw new Error('the database is not running')
     return this.#db
+  }
+}
+
+/** In an executable PGlite cannot look for its parts beside its code. */
+async function ownParts(): Promise<
+  Pick<PGliteOptions, 'pgliteWasmModule' | 'initdbWasmModule' | 'fsBundle'>
+> {
+  if (!isExecutable) return {}
+  return {
+    pgliteWasmModule: await WebAssembly.compile(readProgramFile(`${PARTS}/pglite.wasm`)),
+    initdbWasmModule: await WebAssembly.compile(readProgramFile(`${PARTS}/initdb.wasm`)),
+    fsBundle: new Blob([readProgramFile(`${PARTS}/pglite.data`)]),
   }
 }
 

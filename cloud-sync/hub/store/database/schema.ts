@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readProgramFile } from '#shared/program-files.ts'
 import type { Sql } from './database.ts'
 import { codeOf, withRetries } from './faults.ts'
 
@@ -22,7 +22,7 @@ const UPGRADES = [
 
 /** The statements of `schema.sql`, in order. */
 export function schemaStatements(): string[] {
-  const text = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8')
+  const text = readProgramFile('cloud-sync/hub/store/database/schema.sql').toString()
   return text
     .split(/;[ \t]*$/m)
     .map((statement) => statement.trim())

@@ -1,0 +1,119 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getAssetKeys, getRawAsset, isSea } from 'node:sea'
+import { fileURLToPath } from 'node:url'
+import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
+import { describeError } from './errors.ts'
+
+/**
+ * What the program reads of its own while it runs, folders with a slash: an executable carries it, and from sources
+ * nothing else is read.
+ */
+export const PROGRAM_FILES = [
+  'package.json',
+  'docs/',
+  'dist/dashboard/',
+  'gateway/api/help/help.css',
+  'gateway/store/db/migrations/',
+  'shared/http/docs/docs.css',
+  'shared/http/docs/script.mjs',
+  'cloud-sync/hub/store/database/schema.sql',
+]
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Whether this is the executable: one file, with everything inside. */
+export const isExecutable = isSea()
+
+/** The files of a folder. */
+export interface Folder {
+  /** Where it is, for people. */
+  readonly path: string
+  /** In the order of their names, without those of folders below it. */
+  names(): string[]
+  /** Undefined when there is no such file. What is read must not be written to: it may lie in the executable. */
+  read(name: string): Buffer<ArrayBuffer> | undefined
+}
+
+/** Reads a file of the program by its path in the sources. Throws when there is none. */
+export function readProgramFile(path: string): Buffer<ArrayBuffer> {
+  if (isExecutable) return Buffer.from(getRawAsset(path))
+  if (!PROGRAM_FILES.some((one) => path === one || (one.endsWith('/') && path.startsWith(one))))
+    throw new Error(`the executable would not have ${path}: it is not in PROGRAM_FILES`)
+  return readFileSync(join(ROOT, path))
+}
+
+/** A folder of the program by its path in the sources. */
+export function programFolder(path: string): Folder {
+  if (!isExecutable) return diskFolder(join(ROOT, path))
+  const prefix = `${path}/`
+  const keys = new Set(getAssetKeys().filter((key) => key.startsWith(prefix)))
+  return {
+    path,
+    names: () =>
+      [...keys]
+        .map((key) => key.slice(prefix.length))
+        .filter((name) => !name.includes('/'))
+        .sort(),
+    read: (name) => (keys.has(`${prefix}${name}`) ? readProgramFile(`${prefix}${name}`) : undefined),
+  }
+}
+
+/** A folder that need not belong to the program. */
+export function diskFolder(path: string): Folder {
+  return {
+    path,
+    names: () =>
+      readdirSync(path, { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => name)
+        .sort(),
+    read: (name) => {
+      try {
+        return readFileSync(join(path, name))
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+        throw error
+      }
+    },
+  }
+}
+
+/**
+ * Gives `load` the path of a shared library of the program, for the system to load. That of an executable is a file only
+ * for as long as that takes. It has one path for the whole process: the system knows a loaded library by its path, and a
+ * second SQLite in a process would drop the locks of the first. So the main thread loads it first, and must keep it.
+ */
+export function loadLibrary<Loaded>(path: string, load: (realPath: string) => Loaded): Loaded {
+  if (!isExecutable) return load(join(ROOT, path))
+  const loaded = getEnvironmentData(path)
+  if (typeof loaded === 'string') return load(loaded)
+  if (!isMainThread) throw new Error(`the main thread has not loaded ${path}`)
+  const refusals: string[] = []
+  for (const folder of libraryFolders()) {
+    let own: string | undefined
+    try {
+      own = mkdtempSync(join(folder, 'cartbarn-'))
+      const realPath = join(own, 'library')
+      writeFileSync(realPath, readProgramFile(path), { mode: 0o500 })
+      const result = load(realPath)
+      setEnvironmentData(path, realPath)
+      return result
+    } catch (error) {
+      refusals.push(describeError(error))
+    } finally {
+      if (own !== undefined) rmSync(own, { recursive: true, force: true })
+    }
+  }
+  throw new Error(
+    `cannot load a part of the program (${refusals.join('; ')}): set TMPDIR to a folder that may be written to and that is ` +
+      'not mounted with noexec',
+  )
+}
+
+/** Where a file can be put for a moment. Of a hardened service one of them may be read-only or mounted without execution. */
+function libraryFolders(): string[] {
+  const { RUNTIME_DIRECTORY, CARTBARN_DATA_DIR } = process.env
+  return [tmpdir(), RUNTIME_DIRECTORY, CARTBARN_DATA_DIR, '/dev/shm'].filter((folder) => folder !== undefined)
+}
