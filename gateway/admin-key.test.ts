@@ -126,6 +126,39 @@ test('a start that cannot listen makes no admin, and the next one gives a key', 
   assert.equal(await statusWith(await barn.start(), barn.key()), 200)
 })
 
+test('the key of a gateway whose first start was refused a port, or that never ran, can be made by the command', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.after(() => taken.close())
+  const address = taken.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  for (const isShown of [false, true]) {
+    const [refused, never] = [new Barn(t), new Barn(t)]
+    await assert.rejects(refused.start({ CARTBARN_HTTP_PORT: String(address.port) }), /is taken by/)
+    for (const barn of [refused, never]) {
+      const made = await replaceAdminKey(barn.config(), isShown)
+      assert.deepEqual([made.name, made.isFirst], ['Admin', true])
+      const key = 'key' in made ? made.key : barn.key()
+      const gateway = await barn.start()
+      assert.equal(gateway.setupCode() === null, isShown)
+      assert.equal(await statusWith(gateway, key), 200)
+      assert.equal((await gateway.app.request('/users', { headers: { 'x-api-key': key } })).status, 200)
+    }
+  }
+})
+
+test('the command makes no database in a folder that is not there, or holds other things', async (t) => {
+  const barn = new Barn(t)
+  writeFileSync(join(barn.folder, 'letter.txt'), '')
+  const missing = join(barn.folder, 'data')
+  for (const CARTBARN_DATA_DIR of [barn.folder, missing])
+    await assert.rejects(
+      replaceAdminKey(barn.config({ CARTBARN_DATA_DIR }), false),
+      /has no database of a gateway: set CARTBARN_DATA_DIR/,
+    )
+  assert.equal(existsSync(missing), false)
+})
+
 test('an unused key stays in its file over starts', async (t) => {
   const barn = new Barn(t)
   await barn.run()
@@ -185,7 +218,8 @@ test('another key that is given later is named in the log, and opens nothing', a
 test('a replaced key is in the file until it is used, or shown and in none', async (t) => {
   const barn = new Barn(t)
   await barn.run()
-  assert.deepEqual(await replaceAdminKey(barn.config(), false), { name: 'Admin', path: barn.keyFile })
+  const path = barn.keyFile
+  assert.deepEqual(await replaceAdminKey(barn.config(), false), { name: 'Admin', isFirst: false, path })
   const inFile = barn.key()
   const shown = await replaceAdminKey(barn.config(), true)
   assert.ok('key' in shown)

@@ -1,47 +1,53 @@
-import { existsSync } from 'node:fs'
-import { Users } from '#services/users.ts'
+import { existsSync, readdirSync } from 'node:fs'
+import { groupedCode, newCode } from '#services/people/codes.ts'
+import { FIRST_ADMIN, Users } from '#services/users.ts'
 import { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { newApiKey } from '#shared/ids.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
+import { DATA_LOCK } from '#store/db/data-lock.ts'
 import { DEMO_KEY, databasePath, prepareDataFolder, Store } from '#store/store.ts'
 import type { Config } from './config.ts'
 import { Events } from './events.ts'
 
 /** The new key of an admin: itself, or the file it is in. */
-export type ReplacedKey = { name: string; key: string } | { name: string; path: string }
+export type ReplacedKey = { name: string; isFirst: boolean } & ({ key: string } | { path: string })
 
 /**
- * Gives the oldest active admin another key; the old one is dead when this resolves. Unless the key `isShown` to somebody
- * it is put into a file, before it is valid. Throws an `Error` when there is no database, or a gateway is running on it.
+ * Gives the oldest active admin another key; the old one is dead when this resolves. Of a gateway that was never started, or
+ * whose first start did not get so far, it makes the first admin. Unless the key `isShown` to somebody it is put into a
+ * file, before it is valid. Throws an `Error` when the folder is not a gateway's, or a gateway is running on it.
  */
 export async function replaceAdminKey(config: Config, isShown: boolean): Promise<ReplacedKey> {
-  // a start would make an empty one: most likely the folder is not the one that was meant
-  if (!existsSync(databasePath(config.dataDir)))
-    throw new Error(`${config.dataDir} has no database of a gateway: set CARTBARN_DATA_DIR`)
+  requireDataFolder(config.dataDir)
   const log = createLog('silent')
   const store = new Store(config, log)
   const users = new Users({ store, events: new Events(log), clock: systemClock, log })
   await store.start()
   try {
     await users.start()
-    const admin = users.all().find(({ role, isActive }) => role === 'admin' && isActive)
-    if (admin === undefined) throw new Error('the database has no active admin')
-    const { name, userId } = admin
-    const file = new AdminKeyFile(config.dataDir)
-    if (isShown) {
-      const key = await users.rotateKey(userId, { isTold: true })
-      file.remove()
-      return { name, key }
-    }
+    const admins = users.all().filter(({ role }) => role === 'admin')
+    const admin = admins.find(({ isActive }) => isActive)
+    if (admin === undefined && admins.length > 0) throw new Error('the database has no active admin')
     const apiKey = newApiKey()
-    file.write(apiKey)
-    await users.rotateKey(userId, { apiKey })
-    return { name, path: file.path }
+    const file = new AdminKeyFile(config.dataDir)
+    if (!isShown) file.write(apiKey, admin === undefined ? groupedCode(newCode()) : undefined)
+    if (admin === undefined) await users.createFirstAdmin(apiKey, isShown)
+    else await users.rotateKey(admin.userId, { apiKey, isTold: isShown })
+    if (isShown) file.remove()
+    const replaced = { name: admin?.name ?? FIRST_ADMIN, isFirst: admin === undefined }
+    return { ...replaced, ...(isShown ? { key: apiKey } : { path: file.path }) }
   } finally {
     await users.stop()
     await store.stop()
   }
+}
+
+/** A database is made only in a folder that is there and empty: any other is most likely not the one that was meant. */
+function requireDataFolder(dataDir: string): void {
+  if (existsSync(databasePath(dataDir))) return
+  const isEmpty = existsSync(dataDir) && readdirSync(dataDir).every((name) => name === DATA_LOCK)
+  if (!isEmpty) throw new Error(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR`)
 }
 
 /**

@@ -385,3 +385,28 @@ test('settings of a head office on the same machine are none of its own', () => 
   assert.deepEqual(readConfig(environment), readConfig({}))
   assert.deepEqual(refusalOf({}, { HUB_PORT: 8090 }).length, 1)
 })
+
+test('a file may have lines as NAME=value, with comments, quotes and empty values', () => {
+  const file = fileOf(`# ports
+CARTBARN_HTTP_PORT=9000
+  MQTT_PORT = 1884\r
+CARTBARN_HOST="127.0.0.1"
+CARTBARN_SMTP_FROM='Golf # carts <carts@club.example>'
+CARTBARN_SMTP_URL=smtps://mail.example/?a=b
+CARTBARN_PUBLIC_URL=
+#CARTBARN_COLOUR=red
+`)
+  const { httpPort, mqttPort, host, mail, publicUrl } = readConfig({}, file)
+  assert.deepEqual([httpPort, mqttPort, host, publicUrl], [9000, 1884, '127.0.0.1', undefined])
+  assert.deepEqual(mail, { url: 'smtps://mail.example/?a=b', from: 'Golf # carts <carts@club.example>' })
+})
+
+for (const [what, text, refusal] of [
+  ['half a line', 'CARTBARN_HTTP_PORT=1\nCARTB', /^line 2 of .* must be NAME=value/],
+  ['a name twice', 'CARTBARN_HOST=::\n\nCARTBARN_HOST=::1', /^line 3 of .* gives CARTBARN_HOST again/],
+  ['a shell', 'export CARTBARN_HOST=::', /^line 1 of /],
+] as const) {
+  test(`a file of lines with ${what} is refused`, () => {
+    assert.match(refusalOf({}, text)[0] ?? '', refusal)
+  })
+}

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
@@ -10,6 +9,7 @@ import { proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
 import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 import { webUrlFault } from '#shared/wire/webhooks.ts'
+import { readSettingsFile } from './settings-file.ts'
 
 /** An address without a path, as links begin; null for anything else. */
 function publicOrigin(text: string): string | null {
@@ -61,8 +61,8 @@ export const DEFAULT_DATA_DIR = './data'
 const PREFIX = 'CARTBARN_'
 /** Settings of the head office, which may run on the same machine. */
 const HUB_PREFIX = 'CARTBARN_HUB_'
-/** What commands that ask a gateway read of the same environment. */
-const COMMAND_VARIABLES = ['CARTBARN_API_KEY']
+/** What commands read of the same environment. */
+const COMMAND_VARIABLES = ['CARTBARN_API_KEY', 'CARTBARN_CONFIG']
 /** They may be in files too. */
 const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'SMTP_URL', 'UPSTREAM_KEY']
 
@@ -396,7 +396,7 @@ export interface Config {
 }
 
 /**
- * Reads the settings: `CARTBARN_*` of `environment`, over the keys of the JSON file `filePath` (the same names,
+ * Reads the settings: `CARTBARN_*` of `environment`, over those of the file `filePath` (the same names,
  * with or without the prefix), over the defaults. Unknown names and bad values throw a `ConfigError` that lists all.
  */
 export function readConfig(environment: Record<string, string | undefined>, filePath?: string): Config {
@@ -494,22 +494,9 @@ function isOurs(name: string): boolean {
 }
 
 function readFile(path: string): Record<string, unknown> {
-  let content: unknown
-  try {
-    content = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    throw new ConfigError(
-      `cannot read the configuration file ${path}: ${error instanceof Error ? error.message : error}`,
-    )
-  }
-  const parsed = z.record(z.string(), z.union([z.string(), z.number()])).safeParse(content)
-  if (!parsed.success)
-    throw new ConfigError(`the configuration file ${path} must be one JSON object of names and values`)
+  const named = Object.entries(readSettingsFile(path))
   return Object.fromEntries(
-    Object.entries(parsed.data).map(([name, value]) => [
-      name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name,
-      value,
-    ]),
+    named.map(([name, value]) => [name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name, value]),
   )
 }
 

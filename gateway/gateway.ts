@@ -4,6 +4,7 @@ import { toDeviceJson } from '#api/shown/device-json.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Caller } from '#domain/access.ts'
 import { toAlertJson } from '#domain/alert.ts'
+import type { WrittenDisk } from '#host/watchdog.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { FirstAdminKey } from '#services/admin-key.ts'
 import { Alerts } from '#services/alerts/alerts.ts'
@@ -76,6 +77,8 @@ export interface Gateway extends Part {
   app: ReturnType<typeof createApp>
   /** Takes intents of the head office. */
   intents: IntentInbox
+  /** The disk, for those who watch whether the gateway still writes. */
+  disk: WrittenDisk
   /** Addresses in use, once started. */
   addresses(): Addresses
   /** Deletes what is too old by its age, without waiting until it is time to. */
@@ -329,7 +332,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...present(sync),
   ]
   return {
-    ...{ app, intents },
+    ...{ app, intents, disk: store },
     start: () => startAll(parts),
     stop: () => stopAll(parts),
     addresses: () => addressesOf(config, http, mqtt),

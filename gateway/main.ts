@@ -1,10 +1,12 @@
 import { networkInterfaces } from 'node:os'
 import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
+import { Watchdog } from '#host/watchdog.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { isLoopback } from '#shared/http/listener.ts'
 import { type Part, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
 import { createProgramLog } from '#shared/log.ts'
+import { watchdogPatienceMs } from '#shared/service-manager.ts'
 import type { Config } from './config.ts'
 import { reachableUrl } from './default-route.ts'
 import { createGateway, type Gateway } from './gateway.ts'
@@ -27,6 +29,7 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
   // without a certificate it keeps its usual meaning: the terminal is gone
   if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
   let companion: Part | undefined
+  let watchdog: Part | undefined
   const announcement: Part = {
     start: async () => {
       const addresses = gateway.addresses()
@@ -41,8 +44,14 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
       const keyFile = company?.keyFile ?? gateway.adminKeyFile()
       welcome({ host: config.host, addresses, plain, keyFile, appUrl, setupUrl })
       await companion?.start()
+      const { disk } = gateway
+      watchdog = new Watchdog({ disk, log, status: `serves ${url}`, patienceMs: watchdogPatienceMs() })
+      await watchdog.start()
     },
-    stop: async () => companion?.stop(),
+    stop: async () => {
+      await watchdog?.stop()
+      await companion?.stop()
+    },
   }
   const parts = [gateway, announcement]
   const program: Part = { start: () => startAll(parts), stop: () => stopAll(parts) }

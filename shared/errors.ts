@@ -117,6 +117,9 @@ export class DamagedError extends UnavailableError {
 /** A setting that cannot be used, with a message for the person who set it. */
 export class ConfigError extends Error {}
 
+/** With it a program ends over a setting: no later start would do better. Source: EX_CONFIG of sysexits.h. */
+export const CONFIG_EXIT_CODE = 78
+
 /** The part of an `AppError` that crosses a thread boundary. */
 export interface ErrorMessage {
   kind: ErrorKind

@@ -1,4 +1,4 @@
-import { describeError } from './errors.ts'
+import { CONFIG_EXIT_CODE, ConfigError, describeError } from './errors.ts'
 import type { Log } from './log.ts'
 import { watchStart } from './start-watch.ts'
 
@@ -37,7 +37,7 @@ export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
 
 /**
  * Runs a program until `stopping` is aborted with the name of a signal. Resolves with the exit code: 0 when it stopped
- * cleanly, 1 when it did not start or did not stop cleanly. A start that hangs ends the process (start-watch.ts).
+ * cleanly, 78 when a setting kept it from starting, 1 when it did not start otherwise or did not stop cleanly. A start that hangs ends the process (start-watch.ts).
  */
 export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log): Promise<number> {
   return new Promise((resolve) => {
@@ -60,7 +60,7 @@ export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log):
       .start()
       .catch((error: unknown) => {
         log.error({ reason: describeError(error) }, 'not started')
-        resolve(1)
+        resolve(error instanceof ConfigError ? CONFIG_EXIT_CODE : 1)
       })
       .finally(endWatch)
   })

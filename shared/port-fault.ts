@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { ConfigError } from './errors.ts'
 import type { Part } from './lifecycle.ts'
 
 /**
@@ -29,7 +30,10 @@ function inWords(error: unknown, portSetting: string, hostSetting: string, root:
     EADDRNOTAVAIL: () => `this machine does not have the address that ${hostSetting} names`,
   }
   const words = faults[String(code)]?.()
-  return words === undefined ? error : Object.assign(new Error(words, { cause: error }), { code })
+  if (words === undefined) return error
+  // another program may end, an address may come: a port below 1024 stays what it is
+  const Fault = code === 'EACCES' ? ConfigError : Error
+  return Object.assign(new Fault(words, { cause: error }), { code })
 }
 
 /** Who listens on a port, and what to do about it. */

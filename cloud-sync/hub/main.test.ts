@@ -88,7 +88,7 @@ describe('a hub as a program', () => {
       CARTBARN_HUB_PORT: 'http',
       CARTBARN_HUB_COLOUR: 'red',
     })
-    assert.equal(port.exitCode, 2)
+    assert.equal(port.exitCode, 78)
     assert.match(port.stderr, /CARTBARN_HUB_PORT: must be a whole number/)
     assert.match(port.stderr, /CARTBARN_HUB_COLOUR is not a setting of the hub/)
     const help = await runHubCommand(['--help'], settings)

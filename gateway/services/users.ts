@@ -32,6 +32,8 @@ interface UsersDeps {
   log: Log
 }
 
+/** The name of the first admin. */
+export const FIRST_ADMIN = 'Admin'
 const FLUSH_MS = 10_000
 const TOLD: NamedWrite = { name: 'keepSecret', input: ADMIN_KEY_TOLD }
 
@@ -64,7 +66,7 @@ export class Users implements Part {
 
   /** Makes the first admin, unless there is one already. `isTold`: whoever started the gateway knows the key. */
   async createFirstAdmin(apiKey: string, isTold: boolean): Promise<void> {
-    const fields: UserFields = { name: 'Admin', email: null, role: 'admin', allowedHardwareIds: null }
+    const fields: UserFields = { name: FIRST_ADMIN, email: null, role: 'admin', allowedHardwareIds: null }
     const input = this.#newUser(fields, apiKey)
     const also = isTold ? TOLD : undefined
     const row = await this.#deps.store.write('createFirstAdmin', input, undefined, also)

@@ -3,10 +3,10 @@ import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { LATEST_MS } from '#domain/event-time.ts'
 import { GATEWAY } from '#domain/origin.ts'
-import { DamagedError, describeError, UnavailableError } from '#shared/errors.ts'
+import { DamagedError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { preparePrivateFolder } from '#shared/private-files.ts'
+import { folderFault, preparePrivateFolder } from '#shared/private-files.ts'
 import type { Registration } from '#shared/registrations.ts'
 import type { Tally } from '#shared/tally.ts'
 import { systemClock } from '#shared/time.ts'
@@ -210,6 +210,16 @@ export class Store<Message extends Appendable = Appendable>
     return this.queue.health
   }
 
+  /** When the disk last took or refused a transaction, in milliseconds of `performance.now()`. */
+  get answeredAtMs(): number {
+    return this.#writer.answeredAtMs
+  }
+
+  /** Writes next to nothing, in its turn; resolves when it is on the disk. */
+  async probe(): Promise<void> {
+    await this.queue.write({ kind: 'probe' })
+  }
+
   /**
    * Runs a write in a transaction of its own, in its turn; resolves when it is on the disk. Memory that follows from it
    * and from what devices send must be changed in `onWritten`, see `CommitQueue.write`. `also` is written in the same
@@ -380,7 +390,7 @@ export class Store<Message extends Appendable = Appendable>
         throw new DamagedError(error)
       }
       // a disk that cannot be read is often gone altogether: a commit shows it
-      this.queue.write({ kind: 'probe' }).catch(() => undefined)
+      this.probe().catch(() => undefined)
       throw new UnavailableError('the store cannot be read', error)
     }
   }
@@ -419,6 +429,6 @@ export function prepareDataFolder(dataDir: string): void {
   try {
     accessSync(dataDir, constants.W_OK)
   } catch (error) {
-    throw new Error(`the data folder ${dataDir} cannot be written: ${describeError(error)}`, { cause: error })
+    throw folderFault(`the data folder ${dataDir} cannot be written`, error)
   }
 }

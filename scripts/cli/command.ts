@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { CommanderError } from '@commander-js/extra-typings'
+import { CONFIG_EXIT_CODE, ConfigError } from '#shared/errors.ts'
 
 /** What a command is given of the process it runs in. */
 export interface CommandIo {
@@ -17,7 +18,7 @@ export interface CommandIo {
 /** A command of `cartbarn`: resolves with the exit code. */
 export type RunCommand = (argv: readonly string[], io: CommandIo) => Promise<number>
 
-export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130 } as const
+export const EXIT = { ok: 0, failed: 1, usage: 2, config: CONFIG_EXIT_CODE, interrupted: 130 } as const
 
 /** A wrong option: one line for the person who typed it. */
 export class UsageError extends Error {}
@@ -70,9 +71,9 @@ export async function runCommand(name: string, io: CommandIo, work: () => Promis
     // its help was asked for, and is written
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
     if (io.signal.aborted) return EXIT.interrupted
-    if (error instanceof UsageError) {
+    if (error instanceof UsageError || error instanceof ConfigError) {
       io.stderr.write(`${name}: ${error.message} (see --help)\n`)
-      return EXIT.usage
+      return error instanceof UsageError ? EXIT.usage : EXIT.config
     }
     if (!(error instanceof CommandError)) throw error
     io.stderr.write(`${name}: ${error.message}\n`)

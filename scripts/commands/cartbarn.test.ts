@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -82,10 +82,6 @@ for (const [argv, message] of [
   [['--exprt'], /^cartbarn: unknown option '--exprt' \(see --help\)\n$/],
   [['run', '--colour'], /^run: unknown option '--colour' \(see --help\)\n$/],
   [['run', 'now'], /^run: too many arguments.* \(see --help\)\n$/],
-  [
-    ['run', '--config', '/nowhere.json'],
-    /^run: cannot read the configuration file .*nowhere.* \(see --help\)\n$/,
-  ],
   [['demo', '--config'], /^demo: option '--config <file>' argument missing \(see --help\)\n$/],
   [['hub', 'sites'], /^hub: there is no command sites \(see --help\)\n$/],
   [['hub', 'site'], /^hub: a command is needed \(see --help\)\n$/],
@@ -105,6 +101,76 @@ for (const [argv, message] of [
   })
 }
 
+/** Settings that no later start would do better with: 78 tells a service manager not to try again. */
+const BROKEN: Record<string, (folder: string) => [settings: Record<string, string>, message: RegExp]> = {
+  'a file that is not there': (folder) => [
+    { CARTBARN_CONFIG: join(folder, 'none.conf') },
+    /^run: cannot read the configuration file .*none\.conf.* \(see --help\)\n$/,
+  ],
+  'a half-written file': (folder) => {
+    const CARTBARN_CONFIG = join(folder, 'half.conf')
+    writeFileSync(CARTBARN_CONFIG, '# the ports\nCARTBARN_HTTP_PORT=8080\nCARTBARN_MQT')
+    return [
+      { CARTBARN_CONFIG },
+      /^run: line 3 of the configuration file .*half\.conf must be NAME=value.*\n$/,
+    ]
+  },
+  'a half-written file of JSON': (folder) => {
+    const CARTBARN_CONFIG = join(folder, 'half.json')
+    writeFileSync(CARTBARN_CONFIG, '{ "CARTBARN_HTTP_PORT": 80')
+    return [{ CARTBARN_CONFIG }, /^run: cannot read the configuration file .*half\.json.*\n$/]
+  },
+  'a wrong value': () => [{ CARTBARN_HTTP_PORT: 'eighty' }, /CARTBARN_HTTP_PORT: must be a whole number/],
+  'an unknown name': () => [{ CARTBARN_COLOUR: 'red' }, /CARTBARN_COLOUR is no setting/],
+  'a secret that is not there': (folder) => [
+    { CARTBARN_ADMIN_API_KEY_FILE: join(folder, 'none') },
+    /CARTBARN_ADMIN_API_KEY_FILE: cannot be read/,
+  ],
+  'a certificate that is not there': (folder) => [
+    { CARTBARN_TLS_CERT: join(folder, 'none.pem'), CARTBARN_TLS_KEY: join(folder, 'none.pem') },
+    /CARTBARN_TLS_CERT/,
+  ],
+  'a data folder with other files that others may read': (folder) => {
+    writeFileSync(join(folder, 'letter.txt'), '')
+    chmodSync(folder, 0o755)
+    return [{ CARTBARN_DATA_DIR: folder }, /others may read the data folder/]
+  },
+  'a data folder below a file': (folder) => {
+    writeFileSync(join(folder, 'letter.txt'), '')
+    return [{ CARTBARN_DATA_DIR: join(folder, 'letter.txt', 'data') }, /the data folder .* cannot be made/]
+  },
+}
+for (const [what, settingsFor] of Object.entries(BROKEN)) {
+  test(`${what} ends the gateway with 78`, async (t) => {
+    const folder = newFolder(t)
+    const [settings, message] = settingsFor(folder)
+    const { out, err, code } = await run(['run'], { CARTBARN_DATA_DIR: join(folder, 'data'), ...settings })
+    assert.match(`${err}${out}`, message)
+    assert.equal(code, 78)
+  })
+}
+
+test('a port that is taken, and a data folder in use, end the gateway with 1: later they may be free', async (t) => {
+  const CARTBARN_DATA_DIR = newFolder(t)
+  const first = await startListening(t, ['run'], { CARTBARN_DATA_DIR })
+  const CARTBARN_HTTP_PORT = new URL(/"http":"([^"]+)"/.exec(first.out())?.[1] ?? assert.fail()).port
+  const taken = await run(['run'], { CARTBARN_DATA_DIR: newFolder(t), CARTBARN_HTTP_PORT })
+  assert.match(taken.out, /is taken by/)
+  const used = await run(['run'], { CARTBARN_DATA_DIR })
+  assert.match(used.out, /another cartbarn is using the data folder/)
+  assert.deepEqual([taken.code, used.code], [1, 1])
+})
+
+test('a demo has settings of its own, not those of the service', async (t) => {
+  const folder = newFolder(t)
+  const CARTBARN_CONFIG = join(folder, 'service.conf')
+  writeFileSync(CARTBARN_CONFIG, `CARTBARN_DATA_DIR=${join(folder, 'service')}\n`)
+  const { child } = await startListening(t, ['demo'], { CARTBARN_CONFIG }, folder)
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+  assert.deepEqual(readdirSync(folder).sort(), ['demo-data', 'service.conf'])
+})
+
 test('help says how npm calls a command when npm called it', async () => {
   const usage = async (argv: readonly string[], script: string) =>
     (await run([...argv, '--help'], { npm_lifecycle_event: script })).out.split('\n')[0]
@@ -116,7 +182,8 @@ test('help says how npm calls a command when npm called it', async () => {
 
 test('admin-key replaces the key of the admin while the gateway is stopped, and only then', async (t) => {
   const settings = { CARTBARN_DATA_DIR: newFolder(t), CARTBARN_ADMIN_API_KEY: KEY }
-  const empty = await run(['admin-key'], settings)
+  const elsewhere = { ...settings, CARTBARN_DATA_DIR: join(settings.CARTBARN_DATA_DIR, 'elsewhere') }
+  const empty = await run(['admin-key'], elsewhere)
   assert.deepEqual([empty.out, empty.code], ['', 1])
   assert.match(empty.err, /^admin-key: .* has no database of a gateway/)
 

@@ -8,7 +8,7 @@ import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { startCommand } from '#scripts/cli/start-command.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
-import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
+import { createSettingsCommandLine, readNamedSettings } from './gateway-settings.ts'
 
 const DEMO_DATA_DIR = './demo-data'
 /** Days before the first start that the carts have a history of. */
@@ -24,7 +24,7 @@ export const demo: RunCommand = (argv, io) =>
         'of the course. What it would have seen in the three days before is filled in meanwhile. The data is in ./demo-data, or ' +
         'in CARTBARN_DATA_DIR, which must not be that of a real course.',
     )
-    return runDemo(readSettings(parseCommandLine(command, argv).opts().config, io), io)
+    return runDemo(readNamedSettings(parseCommandLine(command, argv).opts().config, io), io)
   })
 
 /**

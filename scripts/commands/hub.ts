@@ -1,5 +1,5 @@
 import type { HubCommand } from '#hub/commands.ts'
-import { describeHubSettings, type HubConfig, readHubConfig } from '#hub/config.ts'
+import { describeHubSettings, readHubConfig } from '#hub/config.ts'
 import { manageHub, runHub } from '#hub/main.ts'
 import { citusStatements } from '#hub/store/database/schema.ts'
 import {
@@ -11,14 +11,14 @@ import {
   UsageError,
 } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine, settingsHelp } from '#scripts/cli/command-line.ts'
-import { ConfigError, describeError } from '#shared/errors.ts'
+import { describeError } from '#shared/errors.ts'
 
 /** `cartbarn hub`: the head office until a signal, or what is asked of it. */
 export const hub: RunCommand = (argv, io) =>
   runCommand('hub', io, async () => {
-    let work = () => runHub(readSettings(io), io.signal)
+    let work = () => runHub(readHubConfig(io.env), io.signal)
     const ask = (command: HubCommand) => {
-      work = () => print(io, manageHub(readSettings(io), command))
+      work = () => print(io, manageHub(readHubConfig(io.env), command))
     }
     const command = createCommandLine('hub', io)
       .description(
@@ -68,14 +68,6 @@ export const hub: RunCommand = (argv, io) =>
     parseCommandLine(command, argv)
     return work()
   })
-
-function readSettings({ env }: CommandIo): HubConfig {
-  try {
-    return readHubConfig(env)
-  } catch (error) {
-    throw error instanceof ConfigError ? new UsageError(error.message) : error
-  }
-}
 
 async function print({ stdout }: CommandIo, text: Promise<string>): Promise<number> {
   try {

@@ -1,7 +1,7 @@
 import { runGateway } from '#gateway/main.ts'
 import { type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
-import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
+import { createSettingsCommandLine, readNamedSettings, readSettings } from './gateway-settings.ts'
 
 /** `cartbarn run`: the gateway, until a signal. */
 export const run: RunCommand = (argv, io) =>
@@ -10,7 +10,6 @@ export const run: RunCommand = (argv, io) =>
       .description('Starts the gateway of a golf course.')
       .option('--demo', 'with a simulated course, as the command demo')
     const { demo, config } = parseCommandLine(command, argv).opts()
-    const settings = readSettings(config, io)
-    if (demo) return (await import('./demo.ts')).runDemo(settings, io)
-    return runGateway(settings, io.signal)
+    if (demo) return (await import('./demo.ts')).runDemo(readNamedSettings(config, io), io)
+    return runGateway(readSettings(config, io), io.signal)
   })

@@ -2,6 +2,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describeFault, storeFaultCode } from './fault.ts'
 
+/** In the data folder. */
+export const DATA_LOCK = 'cartbarn.lock'
+
 /**
  * Keeps a second gateway off the data folder: two writers with two memories would tell their clients two truths.
  * An exclusive SQLite transaction on an empty file of its own; the system drops it however the process ends.
@@ -11,7 +14,7 @@ export class DataLock {
   #db: Database.Database | undefined
 
   constructor(dataDir: string) {
-    this.#path = join(dataDir, 'cartbarn.lock')
+    this.#path = join(dataDir, DATA_LOCK)
   }
 
   /** Throws when another process has the folder. */

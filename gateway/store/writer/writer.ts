@@ -48,6 +48,7 @@ export class Writer implements Part {
   readonly #log: Log
   readonly #damage: DamageFindings
   #inode: bigint | undefined
+  #answeredAtMs = performance.now()
   #worker: Worker | undefined
   #pending: Pending[] = []
 
@@ -57,6 +58,11 @@ export class Writer implements Part {
     this.#log = log
     this.#damage = damage
     this.commitTimes = new CommitTimes(log)
+  }
+
+  /** When the disk last took or refused a transaction, in milliseconds of `performance.now()`. */
+  get answeredAtMs(): number {
+    return this.#answeredAtMs
   }
 
   /** The database must be there. */
@@ -135,7 +141,10 @@ export class Writer implements Part {
       return
     }
     const { answer, tookMs } = report
-    if (answer.kind === 'appended' || answer.kind === 'written') this.commitTimes.add(tookMs)
+    const isCommitted = answer.kind === 'appended' || answer.kind === 'written'
+    if (isCommitted) this.commitTimes.add(tookMs)
+    if (isCommitted || (answer.kind === 'failed' && answer.isStoreFault))
+      this.#answeredAtMs = performance.now()
     this.#pending.shift()?.resolve(answer)
   }
 }

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { createLog } from '#shared/log.ts'
+import type { ServiceNews } from '#shared/service-manager.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { Store } from '#store/store.ts'
+import { WRITER_BUSY_MS } from '#store/writer/open.ts'
+import { Watchdog } from './watchdog.ts'
+
+const log = createLog('silent')
+/** systemd would end the process after so long without a word. */
+const PATIENCE_MS = 60
+const FRESH_MS = 40
+
+/** A real store, and what systemd is told of it. */
+async function startWatched(t: TestContext, patienceMs: number | null = PATIENCE_MS) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-watchdog-'))
+  t.after(() => rmSync(dataDir, { recursive: true, force: true }))
+  const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 100 }, log)
+  await store.start()
+  t.after(() => store.stop())
+  const told: ServiceNews[] = []
+  const tell = async (news: ServiceNews) => {
+    told.push(news)
+    return null
+  }
+  const watchdog = new Watchdog({ disk: store, status: 'serves', log, patienceMs, tell, freshMs: FRESH_MS })
+  await watchdog.start()
+  t.after(() => watchdog.stop())
+  return { store, told, watchdog, path: join(dataDir, 'cartbarn.db'), fed: () => feeds(told) }
+}
+
+function feeds(told: readonly ServiceNews[]): number {
+  return told.filter((news) => news.WATCHDOG === 1).length
+}
+
+test('it is ready when it starts, and says when it stops', async (t) => {
+  const { told, watchdog } = await startWatched(t, null)
+  assert.deepEqual(told, [{ READY: 1, STATUS: 'serves' }])
+  await watchdog.stop()
+  assert.deepEqual(told.at(-1), { STOPPING: 1, STATUS: 'stopping' })
+})
+
+test('it is fed while nobody writes: each feeding has a probe behind it', async (t) => {
+  const { store, fed } = await startWatched(t)
+  const startedAtMs = store.answeredAtMs
+  await eventually(() => fed() >= 5, 'fed')
+  assert.ok(store.answeredAtMs > startedAtMs, 'something was written')
+})
+
+test('it is fed after commits, without a probe', async (t) => {
+  const probes: number[] = []
+  const told: ServiceNews[] = []
+  const disk = {
+    get answeredAtMs() {
+      return performance.now()
+    },
+    health: { isUsable: true, detail: null },
+    probe: async () => void probes.push(1),
+  }
+  const tell = async (news: ServiceNews) => {
+    told.push(news)
+    return null
+  }
+  const watchdog = new Watchdog({ disk, status: '', log, patienceMs: 3, tell })
+  await watchdog.start()
+  t.after(() => watchdog.stop())
+  await eventually(() => feeds(told) >= 3, 'fed')
+  assert.deepEqual(probes, [])
+})
+
+test('it is not fed while the disk stands still, and is again when it goes on', async (t) => {
+  const { path, fed } = await startWatched(t)
+  await eventually(() => fed() > 0, 'fed')
+  // the writer thread waits in its commit, as it does for a disk that does not answer
+  const holder = new Database(path)
+  t.after(() => holder.close())
+  const heldAtMs = performance.now()
+  holder.exec('BEGIN IMMEDIATE')
+  await gone(FRESH_MS * 2)
+  const before = fed()
+  await gone(PATIENCE_MS * 4)
+  const after = fed()
+  holder.exec('ROLLBACK')
+  // SQLite gives up waiting by itself after a second
+  if (performance.now() - heldAtMs < WRITER_BUSY_MS) assert.equal(after, before)
+  else t.skip('the machine was too busy')
+  await eventually(() => fed() > before, 'fed again')
+})
+
+test('it is fed while the disk refuses what is written: a restart would make no room', async (t) => {
+  const told: ServiceNews[] = []
+  const tell = async (news: ServiceNews) => {
+    told.push(news)
+    return null
+  }
+  const health = { isUsable: false, detail: 'the disk is full' }
+  const disk = { answeredAtMs: 0, health, probe: () => Promise.reject(new Error('the disk is full')) }
+  const watchdog = new Watchdog({ disk, status: '', log, patienceMs: 3, tell })
+  await watchdog.start()
+  t.after(() => watchdog.stop())
+  disk.answeredAtMs = Number.POSITIVE_INFINITY
+  await eventually(() => feeds(told) > 0, 'fed')
+  assert.equal(told.at(-1)?.STATUS, 'stores nothing: the disk is full')
+})
+
+test('what cannot be told is one line of the log', async (t) => {
+  const lines: string[] = []
+  const told: ServiceNews[] = []
+  const watchdog = new Watchdog({
+    ...{ status: '', patienceMs: 3 },
+    log: createLog('warn', { write: (line) => void lines.push(line) }),
+    disk: {
+      answeredAtMs: Number.POSITIVE_INFINITY,
+      health: { isUsable: true, detail: null },
+      probe: async () => undefined,
+    },
+    tell: async (news) => {
+      told.push(news)
+      return 'there is no systemd-notify'
+    },
+  })
+  await watchdog.start()
+  t.after(() => watchdog.stop())
+  await eventually(() => feeds(told) >= 3, 'tried')
+  assert.equal(lines.length, 1)
+})
+
+/** Resolves when so much time has gone by, in turns of the event loop. */
+function gone(ms: number): Promise<void> {
+  const atMs = performance.now() + ms
+  return eventually(() => performance.now() >= atMs, 'time')
+}
