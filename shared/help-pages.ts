@@ -4,7 +4,7 @@
  */
 export const HELP_PAGES = [
   ...(['dashboard', 'alerts', 'barn', 'course', 'trips-and-history'] as const),
-  ...(['operation', 'security', 'mqtt', 'head-office'] as const),
+  ...(['when-something-is-wrong', 'operation', 'security', 'mqtt', 'head-office'] as const),
 ] as const
 export type HelpPage = (typeof HELP_PAGES)[number]
 

@@ -22,7 +22,7 @@ export const HELP_PLACES = {
   site: 'dashboard#settings-of-the-course',
   notifiers: 'alerts#notifiers',
   storage: 'operation#the-data-folder',
-  damage: 'operation#repair',
+  damage: 'when-something-is-wrong#something-is-damaged',
   sync: 'head-office#status',
   mqtt: 'mqtt',
   audit: 'security#logins-and-scope',
