@@ -17,6 +17,7 @@ export function preparePrivateFolder(folder: string, names: readonly [string, ..
     mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
     // not `recursive`, which says "no such file" of a read-only file system
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 })
+    if (!statSync(folder).isDirectory()) throw new Error('a file has its name')
   } catch (error) {
     throw folderFault(`the data folder ${folder} cannot be made`, error)
   }

@@ -39,6 +39,7 @@ test('a weak key is refused', () => {
 
 test('the key that commands use is no setting of the hub', () => {
   assert.deepEqual(readHubConfig({ CARTBARN_HUB_API_KEY: KEY }), readHubConfig({}))
+  assert.deepEqual(readHubConfig({ CARTBARN_API_KEY: KEY }), readHubConfig({}))
   assert.equal(refusalOf({ CARTBARN_HUB_API_KYE: KEY }).length, 1)
 })
 
@@ -55,4 +56,9 @@ test('without a certificate it listens for this machine only, unless it is told'
   assert.equal(readHubConfig({}).host, '127.0.0.1')
   assert.equal(readHubConfig(tls).host, '0.0.0.0')
   assert.equal(readHubConfig({ CARTBARN_HUB_HOST: '0.0.0.0' }).host, '0.0.0.0')
+})
+
+test('what belongs to a gateway on the same machine is ignored, right or wrong', () => {
+  const ofGateway = { CARTBARN_DATA_DIR: '/var/lib/cartbarn', CARTBARN_HTTP_PORT: 'none', CARTBARN_HOST: '' }
+  assert.deepEqual(readHubConfig(ofGateway), readHubConfig({}))
 })

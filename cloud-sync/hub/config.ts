@@ -6,7 +6,7 @@ import { withSecretFiles } from '#shared/secret-files.ts'
 import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 
 const PREFIX = 'CARTBARN_'
-/** What commands that ask a hub read of the same environment. */
+/** What commands that ask a hub read of the same environment before version 1. */
 const COMMAND_VARIABLES = ['CARTBARN_HUB_API_KEY']
 
 /** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */

@@ -13,8 +13,8 @@ writeFileSync(join(folder, 'empty.txt'), '\n')
 
 const keyOf = (
   given: { key?: string; keyFile?: string },
-  env: Record<string, string> = { KEY: 'from-env' },
-) => requireKey(given, 'KEY', { env, folder })
+  env: Record<string, string> = { CARTBARN_API_KEY: 'from-env' },
+) => requireKey(given, { env, folder })
 
 test('a key comes from the command line, a file or the environment', () => {
   assert.equal(keyOf({ key: 'typed' }), 'typed')
@@ -23,7 +23,7 @@ test('a key comes from the command line, a file or the environment', () => {
 })
 
 for (const [given, message] of [
-  [{}, /^an API key is needed: --key, --key-file or KEY$/],
+  [{}, /^an API key is needed: --key, --key-file or CARTBARN_API_KEY$/],
   [{ key: 'typed', keyFile: 'key.txt' }, /^either --key or --key-file is needed, not both$/],
   [{ keyFile: 'nowhere.txt' }, /^--key-file: cannot be read: ENOENT/],
   [{ keyFile: 'empty.txt' }, /^--key-file: the file .*empty\.txt is empty$/],
@@ -33,5 +33,17 @@ for (const [given, message] of [
       () => keyOf(given, {}),
       (error) => error instanceof UsageError && message.test(error.message),
     )
+  })
+}
+
+for (const former of ['CARTBARN_ADMIN_API_KEY', 'CARTBARN_HUB_API_KEY', 'CARTBARN_HUB_ADMIN_API_KEY']) {
+  test(`a key in ${former} alone is not taken, and the refusal says where it belongs`, () => {
+    assert.throws(
+      () => keyOf({}, { [former]: 'key' }),
+      (error) =>
+        error instanceof UsageError &&
+        error.message.endsWith(`or CARTBARN_API_KEY (commands do not read ${former})`),
+    )
+    assert.equal(keyOf({}, { [former]: 'key', CARTBARN_API_KEY: 'right' }), 'right')
   })
 }

@@ -5,6 +5,7 @@ import { type Config, DEFAULT_DATA_DIR } from '#gateway/config.ts'
 import { type Addresses, runGateway } from '#gateway/main.ts'
 import { CommandError, type CommandIo, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
+import { KEY_VARIABLE } from '#scripts/cli/gateway-options.ts'
 import { startCommand } from '#scripts/cli/start-command.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
@@ -36,15 +37,15 @@ export async function runDemo(settings: Config, { env, signal }: CommandIo): Pro
   const config = { ...settings, dataDir: isDefault ? DEMO_DATA_DIR : settings.dataDir }
   const failing = new AbortController()
   const onEnd = (code: number | null) => {
-    // one that was told to end before it could listen to that is ended by the signal itself
-    const isWanted = code === EXIT.ok || (code === null && signal.aborted)
+    // one that was told to end before it drove live says so, or is ended by the signal itself
+    const isWanted = code === EXIT.ok || (signal.aborted && (code === EXIT.interrupted || code === null))
     // a demo without carts is none
     if (!isWanted) failing.abort('the simulated course has failed')
   }
   try {
     const { file: keyFile, key: adminApiKey } = keepDemoKey(config)
     const create = (addresses: Addresses) =>
-      new SimulatedCourse(addresses, { ...env, CARTBARN_ADMIN_API_KEY: adminApiKey }, onEnd)
+      new SimulatedCourse(addresses, { ...env, [KEY_VARIABLE]: adminApiKey }, onEnd)
     const stopping = AbortSignal.any([signal, failing.signal])
     const code = await runGateway({ ...config, adminApiKey }, stopping, { keyFile, create })
     if (failing.signal.aborted) throw new Error(String(failing.signal.reason))

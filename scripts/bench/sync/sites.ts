@@ -22,7 +22,7 @@ export async function runSites(context: ScenarioContext): Promise<ScenarioReport
   const ground = await SyncGround.create(context)
   const fleet = bench.spawn('sites', process.execPath, [
     ...[ENTRY, 'simulate', '--sites', String(sites), '--hub', ground.hubUrl],
-    ...['--hub-key', HUB_ADMIN_KEY, '--duration', String(durationS)],
+    ...['--key', HUB_ADMIN_KEY, '--duration', String(durationS)],
   ])
   const result = await fleet.take('summary', durationS * 1000 + END_LIMIT_MS, readSummary)
   await fleet.stop()

@@ -34,7 +34,7 @@ export const addDevices: RunCommand = (argv, io) =>
       .option('--credentials <file>', 'the new file for the passwords', 'new-devices.csv')
     const parsed = parseCommandLine(command, argv)
     const { url, yes = false, credentials, ...given } = parsed.opts()
-    const apiKey = requireKey(given, 'CARTBARN_API_KEY', io)
+    const apiKey = requireKey(given, io)
     const list = await readList(pathFrom(io, parsed.args[0] ?? ''))
     const api = new ApiClient({ url, apiKey, signal: io.signal })
     const add = (isDryRun: boolean) =>

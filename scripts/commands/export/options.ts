@@ -62,7 +62,7 @@ export function parseExportOptions(argv: readonly string[], io: CommandIo): Expo
     out,
     isForced: given.force ?? false,
     isQuiet: given.quiet ?? false,
-    gateway: { url, apiKey: requireKey(given, 'CARTBARN_API_KEY', io), retryForS: retryFor },
+    gateway: { url, apiKey: requireKey(given, io), retryForS: retryFor },
   }
 }
 

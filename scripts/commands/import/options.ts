@@ -76,7 +76,7 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     files,
     device: device ?? null,
     format: format ?? null,
-    gateway: dryRun ? null : { url, apiKey: requireKey(given, 'CARTBARN_API_KEY', io), retryForS: retryFor },
+    gateway: dryRun ? null : { url, apiKey: requireKey(given, io), retryForS: retryFor },
     mapping: given.column ?? {},
     delimiter: given.delimiter,
     encoding: given.encoding,

@@ -11,10 +11,13 @@ import { importPast } from './past.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
 import { groupFleet, setUpCourse } from './set-up.ts'
 
+/** How work ended: `cut` is stopped before what was asked for was there. To drive live until stopped is all that is asked. */
+type WorkEnd = 'finished' | 'cut'
+
 /** A simulated fleet at work. */
 export interface Fleet {
   /** Settles when the work is over or was stopped; rejects with a `CommandError` when it cannot go on. */
-  readonly done: Promise<void>
+  readonly done: Promise<WorkEnd>
   /** Says goodbye for every device and disconnects; `done` settles then. May be called twice. */
   stop(): Promise<void>
 }
@@ -45,11 +48,12 @@ export function startFleet(options: SimulateOptions, screen: FleetScreen): Fleet
 }
 
 /** Begins work that goes on until it is done or its signal is given. */
-export function startWork(work: (stopping: AbortSignal) => Promise<void>): Fleet {
+export function startWork(work: (stopping: AbortSignal) => Promise<WorkEnd>): Fleet {
   const stopping = new AbortController()
-  const done = work(stopping.signal).catch((error: unknown) => {
+  const done = work(stopping.signal).catch((error: unknown): WorkEnd => {
     // what is a failure is one also after it was told to stop
     if (!stopping.signal.aborted || error instanceof CommandError) throw error
+    return 'cut'
   })
   return {
     done,
@@ -60,7 +64,7 @@ export function startWork(work: (stopping: AbortSignal) => Promise<void>): Fleet
   }
 }
 
-async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortSignal): Promise<void> {
+async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortSignal): Promise<WorkEnd> {
   const plan = planFleet(options)
   const devices = plan.fleet.flatMap((cart) => cart.devices)
   const { gatewayUrl, enrolmentKey } = options
@@ -71,7 +75,9 @@ async function run(options: SimulateOptions, screen: FleetScreen, signal: AbortS
   screen.line(`${options.carts} carts with ${devices.length} devices ${are} at ${gatewayUrl}`)
   const session = { options, plan, credentials, screen, signal, traffic: new Traffic() }
   if (options.historyDays > 0) await fillPast(session)
-  if (options.isLive && !signal.aborted) await driveLive(session)
+  if (signal.aborted) return 'cut'
+  if (options.isLive) await driveLive(session)
+  return 'finished'
 }
 
 async function fillPast(session: Session): Promise<void> {

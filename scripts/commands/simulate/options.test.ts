@@ -5,7 +5,7 @@ import { CommandFolder } from '#scripts/testing/command-folder.ts'
 import { parseOptions } from './options.ts'
 import { simulate } from './simulate.ts'
 
-const io = { env: { CARTBARN_ADMIN_API_KEY: 'from-environment' }, folder: '.', stdout: process.stdout }
+const io = { env: { CARTBARN_API_KEY: 'from-environment' }, folder: '.', stdout: process.stdout }
 
 test('the defaults drive live against a gateway on this machine', () => {
   assert.deepEqual(parseOptions([], io), {
@@ -84,6 +84,6 @@ test('a wrong option is refused in one line', () => {
   }
   assert.throws(
     () => parseOptions([], { ...io, env: {} }),
-    /an API key is needed: --key, --key-file or CARTBARN_ADMIN_API_KEY/,
+    /an API key is needed: --key, --key-file or CARTBARN_API_KEY/,
   )
 })

@@ -8,7 +8,7 @@ import {
   parseCommandLine,
   wholeNumber,
 } from '#scripts/cli/command-line.ts'
-import { requireKey } from '#scripts/cli/gateway-options.ts'
+import { KEY_VARIABLE, requireKey } from '#scripts/cli/gateway-options.ts'
 import type { LatLong } from './course/plane.ts'
 
 export type Qos = 0 | 1 | 2
@@ -54,7 +54,7 @@ export function parseOptions(
       'its MQTT address (by default mqtt://HOST:1883 with the host of --url)',
       address('mqtt:', 'mqtts:', 'ws:', 'wss:', 'tcp:'),
     )
-    .option('--key <key>', "an admin's API key (environment: CARTBARN_ADMIN_API_KEY, which ps does not show)")
+    .option('--key <key>', `an admin's API key (environment: ${KEY_VARIABLE}, which ps does not show)`)
     .option('--key-file <file>', 'instead: the file that holds it')
     .option('--enrolment-key <key>', 'devices that are not known yet register themselves with it')
     .option('--carts <n>', 'carts on the course', wholeNumber(1, 5000), 20)
@@ -104,7 +104,7 @@ export function parseOptions(
   const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, past, duration, ...more } =
     parseCommandLine(command, argv).opts()
   const { setUp, incidents, ...given } = more
-  const adminKey = requireKey({ key, keyFile }, 'CARTBARN_ADMIN_API_KEY', io)
+  const adminKey = requireKey({ key, keyFile }, io)
   return {
     ...given,
     adminKey,

@@ -11,8 +11,7 @@ export const simulate: RunCommand = (argv, io) =>
     const fleet = start(argv, io)
     // what goes wrong is reported by `done`
     io.signal.addEventListener('abort', () => void fleet.stop().catch(() => undefined))
-    await fleet.done
-    return EXIT.ok
+    return (await fleet.done) === 'cut' ? EXIT.interrupted : EXIT.ok
   })
 
 function start(argv: readonly string[], io: CommandIo): Fleet {

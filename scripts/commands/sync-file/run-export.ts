@@ -30,7 +30,7 @@ export function runSyncExport(argv: readonly string[], io: CommandIo): Promise<n
     const { url, out, receipt, force = false, ...given } = parseCommandLine(command, argv).opts()
     if ((out === undefined) === (receipt === undefined))
       throw new UsageError('either --out or --receipt is needed')
-    const gateway = { url, apiKey: requireKey(given, 'CARTBARN_API_KEY', io), signal: io.signal }
+    const gateway = { url, apiKey: requireKey(given, io), signal: io.signal }
     if (out !== undefined) await writeFile(io, gateway, pathFrom(io, out), force)
     else if (receipt !== undefined) await giveReceipt(io, gateway, pathFrom(io, receipt))
     return EXIT.ok

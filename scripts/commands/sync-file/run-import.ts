@@ -3,7 +3,7 @@ import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { CommandError, type CommandIo, EXIT, pathFrom, runCommand } from '#scripts/cli/command.ts'
 import { address, createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
-import { requireKey } from '#scripts/cli/gateway-options.ts'
+import { KEY_VARIABLE, requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiError } from '#shared/client.ts'
 import { syncFileLineSchema, syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { WholeFile } from '../export/whole-file.ts'
@@ -23,7 +23,7 @@ export function runSyncImport(argv: readonly string[], io: CommandIo): Promise<n
       .option('--hub <url>', "the hub's address", address('http:', 'https:'), 'http://127.0.0.1:8090')
       .option(
         '--key <key>',
-        "an admin's key of the hub (environment: CARTBARN_HUB_API_KEY, which ps does not show)",
+        `an admin's key of the hub (environment: ${KEY_VARIABLE}, which ps does not show)`,
       )
       .option('--key-file <file>', 'instead: the file that holds it')
     const parsed = parseCommandLine(command, argv)
@@ -31,7 +31,7 @@ export function runSyncImport(argv: readonly string[], io: CommandIo): Promise<n
     const { hub, ...given } = parsed.opts()
     await importFile(io, pathFrom(io, file), {
       url: hub,
-      key: requireKey(given, 'CARTBARN_HUB_API_KEY', io),
+      key: requireKey(given, io),
     })
     return EXIT.ok
   })

@@ -48,7 +48,7 @@ async function answering(
 
 function options(...argv: string[]): SitesOptions {
   return parseSitesOptions(argv, {
-    env: { CARTBARN_HUB_ADMIN_API_KEY: 'admin' },
+    env: { CARTBARN_API_KEY: 'admin' },
     folder: '.',
     stdout: process.stdout,
   })

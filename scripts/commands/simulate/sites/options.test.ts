@@ -5,7 +5,7 @@ import { CommandFolder } from '#scripts/testing/command-folder.ts'
 import { simulate } from '../simulate.ts'
 import { isAboutSites, parseSitesOptions } from './options.ts'
 
-const io = { env: { CARTBARN_HUB_ADMIN_API_KEY: 'from-environment' }, folder: '.', stdout: process.stdout }
+const io = { env: { CARTBARN_API_KEY: 'from-environment' }, folder: '.', stdout: process.stdout }
 
 test('--sites in either form is about sites of a hub', () => {
   assert.ok(isAboutSites(['--sites', '3']))
@@ -38,7 +38,7 @@ test('--help prints every option', async () => {
   after(() => folder.remove())
   const { code, out } = await folder.run(simulate, ['--sites', '1', '--help'])
   assert.equal(code, 0)
-  for (const name of ['sites', 'hub', 'hub-key', 'keys-file', 'devices', 'interval', 'duration', 'seed']) {
+  for (const name of ['sites', 'hub', 'key', 'keys-file', 'devices', 'interval', 'duration', 'seed']) {
     assert.match(out, new RegExp(`--${name} `))
   }
 })
@@ -58,5 +58,5 @@ for (const [what, argv, message] of [
 }
 
 test('without any key it says which are needed', () => {
-  assert.throws(() => parseSitesOptions(['--sites', '1'], { ...io, env: {} }), /--hub-key/)
+  assert.throws(() => parseSitesOptions(['--sites', '1'], { ...io, env: {} }), /--key/)
 })

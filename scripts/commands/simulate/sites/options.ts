@@ -7,7 +7,7 @@ import {
   parseCommandLine,
   wholeNumber,
 } from '#scripts/cli/command-line.ts'
-import { requireKey } from '#scripts/cli/gateway-options.ts'
+import { KEY_VARIABLE, requireKey } from '#scripts/cli/gateway-options.ts'
 
 export interface SitesOptions {
   readonly hubUrl: string
@@ -26,8 +26,6 @@ export interface SitesOptions {
   readonly isInsecureAllowed: boolean
 }
 
-const HUB_KEY_VARIABLE = 'CARTBARN_HUB_ADMIN_API_KEY'
-
 /** Whether a command line is about sites of a hub, not about devices of a gateway. */
 export function isAboutSites(argv: readonly string[]): boolean {
   return argv.some((word) => word === '--sites' || word.startsWith('--sites='))
@@ -43,10 +41,10 @@ export function parseSitesOptions(
     .requiredOption('--sites <n>', 'sites', wholeNumber(1, 2000))
     .option('--hub <url>', "the hub's address", address('http:', 'https:'), 'http://127.0.0.1:8090')
     .option(
-      '--hub-key <key>',
-      "an admin's key of the hub: sites are made there, or get a new key (environment: CARTBARN_HUB_ADMIN_API_KEY)",
+      '--key <key>',
+      `an admin's key of the hub: sites are made there, or get a new key (environment: ${KEY_VARIABLE})`,
     )
-    .option('--hub-key-file <file>', 'instead: the file that holds it')
+    .option('--key-file <file>', 'instead: the file that holds it')
     .option('--keys-file <file>', 'instead: site keys that are there already, one in a line')
     .option('--devices <n>', 'devices of each site; each reports once a second', wholeNumber(1, 1000), 20)
     .option('--interval <s>', 'seconds of samples in a push, at most 20,000 samples', wholeNumber(1, 3600), 8)
@@ -60,17 +58,14 @@ export function parseSitesOptions(
     )
     .option('--sockets <n>', 'connections to the hub at a time', wholeNumber(1, 1000), 64)
     .option('--insecure', 'send keys over plain HTTP to other machines')
-  const { hub, hubKey, hubKeyFile, keysFile, interval, duration, insecure, ...given } = parseCommandLine(
+  const { hub, key, keyFile, keysFile, interval, duration, insecure, ...given } = parseCommandLine(
     command,
     argv,
   ).opts()
   return {
     ...given,
     hubUrl: hub,
-    access:
-      keysFile === undefined
-        ? { adminKey: requireKey({ key: hubKey, keyFile: hubKeyFile }, HUB_KEY_VARIABLE, io, '--hub-key') }
-        : { keysFile },
+    access: keysFile === undefined ? { adminKey: requireKey({ key, keyFile }, io) } : { keysFile },
     intervalS: interval,
     durationS: duration,
     isInsecureAllowed: insecure ?? false,

@@ -214,7 +214,7 @@ test('states of all devices are told, with what is still to come', async (t) => 
 })
 
 test('sites are made at the hub, replicate for a while, leave nothing behind, and can come back', async () => {
-  const argv = ['--sites', '5', '--hub', hub.url(), '--hub-key', ADMIN_KEY]
+  const argv = ['--sites', '5', '--hub', hub.url(), '--key', ADMIN_KEY]
   const more = ['--devices', '3', '--interval', '1', '--duration', '2']
   const options = parseSitesOptions([...argv, ...more], { env: {}, folder: '.', stdout: process.stdout })
   let rows = 0

@@ -41,7 +41,7 @@ async function run(
   screen: FleetScreen,
   figures: SitesFigures,
   stopping: AbortSignal,
-): Promise<void> {
+): Promise<'finished'> {
   const { hubUrl, sites: count, devices, durationS, intervalS, seed } = options
   const keys = await siteKeys(options, stopping)
   screen.line(`${count} sites with ${devices} devices each replicate to ${hubUrl}`)
@@ -73,6 +73,7 @@ async function run(
     exchange.close()
   }
   screen.line(summary(sites, figures))
+  return 'finished'
 }
 
 interface SiteParts {
