@@ -9,6 +9,17 @@ const AFTER_FILE: Record<string, (connection: Connection) => void> = {
 }
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
 
+/** The schema of this program. */
+export function latestSchema(): number {
+  return migrationFiles().length
+}
+
+function migrationFiles(): string[] {
+  return programFolder(MIGRATIONS)
+    .names()
+    .filter((name) => FILE_NAME.test(name))
+}
+
 /**
  * Brings the database to the schema of this program, or to an older one, all steps in one transaction.
  * Throws when the file was written by a newer program.
@@ -16,9 +27,7 @@ const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
 export function migrate(connection: Connection, schema = Number.POSITIVE_INFINITY): void {
   const { db } = connection
   const current = Number(db.pragma('user_version', { simple: true }))
-  const files = programFolder(MIGRATIONS)
-    .names()
-    .filter((name) => FILE_NAME.test(name))
+  const files = migrationFiles()
   if (current > files.length) {
     throw new Error(
       `the database has schema ${current}, this program knows ${files.length}: start a newer cartbarn`,

@@ -417,6 +417,7 @@ const FILES = [
     'cartbarn.db-shm',
     'cartbarn.db-sums',
     'cartbarn.lock',
+    'backup.lock',
     ...['sync.slots', 'sync.json'],
     'admin-key.txt',
     DEMO_KEY,

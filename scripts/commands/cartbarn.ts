@@ -50,6 +50,16 @@ const COMMANDS: readonly ProductCommand[] = [
     async () => (await import('./admin-key.ts')).adminKey,
   ],
   [
+    'backup',
+    'copy the database into a file or a folder while the gateway runs',
+    async () => (await import('./backup.ts')).backup,
+  ],
+  [
+    'restore',
+    'put the database of a backup in the place of the one that is there',
+    async () => (await import('./restore.ts')).restore,
+  ],
+  [
     'repair',
     'make a new database from what can be read of a damaged one',
     async () => (await import('./repair.ts')).repair,

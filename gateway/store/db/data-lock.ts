@@ -13,8 +13,12 @@ export class DataLock {
   readonly #path: string
   #db: Database.Database | undefined
 
-  constructor(dataDir: string) {
-    this.#path = join(dataDir, DATA_LOCK)
+  readonly #busy: string
+
+  /** `busy` is what the folder is in use by, in words. */
+  constructor(dataDir: string, name = DATA_LOCK, busy = 'another cartbarn is using the data folder') {
+    this.#path = join(dataDir, name)
+    this.#busy = busy
   }
 
   /** Throws when another process has the folder. */
@@ -27,7 +31,7 @@ export class DataLock {
       db?.close()
       const problem =
         storeFaultCode(error) === 'SQLITE_BUSY'
-          ? `another cartbarn is using the data folder (${this.#path}); stop it first`
+          ? `${this.#busy} (${this.#path}); stop it first`
           : `the data folder cannot be written (${this.#path}): ${describeFault(error)}`
       throw new Error(problem, { cause: error })
     }

@@ -1,15 +1,15 @@
-import Database from 'better-sqlite3'
 import { emptyState } from '#domain/latest-state.ts'
 import type { Connection } from '../../db/connection.ts'
 import { forkEpoch } from '../../ledger/cursors.ts'
 import { migrate } from '../../migrate.ts'
 import { blockTables } from '../../telemetry/blocks-aside.ts'
-import { WriterTables } from '../../telemetry/log-tail.ts'
+import type { WriterTables } from '../../telemetry/log-tail.ts'
 import { saveStates } from '../../telemetry/save-states.ts'
 import { TABLES } from '../tables.ts'
 import { enterAll, keepNumbersUnused, recountDevices, removeOrphans } from './after-salvage.ts'
 import { salvageBelow } from './below-damage.ts'
 import { type LostBlock, lostBlocks } from './lost-blocks.ts'
+import { openForFilling } from './open-for-filling.ts'
 import type { RawPages } from './raw-pages.ts'
 import { type Salvaged, salvageTable } from './salvage.ts'
 import type { Key } from './salvage-keys.ts'
@@ -50,7 +50,7 @@ export function rebuildDatabase(
   onTable: (salvaged: Salvaged) => void = () => undefined,
 ): Rebuilt {
   const from = old.checked
-  const to = openNew(path)
+  const to = openForFilling(path)
   try {
     migrate(to, Number(from.db.pragma('user_version', { simple: true })))
     const tables = copyTables(old, to, onTable)
@@ -74,19 +74,6 @@ export function rebuildDatabase(
   } finally {
     to.close()
   }
-}
-
-function openNew(path: string): WriterTables {
-  const db = new Database(path)
-  db.pragma('auto_vacuum = INCREMENTAL')
-  // nothing of it is worth anything until it is whole, and synced at the end
-  db.pragma('journal_mode = MEMORY')
-  db.pragma('synchronous = OFF')
-  db.pragma('locking_mode = EXCLUSIVE')
-  db.pragma('foreign_keys = OFF')
-  db.pragma('cache_size = -65536')
-  db.pragma('temp_store = MEMORY')
-  return new WriterTables(db)
 }
 
 function copyTables(

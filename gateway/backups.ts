@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readVersion } from '#shared/version.ts'
+import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
+import { FilePlace } from '#store/backups/file-place.ts'
+import type { BackupPlace } from '#store/backups/place.ts'
+import { type BackupMade, writeBackup } from '#store/backups/write-backup.ts'
+import { DataLock } from '#store/db/data-lock.ts'
+import { databasePath } from '#store/store.ts'
+
+/** What a restored gateway needs besides its database. */
+export const NOT_IN_A_BACKUP = [
+  'settings: the environment, the configuration file, and secrets that they name',
+  'files of TLS: certificate and private key',
+  'the passphrase of backups',
+  'admin-key.txt: cartbarn admin-key makes another key',
+  'logs of the system',
+]
+
+/** What a backup is asked for with. */
+export interface BackUp {
+  readonly dataDir: string
+  /** A file to be made, in the place of one that may be there; or another place. */
+  readonly to: string | BackupPlace
+  readonly passphrase?: string | undefined
+  readonly atMs: number
+  /** So many backups stay in a place of several; all unless told. */
+  readonly keep?: number | undefined
+  /** Rests as long as it worked, again and again: a gateway is at work on the same disk. */
+  readonly isGentle?: boolean
+}
+
+/**
+ * Backs up the database of a data folder, whether a gateway is at work in it or not, then reads and counts what was written.
+ * Killed at any moment, the file or folder of backups is as before or has one more, whole. Throws a `BackupFault` in words.
+ */
+export async function backUp(order: BackUp): Promise<BackupMade> {
+  const { dataDir, to, passphrase, atMs, keep, isGentle = false } = order
+  if (!existsSync(databasePath(dataDir)))
+    throw new BackupFault(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  const place = typeof to === 'string' ? FilePlace.toWrite(to) : to
+  // of two at once one could delete what the other is about to need
+  const lock = new DataLock(dataDir, 'backup.lock', 'another backup is being made')
+  try {
+    lock.take()
+    return await writeBackup({
+      ...{ databasePath: databasePath(dataDir), place, passphrase, atMs, keep },
+      ...{ program: readVersion(), lacks: NOT_IN_A_BACKUP },
+      rest: async (tookMs) => {
+        if (isGentle) await sleep(Math.min(tookMs, 1_000))
+      },
+    })
+  } catch (error) {
+    throw inWords(error, place.shown)
+  } finally {
+    lock.release()
+  }
+}

@@ -1,0 +1,125 @@
+import { describeError } from '#shared/errors.ts'
+import {
+  type BackupHeader,
+  type BackupManifest,
+  backupHeaderSchema,
+  backupManifestSchema,
+} from '#shared/wire/backups.ts'
+import { BackupFault } from './backup-fault.ts'
+import { BACKUP_VERSION, BlobCipher } from './blob-cipher.ts'
+import type { BackupPlace } from './place.ts'
+
+const HEADER = 'cartbarn-backup.json'
+const SNAPSHOTS = 'snapshots'
+const BLOBS = 'blobs'
+const SNAPSHOT_NAME = /^snapshots\/(\d{6,})-\d{8}T\d{6}Z$/
+
+/** One backup of a set, as it is named. */
+export interface Snapshot {
+  readonly name: string
+  readonly number: number
+}
+
+/**
+ * All backups of one place: a header, `snapshots/` with a manifest each, and `blobs/` with the parts that manifests name
+ * by their content, so that a part is there once however many backups need it.
+ */
+export class BackupSet {
+  readonly place: BackupPlace
+  readonly cipher: BlobCipher
+
+  private constructor(place: BackupPlace, cipher: BlobCipher) {
+    this.place = place
+    this.cipher = cipher
+  }
+
+  /** Opens the set of a place, which is open, and begins one where there is none. Throws `BackupFault`. */
+  static async openOrBegin(place: BackupPlace, passphrase: string | undefined): Promise<BackupSet> {
+    if ((await readHeader(place)) !== null) return BackupSet.open(place, passphrase)
+    const { header, cipher } = BlobCipher.begin(passphrase)
+    await place.write(HEADER, Buffer.from(`${JSON.stringify(header, null, 2)}\n`))
+    return new BackupSet(place, cipher)
+  }
+
+  /** Throws `BackupFault` when there is no set, when a newer program made it, or for a wrong passphrase. */
+  static async open(place: BackupPlace, passphrase: string | undefined): Promise<BackupSet> {
+    const header = await readHeader(place)
+    if (header === null) throw new BackupFault(`${place.shown} has no backup of cartbarn`)
+    if (header.version > BACKUP_VERSION)
+      throw new BackupFault(
+        `${place.shown} was made by a newer cartbarn (format ${header.version}, this one knows ${BACKUP_VERSION}): use that one`,
+      )
+    return new BackupSet(place, BlobCipher.open(header, passphrase))
+  }
+
+  /** All backups, the oldest first. */
+  async snapshots(): Promise<Snapshot[]> {
+    const files = await this.place.list(SNAPSHOTS)
+    return files
+      .flatMap(({ name }) => {
+        const number = SNAPSHOT_NAME.exec(name)?.[1]
+        return number === undefined ? [] : [{ name, number: Number(number) }]
+      })
+      .sort((a, b) => a.number - b.number)
+  }
+
+  async readManifest({ name }: Snapshot): Promise<BackupManifest> {
+    const sealed = await this.place.read(name)
+    if (sealed === null) throw new BackupFault(`${this.place.shown}: ${name} is gone`)
+    const content: unknown = JSON.parse(this.cipher.open(name, sealed).toString())
+    const parsed = backupManifestSchema.safeParse(content)
+    if (!parsed.success)
+      throw new BackupFault(`${this.place.shown}: ${name} is not as this program writes it`, {
+        cause: parsed.error,
+      })
+    return parsed.data
+  }
+
+  async writeManifest(manifest: BackupManifest): Promise<Snapshot> {
+    const { number, atMs } = manifest
+    const at = new Date(atMs).toISOString().replace(/[-:]|\.\d+/g, '')
+    const name = `${SNAPSHOTS}/${String(number).padStart(6, '0')}-${at}`
+    await this.place.write(name, this.cipher.seal(name, Buffer.from(JSON.stringify(manifest))))
+    return { name, number }
+  }
+
+  /** The parts that are there, with what they take. */
+  async blobs(): Promise<Map<string, number>> {
+    const files = await this.place.list(BLOBS)
+    return new Map(files.map(({ name, bytes }) => [name.slice(name.lastIndexOf('/') + 1), bytes]))
+  }
+
+  /** Returns how many bytes it takes. */
+  async writeBlob(id: string, plain: Buffer): Promise<number> {
+    const sealed = this.cipher.seal(id, plain)
+    await this.place.write(blobName(id), sealed)
+    return sealed.length
+  }
+
+  /** What was written under this name. Throws `BackupFault` when it is gone, damaged or altered. */
+  async readBlob(id: string): Promise<Buffer> {
+    const sealed = await this.place.read(blobName(id))
+    if (sealed === null) throw new BackupFault(`${this.place.shown}: a part is missing (${id.slice(0, 12)})`)
+    return this.cipher.openNamed(id, sealed)
+  }
+
+  async removeBlob(id: string): Promise<void> {
+    await this.place.remove(blobName(id))
+  }
+}
+
+function blobName(id: string): string {
+  return `${BLOBS}/${id.slice(0, 2)}/${id}`
+}
+
+async function readHeader(place: BackupPlace): Promise<BackupHeader | null> {
+  const bytes = await place.read(HEADER)
+  if (bytes === null) return null
+  try {
+    return backupHeaderSchema.parse(JSON.parse(bytes.toString()))
+  } catch (error) {
+    throw new BackupFault(`${place.shown} is no backup of cartbarn, or its beginning was altered`, {
+      cause: describeError(error),
+    })
+  }
+}

@@ -1,0 +1,129 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  randomBytes,
+  scryptSync,
+  timingSafeEqual,
+} from 'node:crypto'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import type { BackupHeader } from '#shared/wire/backups.ts'
+import { BackupFault } from './backup-fault.ts'
+
+/** What `version` of a header this program writes and reads. */
+export const BACKUP_VERSION = 1
+
+const COST = 1 << 15
+const BLOCK_SIZE = 8
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+/** No part is larger before it is packed: one that claims to be is not ours. */
+const MOST_PLAIN_BYTES = 1 << 30
+
+interface Keys {
+  readonly seal: Buffer
+  readonly name: Buffer
+}
+
+/**
+ * Packs the parts of a backup, names each by what is in it, and encrypts it when there is a passphrase: AES-256-GCM with
+ * a key by scrypt. Names are keyed too then, so that they tell nothing of the content.
+ */
+export class BlobCipher {
+  readonly #keys: Keys | null
+
+  private constructor(keys: Keys | null) {
+    this.#keys = keys
+  }
+
+  /** Begins a place of backups: returns its header, and the cipher of it. */
+  static begin(passphrase: string | undefined): { header: BackupHeader; cipher: BlobCipher } {
+    const shared = { format: 'cartbarn-backup', version: BACKUP_VERSION } as const
+    if (passphrase === undefined)
+      return { header: { ...shared, encryption: null }, cipher: new BlobCipher(null) }
+    const salt = randomBytes(16).toString('base64')
+    const { keys, check } = derive(passphrase, salt, COST, BLOCK_SIZE)
+    return {
+      header: { ...shared, encryption: { kdf: 'scrypt', salt, cost: COST, blockSize: BLOCK_SIZE, check } },
+      cipher: new BlobCipher(keys),
+    }
+  }
+
+  /** The cipher of a place that is there. Throws `BackupFault` for a wrong passphrase, or none where one is needed. */
+  static open({ encryption }: BackupHeader, passphrase: string | undefined): BlobCipher {
+    if (encryption === null) return new BlobCipher(null)
+    if (passphrase === undefined)
+      throw new BackupFault('the backup is encrypted: give the passphrase it was made with')
+    const { salt, cost, blockSize, check } = encryption
+    const derived = derive(passphrase, salt, cost, blockSize)
+    if (derived.check !== check)
+      throw new BackupFault('the passphrase is not the one that the backup was made with')
+    return new BlobCipher(derived.keys)
+  }
+
+  get isEncrypted(): boolean {
+    return this.#keys !== null
+  }
+
+  /** The name of a part with this content. */
+  idOf(plain: Buffer): string {
+    const hash = this.#keys === null ? createHash('sha256') : createHmac('sha256', this.#keys.name)
+    return hash.update(plain).digest('hex')
+  }
+
+  seal(id: string, plain: Buffer): Buffer {
+    const packed = zstdCompressSync(plain)
+    if (this.#keys === null) return packed
+    const nonce = randomBytes(NONCE_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', this.#keys.seal, nonce).setAAD(Buffer.from(id))
+    const sealed = Buffer.concat([cipher.update(packed), cipher.final()])
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
+  }
+
+  /** What was sealed under this name. Throws `BackupFault` when it is not that, to the bit. */
+  open(id: string, sealed: Buffer): Buffer {
+    let plain: Buffer
+    try {
+      plain = zstdDecompressSync(this.#decrypted(id, sealed), { maxOutputLength: MOST_PLAIN_BYTES })
+    } catch (error) {
+      throw new BackupFault(`a part of the backup is damaged or was altered (${id.slice(0, 12)})`, {
+        cause: error,
+      })
+    }
+    return plain
+  }
+
+  /** The same for a part that is named by its content. */
+  openNamed(id: string, sealed: Buffer): Buffer {
+    const plain = this.open(id, sealed)
+    if (!timingSafeEqual(Buffer.from(this.idOf(plain)), Buffer.from(id)))
+      throw new BackupFault(`a part of the backup is not what it is said to be (${id.slice(0, 12)})`)
+    return plain
+  }
+
+  #decrypted(id: string, sealed: Buffer): Buffer {
+    if (this.#keys === null) return sealed
+    const nonce = sealed.subarray(0, NONCE_BYTES)
+    const tag = sealed.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
+    const decipher = createDecipheriv('aes-256-gcm', this.#keys.seal, nonce, { authTagLength: TAG_BYTES })
+    decipher.setAAD(Buffer.from(id)).setAuthTag(tag)
+    return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()])
+  }
+}
+
+function derive(
+  passphrase: string,
+  salt: string,
+  cost: number,
+  blockSize: number,
+): { keys: Keys; check: string } {
+  const bytes = scryptSync(passphrase.normalize('NFC'), Buffer.from(salt, 'base64'), 96, {
+    ...{ cost, blockSize, parallelization: 1 },
+    maxmem: 256 * cost * blockSize,
+  })
+  return {
+    keys: { seal: bytes.subarray(0, 32), name: bytes.subarray(32, 64) },
+    check: bytes.subarray(64).toString('base64'),
+  }
+}

@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto'
+import type { Connection, Value } from '../db/connection.ts'
+
+/** What a restored database took over from the one that it replaces, and what a person must see to; a line each. */
+export interface CarriedOver {
+  /** Whether the two are of one gateway: else nothing is known of what was revoked. */
+  readonly isSameGateway: boolean
+  readonly kept: readonly string[]
+  readonly rest: readonly string[]
+}
+
+const MOST_LINES = 200
+
+/**
+ * Keeps in a restored database what was revoked since the backup, as the newer database knows it: users that were deleted,
+ * locked out or given another key, PIN or role; browsers that were signed out; devices that were removed or given another
+ * password. What else was deleted since comes back, and is listed.
+ */
+export function carryOver(to: Connection, newer: Connection, backupAtMs: number): CarriedOver {
+  if (!isSameGateway(to, newer)) return { isSameGateway: false, kept: [], rest: [] }
+  const kept = [...keepUsers(to, newer), ...keepSessions(to, newer), ...keepDevices(to, newer)]
+  keepSecrets(to, newer)
+  return { isSameGateway: true, kept, rest: shortened(deletedSince(to, newer, backupAtMs)) }
+}
+
+/** User ids are random: two databases that know the same one are of one gateway. */
+function isSameGateway(to: Connection, newer: Connection): boolean {
+  const ids = idsOf(newer, 'user', 'user_id')
+  return [...idsOf(to, 'user', 'user_id')].some((id) => ids.has(id))
+}
+
+function keepUsers(to: Connection, newer: Connection): string[] {
+  const columns = sharedColumns(to, newer, 'user')
+  const rows = new Map(
+    newer
+      .all<Record<string, Value>>(`SELECT ${columns.join(', ')} FROM user ORDER BY user_id`)
+      .map((row) => [row.user_id, row]),
+  )
+  const lines: string[] = []
+  for (const user of to.all<{ user_id: string; name: string; key_hash: string; pin_hash: string | null }>(
+    'SELECT user_id, name, key_hash, pin_hash FROM user ORDER BY created_at_ms, user_id',
+  )) {
+    const row = rows.get(user.user_id)
+    if (row === undefined) {
+      to.run('DELETE FROM user WHERE user_id = ?', user.user_id)
+      lines.push(`user ${user.name}: was deleted since, and stays deleted`)
+      continue
+    }
+    const before = to.get<Record<string, Value>>(
+      `SELECT ${columns.join(', ')} FROM user WHERE user_id = ?`,
+      user.user_id,
+    )
+    const changed = RIGHTS.filter((column) => columns.includes(column) && before?.[column] !== row[column])
+    if (changed.length === 0) continue
+    const set = changed.map((column) => `${column} = ?`).join(', ')
+    const values = changed.map((column) => row[column] ?? null)
+    // a key that two had one after the other
+    to.run(
+      'UPDATE user SET key_hash = ? WHERE key_hash = ? AND user_id <> ?',
+      newSecret(),
+      row.key_hash ?? null,
+      user.user_id,
+    )
+    to.run(`UPDATE user SET ${set} WHERE user_id = ?`, ...values, user.user_id)
+    lines.push(`user ${user.name}: ${changed.map((column) => RIGHTS_TEXT[column]).join(', ')} as now`)
+  }
+  return lines
+}
+
+const RIGHTS_TEXT: Record<string, string> = {
+  key_hash: 'key',
+  pin_hash: 'PIN',
+  is_active: 'active or not',
+  role: 'role',
+  allowed_hardware_ids: 'allowed devices',
+  mask_codes: 'codes masked or not',
+}
+const RIGHTS = Object.keys(RIGHTS_TEXT)
+
+function keepSessions(to: Connection, newer: Connection): string[] {
+  const alive = idsOf(newer, 'session', 'session_id')
+  const ended = [...idsOf(to, 'session', 'session_id')].filter((id) => !alive.has(id))
+  for (const id of ended) to.run('DELETE FROM session WHERE session_id = ?', id)
+  return ended.length === 0 ? [] : [`${ended.length} browsers that were signed out since stay signed out`]
+}
+
+function keepDevices(to: Connection, newer: Connection): string[] {
+  const known = new Map(
+    newer
+      .all<{ id: string; short: string; hash: string }>(
+        'SELECT hardware_id AS id, short_id AS short, mqtt_password_hash AS hash FROM device ORDER BY device_id',
+      )
+      .map((device) => [device.id, device]),
+  )
+  const lines: string[] = []
+  const devices = to.all<{ id: string; short: string; hash: string }>(
+    'SELECT hardware_id AS id, short_id AS short, mqtt_password_hash AS hash FROM device ORDER BY device_id',
+  )
+  const setHash = (hash: string, id: string) =>
+    to.run('UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ?', hash, id)
+  for (const { id, short, hash } of devices) {
+    const now = known.get(id)
+    // it is not deleted again: that would delete history which nobody else may have
+    if (now === undefined) {
+      setHash(newSecret(), id)
+      lines.push(
+        `device ${id}: was removed since; it is back with its history, and its password opens nothing: remove it again`,
+      )
+    } else if (now.hash !== hash) {
+      setHash(now.hash, id)
+      lines.push(`device ${id}: password as now${now.short === short ? '' : ' (it was registered anew)'}`)
+    }
+  }
+  return lines
+}
+
+/** What tokens are signed with: one that was replaced stays so. */
+function keepSecrets(to: Connection, newer: Connection): void {
+  for (const { name, value } of newer.all<{ name: string; value: Uint8Array }>(
+    'SELECT name, value FROM secret ORDER BY name',
+  ))
+    to.run('INSERT OR REPLACE INTO secret (name, value) VALUES (?, ?)', name, value)
+}
+
+/** Of users, sessions and devices it is kept or told above. */
+const DELETES = /^(?!user|session|device\.).*(delet|purg|eras|revok|remov)/
+
+function deletedSince(to: Connection, newer: Connection, backupAtMs: number): string[] {
+  const last = to.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM audit_entry')?.seq ?? 0
+  const entries = newer.all<{ atMs: number; action: string; target: string }>(
+    'SELECT at_ms AS atMs, action, target FROM audit_entry WHERE seq > ? ORDER BY seq',
+    last,
+  )
+  const since = new Date(backupAtMs).toISOString()
+  const madeOf = (table: string, column: string) => {
+    const known = idsOf(to, table, column)
+    return [...idsOf(newer, table, column)].filter((id) => !known.has(id)).length
+  }
+  const made = { users: madeOf('user', 'user_id'), devices: madeOf('device', 'hardware_id') }
+  return [
+    ...entries
+      .filter(({ action }) => DELETES.test(action))
+      .map(({ atMs, action, target }) => `${new Date(atMs).toISOString()} ${action} ${target}: do it again`),
+    ...(made.users === 0 ? [] : [`${made.users} users who were made since ${since}: make them again`]),
+    ...(made.devices === 0
+      ? []
+      : [`${made.devices} devices that were registered since ${since}: register them again`]),
+  ]
+}
+
+function idsOf(connection: Connection, table: string, column: string): Set<string> {
+  return new Set(
+    connection
+      .all<{ id: string }>(`SELECT ${column} AS id FROM ${table} ORDER BY ${column}`)
+      .map(({ id }) => id),
+  )
+}
+
+function sharedColumns(to: Connection, newer: Connection, table: string): string[] {
+  const columnsOf = (connection: Connection) =>
+    connection
+      .all<{ name: string }>('SELECT name FROM pragma_table_info(?) ORDER BY cid', table)
+      .map(({ name }) => name)
+  const others = columnsOf(newer)
+  return columnsOf(to).filter((name) => others.includes(name))
+}
+
+/** The hash of a secret that nobody has. */
+function newSecret(): string {
+  return randomBytes(32).toString('hex')
+}
+
+function shortened(lines: readonly string[]): string[] {
+  if (lines.length <= MOST_LINES) return [...lines]
+  return [
+    ...lines.slice(0, MOST_LINES),
+    `and ${lines.length - MOST_LINES} more: see the audit log of the old database`,
+  ]
+}

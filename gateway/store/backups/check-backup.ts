@@ -1,0 +1,47 @@
+import type { BackupManifest } from '#shared/wire/backups.ts'
+import { BackupFault } from './backup-fault.ts'
+import type { BackupSet, Snapshot } from './backup-set.ts'
+import { decodeRows } from './row-codec.ts'
+
+interface Check {
+  /** Whether a part is to be read; of the others only that they are there is looked at. */
+  readonly isDue: (id: string) => boolean
+  readonly rest: (tookMs: number) => Promise<void>
+}
+
+/**
+ * Reads a backup as a restore does, and counts its rows. A part that is not what was written is removed, so that the next
+ * backup writes it again. Throws `BackupFault`.
+ */
+export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Check): Promise<BackupManifest> {
+  const manifest = await set.readManifest(snapshot)
+  const there = await set.blobs()
+  const damaged = new Set<string>()
+  for (const { columns, chunks } of manifest.tables) {
+    for (const { id, rows } of chunks) {
+      const beganMs = performance.now()
+      if (!there.has(id)) damaged.add(id)
+      else if (check.isDue(id) && !(await isWhole(set, id, rows, columns.length))) {
+        await set.removeBlob(id)
+        damaged.add(id)
+      }
+      await check.rest(performance.now() - beganMs)
+    }
+  }
+  if (damaged.size > 0)
+    throw new BackupFault(
+      `${set.place.shown}: ${damaged.size} parts are missing or not as they were written; the next backup writes them again`,
+    )
+  return manifest
+}
+
+async function isWhole(set: BackupSet, id: string, rows: number, width: number): Promise<boolean> {
+  try {
+    let found = 0
+    for (const _ of decodeRows(await set.readBlob(id), width)) found++
+    return found === rows
+  } catch (error) {
+    if (error instanceof BackupFault || error instanceof RangeError) return false
+    throw error
+  }
+}

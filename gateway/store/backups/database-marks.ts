@@ -1,0 +1,39 @@
+import { quoted } from '../damage/repair/table-reader.ts'
+import type { Connection } from '../db/connection.ts'
+
+/** What tells one database from another, and which of two has more. */
+export interface DatabaseMarks {
+  readonly schema: number
+  readonly epoch: string
+  /** How far numbers were given, by their place. They only grow, whatever a clock shows. */
+  readonly ends: Record<string, number>
+}
+
+/** Throws what SQLite throws when they cannot be read, or when this is the database of another program. */
+export function databaseMarks(connection: Connection): DatabaseMarks {
+  const numbers = connection.all<{ name: string; seq: number }>(
+    'SELECT name, seq FROM sqlite_sequence ORDER BY name',
+  )
+  const log = connection.get<{ nextSeq: number }>('SELECT next_seq AS nextSeq FROM telemetry_log_end')
+  const last = connection.get<{ seq: number }>('SELECT max(first_seq) AS seq FROM telemetry_log')
+  return {
+    schema: Number(connection.db.pragma('user_version', { simple: true })),
+    epoch: connection.get<{ epoch: string }>('SELECT epoch FROM sync_identity')?.epoch ?? '',
+    ends: {
+      ...Object.fromEntries(numbers.map(({ name, seq }) => [name, seq])),
+      telemetry_log: Math.max(log?.nextSeq ?? 0, last?.seq ?? 0),
+    },
+  }
+}
+
+/** Everything of a database but its rows, in an order in which it can be made. */
+export function schemaStatements(connection: Connection): { type: string; name: string; sql: string }[] {
+  return connection.all<{ type: string; name: string; sql: string }>(
+    `SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
+     ORDER BY type = 'trigger', type = 'index', type = 'view', rowid`,
+  )
+}
+
+export function countRows(connection: Connection, table: string): number {
+  return connection.get<{ n: number }>(`SELECT count(*) AS n FROM ${quoted(table)}`)?.n ?? 0
+}

@@ -1,0 +1,182 @@
+import { createHash, randomUUID } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { BackupFault, inWords } from './backup-fault.ts'
+import type { BackupPlace, PlacedFile } from './place.ts'
+import { syncNames } from './synced-files.ts'
+
+const MAGIC = Buffer.from('cartbarn backup 1\n')
+/** Length of the name and of the content, before both; zeros stand before the sum of all at the end. */
+const ENTRY_BYTES = 8
+const SUM_BYTES = 32
+const SLICE_BYTES = 1 << 20
+const MOST_NAME_BYTES = 200
+
+interface Entry {
+  readonly at: number
+  readonly bytes: number
+}
+
+/** One file with all of one backup: entries one after the other, and a checksum of all at the end. */
+export class FilePlace implements BackupPlace {
+  readonly shown: string
+  readonly #path: string
+  readonly #isNew: boolean
+  readonly #entries = new Map<string, Entry>()
+  readonly #sum = createHash('sha256')
+  #file: number | undefined
+  #bytes = 0
+  #unfinished: string | undefined
+
+  private constructor(path: string, isNew: boolean) {
+    this.shown = path
+    this.#path = path
+    this.#isNew = isNew
+  }
+
+  /** A file that is to be made, in the place of one that may be there. */
+  static toWrite(path: string): FilePlace {
+    return new FilePlace(path, true)
+  }
+
+  /** A file that is there; `open` reads all of it and throws `BackupFault` when it is not what was written. */
+  static toRead(path: string): FilePlace {
+    return new FilePlace(path, false)
+  }
+
+  async open(): Promise<void> {
+    if (this.#isNew) this.#begin()
+    else this.#scan()
+  }
+
+  async list(folder: string): Promise<PlacedFile[]> {
+    return [...this.#entries]
+      .filter(([name]) => name.startsWith(`${folder}/`))
+      .map(([name, { bytes }]) => ({ name, bytes }))
+  }
+
+  async read(name: string): Promise<Buffer | null> {
+    const entry = this.#entries.get(name)
+    return entry === undefined ? null : this.#readAt(entry.at, entry.bytes)
+  }
+
+  async write(name: string, content: Buffer): Promise<void> {
+    const head = Buffer.alloc(ENTRY_BYTES)
+    head.writeUInt32LE(Buffer.byteLength(name), 0)
+    head.writeUInt32LE(content.length, 4)
+    this.#append(Buffer.concat([head, Buffer.from(name)]))
+    this.#entries.set(name, { at: this.#bytes, bytes: content.length })
+    this.#append(content)
+    // little is left for the sync at the end, which would keep everybody else who syncs waiting
+    fsyncSync(this.#handle)
+  }
+
+  /** Its bytes stay: a file is written once. */
+  async remove(name: string): Promise<void> {
+    this.#entries.delete(name)
+  }
+
+  async finish(): Promise<void> {
+    this.#append(Buffer.alloc(ENTRY_BYTES))
+    const sum = this.#sum.copy().digest()
+    writeAll(this.#handle, sum)
+    fsyncSync(this.#handle)
+    if (this.#unfinished !== undefined) renameSync(this.#unfinished, this.#path)
+    this.#unfinished = undefined
+    syncNames(dirname(this.#path))
+  }
+
+  async close(): Promise<void> {
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
+    if (this.#unfinished !== undefined) rmSync(this.#unfinished, { force: true })
+    this.#unfinished = undefined
+  }
+
+  get #handle(): number {
+    if (this.#file === undefined) throw new Error('the file is not open')
+    return this.#file
+  }
+
+  #begin(): void {
+    const folder = dirname(this.#path)
+    if (!existsSync(folder)) throw new BackupFault(`there is no folder ${folder}`)
+    // of one that was killed
+    const prefix = `${basename(this.#path)}.unfinished-`
+    for (const name of readdirSync(folder))
+      if (name.startsWith(prefix)) rmSync(join(folder, name), { force: true })
+    this.#unfinished = join(folder, prefix + randomUUID())
+    // read again once it is written
+    this.#file = openSync(this.#unfinished, 'wx+', 0o600)
+    this.#append(MAGIC)
+  }
+
+  #append(content: Buffer): void {
+    writeAll(this.#handle, content)
+    this.#sum.update(content)
+    this.#bytes += content.length
+  }
+
+  #scan(): void {
+    try {
+      this.#file = openSync(this.#path, 'r')
+    } catch (error) {
+      throw inWords(error, this.#path)
+    }
+    const end = fstatSync(this.#handle).size
+    if (!this.#readAt(0, Math.min(MAGIC.length, end)).equals(MAGIC))
+      throw new BackupFault(`${this.#path} is no backup of cartbarn`)
+    this.#bytes = MAGIC.length
+    for (;;) {
+      const head = this.#readAt(this.#bytes, ENTRY_BYTES)
+      this.#bytes += ENTRY_BYTES
+      const [nameBytes, bytes] = [head.readUInt32LE(0), head.readUInt32LE(4)]
+      if (nameBytes === 0) break
+      const at = this.#bytes + nameBytes
+      if (nameBytes > MOST_NAME_BYTES || at + bytes > end) throw this.#truncated()
+      this.#entries.set(this.#readAt(this.#bytes, nameBytes).toString(), { at, bytes })
+      this.#bytes = at + bytes
+    }
+    if (this.#bytes + SUM_BYTES !== end) throw this.#truncated()
+    if (!this.#sumUpTo(this.#bytes).equals(this.#readAt(this.#bytes, SUM_BYTES)))
+      throw new BackupFault(`${this.#path} is damaged or was altered: its checksum is another`)
+  }
+
+  #sumUpTo(end: number): Buffer {
+    const sum = createHash('sha256')
+    for (let at = 0; at < end; at += SLICE_BYTES)
+      sum.update(this.#readAt(at, Math.min(SLICE_BYTES, end - at)))
+    return sum.digest()
+  }
+
+  #readAt(at: number, bytes: number): Buffer {
+    const content = Buffer.alloc(bytes)
+    let done = 0
+    while (done < bytes) {
+      const read = readSync(this.#handle, content, done, bytes - done, at + done)
+      if (read === 0) throw this.#truncated()
+      done += read
+    }
+    return content
+  }
+
+  #truncated(): BackupFault {
+    return new BackupFault(`${this.#path} is cut off or was altered: it does not end as a backup does`)
+  }
+}
+
+function writeAll(file: number, content: Buffer): void {
+  let done = 0
+  while (done < content.length) done += writeSync(file, content, done)
+}

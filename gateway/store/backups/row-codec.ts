@@ -1,0 +1,53 @@
+/** A value as SQLite keeps it; integers are bigints, so that none of them is rounded and no real becomes one. */
+export type StoredValue = null | bigint | number | string | Uint8Array
+
+const KINDS = { null: 0, integer: 1, real: 2, text: 3, blob: 4 } as const
+const HEAD_BYTES = 9
+
+/** The bytes of one row: each value is its kind, and a number or a length with what is so long. */
+export function encodeRow(values: readonly StoredValue[]): Buffer {
+  return Buffer.concat(values.flatMap(encodeValue))
+}
+
+function encodeValue(value: StoredValue): Buffer[] {
+  if (value === null) return [Buffer.from([KINDS.null])]
+  const head = Buffer.alloc(HEAD_BYTES)
+  if (typeof value === 'bigint') {
+    head[0] = KINDS.integer
+    head.writeBigInt64LE(value, 1)
+    return [head]
+  }
+  if (typeof value === 'number') {
+    head[0] = KINDS.real
+    head.writeDoubleLE(value, 1)
+    return [head]
+  }
+  const isText = typeof value === 'string'
+  const bytes = isText ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  head[0] = isText ? KINDS.text : KINDS.blob
+  head.writeDoubleLE(bytes.length, 1)
+  return [head, bytes]
+}
+
+/** The rows of a part, of `width` values each. Throws when the bytes are not whole rows. */
+export function* decodeRows(bytes: Buffer, width: number): Generator<StoredValue[]> {
+  let at = 0
+  const take = (): StoredValue => {
+    const kind = bytes.readUInt8(at)
+    if (kind === KINDS.null) {
+      at += 1
+      return null
+    }
+    const valueAt = at + 1
+    at += HEAD_BYTES
+    if (kind === KINDS.integer) return bytes.readBigInt64LE(valueAt)
+    const number = bytes.readDoubleLE(valueAt)
+    if (kind === KINDS.real) return number
+    if ((kind !== KINDS.text && kind !== KINDS.blob) || at + number > bytes.length)
+      throw new RangeError('the rows of a part cannot be read')
+    const content = bytes.subarray(at, at + number)
+    at += number
+    return kind === KINDS.text ? content.toString() : content
+  }
+  while (at < bytes.length) yield Array.from({ length: width }, take)
+}

@@ -1,0 +1,64 @@
+import { backupPlaceOf } from '#gateway/backup-places.ts'
+import { backUp } from '#gateway/backups.ts'
+import {
+  CommandError,
+  EXIT,
+  pathFrom,
+  type RunCommand,
+  runCommand,
+  UsageError,
+} from '#scripts/cli/command.ts'
+import { parseCommandLine } from '#scripts/cli/command-line.ts'
+import { grouped } from '#scripts/cli/progress.ts'
+import { describeError } from '#shared/errors.ts'
+import { systemClock } from '#shared/time.ts'
+import { createBackupCommandLine, megabytes, passphraseIn } from './backup-options.ts'
+import { readSettings } from './gateway-settings.ts'
+
+/** `cartbarn backup`: a copy of the database in a file or a folder, while the gateway runs or while it is stopped. */
+export const backup: RunCommand = (argv, io) =>
+  runCommand('backup', io, async () => {
+    const command = createBackupCommandLine('backup', io)
+      .argument(
+        '<target>',
+        'a file to be made; or a folder, which keeps many backups and gets only what is new',
+      )
+      .description(
+        'Backs up the database of the gateway, which may be running. It compresses what it writes, reads it again and ' +
+          'counts it. A folder under /media or /mnt must be on a disk that is mounted.',
+      )
+      .option('--keep <n>', 'of a folder: delete all but the newest n backups')
+      .option('--require-mount', 'refuse a folder that is not on a disk of its own')
+    const parsed = parseCommandLine(command, argv)
+    const { data, passphraseFile, config, keep, requireMount = false, quiet } = parsed.opts()
+    const [target] = parsed.processedArgs
+    const passphrase = passphraseIn(passphraseFile, io)
+    const isFolder = target.endsWith('/')
+    const path = pathFrom(io, target) + (isFolder ? '/' : '')
+    const made = await backUp({
+      dataDir: pathFrom(io, data ?? readSettings(config, io).dataDir),
+      to: backupPlaceOf(path, 'write', { mustBeMounted: requireMount }),
+      ...{ passphrase, keep: keepOf(keep), atMs: systemClock.nowMs(), isGentle: true },
+    }).catch((error: unknown) => {
+      throw new CommandError(describeError(error), { cause: error })
+    })
+    if (quiet) return EXIT.ok
+    const { rows, newBytes, totalBytes, number, removed, isEncrypted, lacks } = made
+    const lines = [
+      `Backup ${number} is in ${target}: ${grouped(rows)} rows, ${megabytes(totalBytes)}, of which ${megabytes(newBytes)} are new. It was read again and counted.`,
+      ...(removed === 0 ? [] : [`${removed} older backups were deleted.`]),
+      ...(isEncrypted ? [] : ['It is not encrypted: whoever has it can read it, keys of devices included.']),
+      'It does not contain:',
+      ...lacks.map((what) => `  ${what}`),
+    ]
+    io.stdout.write(`${lines.join('\n')}\n`)
+    return EXIT.ok
+  })
+
+function keepOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const keep = Number(text)
+  if (!Number.isInteger(keep) || keep < 1 || keep > 10_000)
+    throw new UsageError('--keep: must be a whole number from 1 to 10000')
+  return keep
+}

@@ -1,0 +1,88 @@
+import { backupPlaceOf } from '#gateway/backup-places.ts'
+import { type Restored, restoreBackup } from '#gateway/restore.ts'
+import {
+  CommandError,
+  EXIT,
+  pathFrom,
+  type RunCommand,
+  runCommand,
+  UsageError,
+} from '#scripts/cli/command.ts'
+import { parseCommandLine } from '#scripts/cli/command-line.ts'
+import { grouped, Progress } from '#scripts/cli/progress.ts'
+import { describeError } from '#shared/errors.ts'
+import { systemClock, toIso } from '#shared/time.ts'
+import { createBackupCommandLine, passphraseIn } from './backup-options.ts'
+import { readSettings } from './gateway-settings.ts'
+
+/** `cartbarn restore`: the database of a backup, in the place of the one that is there. */
+export const restore: RunCommand = (argv, io) =>
+  runCommand('restore', io, async () => {
+    const command = createBackupCommandLine('restore', io)
+      .argument('<source>', 'a file of cartbarn backup, or a folder of backups')
+      .description(
+        'Makes the database of a backup and puts it into the place of the one in the data folder, which is kept in a ' +
+          'folder beside it. It checks every part first. It keeps what was revoked since: users that were deleted, keys ' +
+          'and passwords that were replaced. The gateway must be stopped. With cartbarn backup it moves a gateway to ' +
+          'another machine.',
+      )
+      .option('--number <n>', 'of a folder: the backup of this number, instead of the newest')
+      .option('--force', 'also when the database that is there has what the backup lacks')
+    const parsed = parseCommandLine(command, argv)
+    const { data, passphraseFile, config, number, force = false, quiet = false } = parsed.opts()
+    const [source] = parsed.processedArgs
+    const progress = new Progress(io.stderr, quiet)
+    const dataDir = pathFrom(io, data ?? readSettings(config, io).dataDir)
+    const restored = await restoreBackup({
+      ...{
+        dataDir,
+        isForced: force,
+        atMs: systemClock.nowMs(),
+        passphrase: passphraseIn(passphraseFile, io),
+      },
+      from: backupPlaceOf(pathFrom(io, source), 'read'),
+      number: numberOf(number),
+      onPart: (done, all) => progress.show(done / all, `${grouped(done)} of ${grouped(all)} parts`),
+    })
+      .catch((error: unknown) => {
+        throw new CommandError(`${describeError(error)}. Nothing was changed.`, { cause: error })
+      })
+      .finally(() => progress.end())
+    io.stdout.write(`${linesOf(restored, dataDir).join('\n')}\n`)
+    return EXIT.ok
+  })
+
+function linesOf({ manifest, keptIn, lost, carriedOver }: Restored, dataDir: string): string[] {
+  const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
+  return [
+    `The backup of ${toIso(manifest.atMs)} by ${manifest.program} is in ${dataDir}: ${grouped(rows)} rows.`,
+    ...(keptIn === null
+      ? []
+      : [`The database that was there is kept in ${keptIn}; delete it once you are sure.`]),
+    ...listed('The backup lacks, and that one has:', lost),
+    ...(carriedOver === null ? [] : revokedLines(carriedOver)),
+    ...listed('Not in the backup; see to it:', manifest.lacks),
+    'To a head office it is a new epoch: nothing there is overwritten. Start the gateway.',
+  ]
+}
+
+function revokedLines({ isSameGateway, kept, rest }: NonNullable<Restored['carriedOver']>): string[] {
+  if (!isSameGateway)
+    return ['That database is of another gateway: of what was revoked since the backup nothing is known.']
+  return [
+    ...listed('Kept from that one, as it was changed since the backup:', kept),
+    ...listed('Done since the backup and not done any more:', rest),
+  ]
+}
+
+function listed(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)]
+}
+
+function numberOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const number = Number(text)
+  if (!Number.isInteger(number) || number < 1)
+    throw new UsageError('--number: must be the number of a backup')
+  return number
+}
