@@ -29,6 +29,7 @@ import { runList } from './staff/list.ts'
 import { runOrders } from './staff/orders.ts'
 import { runRounds } from './staff/rounds.ts'
 import { runTabletsReturn } from './staff/tablets-return.ts'
+import { createStartScenarios } from './start/start.ts'
 import { runDrain } from './sync/drain.ts'
 import { runLag } from './sync/lag.ts'
 import { runSites } from './sync/sites.ts'
@@ -156,6 +157,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     'the app in Chromium: bytes, CPU, frames, memory, the line',
     'runs of each',
     DASHBOARD,
+  ),
+  benchmark(
+    'start',
+    'a gateway with a year on the disk: until it listens, memory, rest',
+    'starts of each kind',
+    createStartScenarios(),
   ),
   { name: 'blocks', summary: 'telemetry blocks: bytes, encoding, decoding', run: runBlocks },
 ]

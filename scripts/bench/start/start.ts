@@ -1,0 +1,180 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startGateway } from '#scripts/rig/gateway-process.ts'
+import { besideDownloads } from '#scripts/rig/load/download-process.ts'
+import { startDeviceLoad } from '#scripts/rig/load/process.ts'
+import { readCpuSeconds } from '#scripts/rig/process-usage.ts'
+import { peakDuring, quietResidentBytes } from '#scripts/rig/quiet-memory.ts'
+import {
+  atMost,
+  below,
+  formatMb,
+  formatMs,
+  median,
+  noneOf,
+  printProgress,
+  type ScenarioReport,
+  told,
+} from '#scripts/rig/report.ts'
+import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
+import { DAY_MS } from '#shared/time.ts'
+import { databasePath } from '#store/store.ts'
+import { tripsOfAll } from '../history/trip-queries.ts'
+import { readProcessMemory } from './process-memory.ts'
+import { makeYear, type Year } from './year.ts'
+
+const ROUNDS = 10
+const SHORT_ROUNDS = 1
+const WARM_MS = 1000
+const COLD_MS = 1500
+/** In the barn a cart says where it is once a minute. */
+const RESTING_PER_S = 1 / 60
+const DURATION_S = 120
+const SHORT_DURATION_S = 2
+const RESTING_DIRTY_MB = 100
+const RESTING_RESIDENT_MB = 150
+const RESTING_CPU_PERCENT = 1
+const TRIPS_RESIDENT_MB = 250
+const TRIPS_CARTS = 50
+const TRIPS_DAYS = 31
+const EXECUTABLE_MB = 45
+const RELEASE = fileURLToPath(new URL('../../../dist/release', import.meta.url))
+
+type Run = (context: ScenarioContext, year: () => Promise<Year>) => Promise<ScenarioReport>
+
+/** What an installation costs in its first minute and in rest, with a year on the disk: all scenarios share it. */
+export function createStartScenarios(): Scenario[] {
+  let made: Promise<Year> | undefined
+  const scenario = (name: string, summary: string, run: Run): Scenario => ({
+    ...{ name, summary },
+    run: (context) => {
+      const year = () => {
+        made ??= makeYear(context)
+        return made
+      }
+      return run(context, year)
+    },
+  })
+  return [
+    scenario('listening', 'from exec to listening with a year of 200 carts, warm and cold', runListening),
+    scenario('rest', '200 carts that rest: memory and CPU of the gateway', runRest),
+    scenario('trips', 'memory while the trips of 50 carts over 31 days are asked in a loop', runTrips),
+    scenario('size', 'the packed executables of dist/release', runSize),
+  ]
+}
+
+async function runListening(context: ScenarioContext, year: () => Promise<Year>): Promise<ScenarioReport> {
+  const { bench, entry, isShort } = context
+  const { folder, records } = await year()
+  const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
+  // notes checksums of what was put there; stopped in order, so that Node keeps what it compiled
+  await (await folder.start()).process.stop()
+  const start = async () => {
+    const startedAtMs = performance.now()
+    const { process } = await startGateway(bench, { entry, dataDir: folder.path })
+    const tookMs = performance.now() - startedAtMs
+    // as by a power cut, so that the next has a write-ahead log to look at
+    await process.stop('SIGKILL')
+    return tookMs
+  }
+  const [warm, cold]: [number[], number[]] = [[], []]
+  for (let round = 0; round < rounds; round++) {
+    warm.push(await start())
+    forget(folder.path)
+    cold.push(await start())
+    printProgress(`  ${formatMs(warm.at(-1) ?? 0)} ms warm, ${formatMs(cold.at(-1) ?? 0)} ms cold`)
+  }
+  const { size } = statSync(databasePath(folder.path))
+  const judged = { unit: ' ms', isJudged: !isShort }
+  return {
+    figures: [
+      told('listening: on the disk', `${records} fixes and as many voltages, ${formatMb(size)} MB`),
+      atMost(`listening: exec to listening, warm, median of ${rounds}`, median(warm), WARM_MS, judged),
+      atMost(
+        `listening: the same, the data folder out of the file cache`,
+        ...([median(cold), COLD_MS, judged] as const),
+      ),
+    ],
+    raw: { records, bytes: size, warm, cold },
+  }
+}
+
+/** Takes the files of a folder out of the file cache, and nobody else's: coreutils' dd tells the kernel so. */
+function forget(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const file = join(folder, name)
+    if (!statSync(file).isFile()) continue
+    execFileSync('dd', [`of=${file}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none'])
+  }
+}
+
+async function runRest(context: ScenarioContext, year: () => Promise<Year>): Promise<ScenarioReport> {
+  const { bench, isShort } = context
+  const { folder, carts } = await year()
+  const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
+  const gateway = await folder.start()
+  const { pid } = gateway.process
+  const load = startDeviceLoad(bench, gateway, carts, RESTING_PER_S, { warmupS: null, durationS })
+  await load.connected()
+  await quietResidentBytes(pid, isShort)
+  const before = readCpuSeconds(pid)
+  load.measure()
+  const result = await load.result()
+  const percent = (100 * (readCpuSeconds(pid) - before)) / durationS
+  const { residentBytes, privateDirtyBytes } = readProcessMemory(pid)
+  await gateway.process.stop()
+  const judged = { unit: ' MB', isJudged: !isShort }
+  return {
+    figures: [
+      atMost('rest: private dirty memory', privateDirtyBytes / 1e6, RESTING_DIRTY_MB, judged),
+      atMost('rest: resident memory', residentBytes / 1e6, RESTING_RESIDENT_MB, judged),
+      below('rest: CPU of a core', percent, RESTING_CPU_PERCENT, {
+        ...{ unit: ' %', digits: 2, isJudged: !isShort },
+      }),
+      noneOf('rest: not acknowledged', result.sent - result.acknowledged),
+    ],
+    raw: { durationS, residentBytes, privateDirtyBytes, percent },
+  }
+}
+
+async function runTrips(context: ScenarioContext, year: () => Promise<Year>): Promise<ScenarioReport> {
+  const { bench, isShort } = context
+  const { folder, carts, toMs, fromMs, records } = await year()
+  const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
+  const gateway = await folder.start()
+  const { pid } = gateway.process
+  const hardwareIds = carts.slice(0, TRIPS_CARTS).map(({ hardwareId }) => hardwareId)
+  const month = { hardwareIds, records, fromMs: Math.max(fromMs, toMs - TRIPS_DAYS * DAY_MS), toMs }
+  const { peakBytes, result } = await peakDuring(pid, () =>
+    besideDownloads(bench, [tripsOfAll(gateway, month)], () =>
+      startDeviceLoad(bench, gateway, carts, RESTING_PER_S, { durationS }).result(),
+    ),
+  )
+  const after = readProcessMemory(pid)
+  await gateway.process.stop()
+  return {
+    figures: [
+      atMost('trips: resident memory, at most', peakBytes / 1e6, TRIPS_RESIDENT_MB, {
+        ...{ unit: ' MB', detail: `${result.downloads} answers`, isJudged: !isShort },
+      }),
+      told('trips: private dirty memory after it', `${formatMb(after.privateDirtyBytes)} MB`),
+      noneOf('trips: not acknowledged', result.result.sent - result.result.acknowledged),
+    ],
+    raw: { durationS, peakBytes, after, answers: result.downloads },
+  }
+}
+
+async function runSize(): Promise<ScenarioReport> {
+  const packed = existsSync(RELEASE) ? readdirSync(RELEASE).filter((name) => name.endsWith('.tar.xz')) : []
+  if (packed.length === 0)
+    return { figures: [told('size: npm run build:release has not been run', 'none')], raw: {} }
+  const sizes = packed.map((name) => ({ name, bytes: statSync(join(RELEASE, name)).size }))
+  return {
+    figures: sizes.map(({ name, bytes }) =>
+      below(`size: ${name}`, bytes / 1e6, EXECUTABLE_MB, { unit: ' MB', digits: 1 }),
+    ),
+    raw: { sizes },
+  }
+}

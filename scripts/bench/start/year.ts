@@ -1,0 +1,120 @@
+import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
+import { formatCount, printProgress } from '#scripts/rig/report.ts'
+import type { ScenarioContext } from '#scripts/rig/scenario.ts'
+import { encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
+import { BATTERY, GPS, type GpsRecords, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { DAY_MS } from '#shared/time.ts'
+import type { Connection } from '#store/db/connection.ts'
+import { databasePath } from '#store/store.ts'
+import { insertBlock } from '#store/telemetry/blocks.ts'
+import { openWriter } from '#store/writer/open.ts'
+import { recordTrack, type TrackStyle } from '../history/block-tracks.ts'
+import { FilledFolder } from '../history/fill.ts'
+
+const SIZES = { carts: 200, days: 365, tracks: 4, trackRecords: 26_000 }
+const SHORT_SIZES = { carts: 10, days: 2, tracks: 2, trackRecords: 5_000 }
+/** 1e-7 degree: some eleven metres between two carts of one track. */
+const PLACE_STEP_E7 = 1000
+const WORK_BEGINS_S = 2 * 3600
+const WORK_ENDS_S = 14 * 3600
+const COMMIT_BLOCKS = 500
+
+/** Twelve hours a day: a fix in five seconds while the cart is out, in sixty while it is in. */
+const STYLE: TrackStyle = {
+  ...{ name: 'year', intervalS: 5, latenessMs: 0, speed: 'tenths' },
+  keeps: (cart, second) =>
+    second > WORK_BEGINS_S && second <= WORK_ENDS_S && (!cart.isLocked || second % 60 === 0),
+}
+
+/** A data folder with the history of a year. */
+export interface Year {
+  readonly folder: FilledFolder
+  readonly carts: readonly BenchDevice[]
+  /** Of positions; there are as many voltages. */
+  readonly records: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/**
+ * Makes the history of a year as blocks: a gateway would take an hour to receive it. Some simulated tracks are repeated by whole
+ * days, for each cart a little elsewhere.
+ */
+export async function makeYear(context: ScenarioContext): Promise<Year> {
+  const sizes = context.isShort ? SHORT_SIZES : SIZES
+  const folder = await FilledFolder.create(context, 'year')
+  const carts = await folder.register(sizes.carts, 'cart')
+  const startedAtMs = performance.now()
+  const tracks = Array.from({ length: sizes.tracks }, (_, i) => recordTrack(STYLE, sizes.trackRecords, i))
+  const deviceIds = folder.deviceIds('cart')
+  const fromMs = Math.min(...tracks.map(({ atMs }) => atMs[0] ?? 0))
+  const toMs = fromMs + sizes.days * DAY_MS
+  const connection = openWriter(databasePath(folder.path))
+  let records = 0
+  try {
+    let blocks = 0
+    connection.run('BEGIN')
+    for (const [n, deviceId] of deviceIds.entries()) {
+      const track = tracks[n % tracks.length]
+      if (track === undefined) throw new Error('there is no track')
+      for (const part of repeated(track, n, toMs)) {
+        insert(connection, deviceId, GPS, part)
+        insert(connection, deviceId, BATTERY, { atMs: part.atMs, voltageMv: voltagesOf(part.atMs) })
+        records += part.atMs.length
+        if (++blocks % COMMIT_BLOCKS === 0) {
+          connection.run('COMMIT')
+          connection.run('BEGIN')
+        }
+      }
+    }
+    connection.run('COMMIT')
+  } finally {
+    connection.close()
+  }
+  const tookS = ((performance.now() - startedAtMs) / 1000).toFixed(1)
+  printProgress(`  ${formatCount(records)} fixes and as many voltages made in ${tookS} s`)
+  return { folder, carts, records, fromMs, toMs }
+}
+
+/** A track, again and again until `toMs`, in parts of a block. */
+function* repeated(track: GpsRecords, n: number, toMs: number): Generator<GpsRecords, void, void> {
+  const count = track.atMs.length
+  const spanMs = Math.ceil(((track.atMs[count - 1] ?? 0) - (track.atMs[0] ?? 0) + 1) / DAY_MS) * DAY_MS
+  for (let shiftMs = 0; ; shiftMs += spanMs) {
+    for (let from = 0; from < count; from += MAX_BLOCK_RECORDS) {
+      const { atMs, latE7, longE7, speedMilliKmh } = GPS.view(
+        track,
+        from,
+        Math.min(count, from + MAX_BLOCK_RECORDS),
+      )
+      if ((atMs[0] ?? 0) + shiftMs >= toMs) return
+      yield {
+        atMs: atMs.map((at) => at + shiftMs),
+        latE7: latE7.map((lat) => lat + n * PLACE_STEP_E7),
+        ...{ longE7, speedMilliKmh },
+      }
+    }
+  }
+}
+
+/** A battery that falls over the day and wavers. */
+function voltagesOf(atMs: Float64Array): Int32Array {
+  return Int32Array.from(atMs, (at) => 52_000 - Math.floor((at % DAY_MS) / 30_000) + ((at / 1000) % 7) * 10)
+}
+
+function insert<R extends Records>(
+  connection: Connection,
+  deviceId: number,
+  kind: RecordKind<R>,
+  records: R,
+): void {
+  const { atMs } = records
+  insertBlock(
+    connection,
+    { deviceId, stream: kind.name },
+    {
+      ...{ firstMs: atMs[0] ?? 0, lastMs: atMs[atMs.length - 1] ?? 0, count: atMs.length },
+      records: encodeBlock(kind, records),
+    },
+  )
+}
