@@ -1,0 +1,173 @@
+// npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as README.md says,
+// word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn. Folders HERE are seen at THERE.
+import assert from 'node:assert/strict'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { eventually } from '#shared/testing/eventually.ts'
+import { bareDebian, Machine } from './machine.ts'
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
+const CACHE = join(ROOT, 'node_modules/.cache/cartbarn-machines')
+const SUITES = ['bookworm', 'trixie']
+const INSTALL_S = 60
+const CONF = '/etc/cartbarn/cartbarn.conf'
+
+/** The blocks that README.md has people type to install, in order. */
+function installLines(): string[] {
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  const [, section = ''] = /^## Install\n([\s\S]*?)^## /m.exec(readme) ?? []
+  return [...section.matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(([, lines = '']) => lines)
+}
+
+function state(machine: Machine, property: string): string {
+  return machine.must(`systemctl show cartbarn --property=${property} --value`)
+}
+
+/** Resolves when the gateway serves in a process that is not `before`. */
+async function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
+  const isNew = () => state(machine, 'ActiveState') === 'active' && state(machine, 'MainPID') !== before
+  await eventually(isNew, 'another process that serves', timeoutMs)
+  assert.match(machine.get('/health'), /^HTTP\/1\.1 200/)
+}
+
+type Step = (machine: Machine) => Promise<void> | void
+
+const STEPS: Record<string, Step> = {
+  'the lines of README.md install it, to the first page within a minute': (machine) => {
+    const [install = '', ...others] = installLines()
+    const startedAtMs = performance.now()
+    const printed = machine.must(`set -e; cd /root\n${install}`)
+    assert.match(machine.get('/'), /^HTTP\/1\.1 (200|302)/)
+    const tookS = (performance.now() - startedAtMs) / 1000
+    console.log(`    installed and served in ${tookS.toFixed(1)} s`)
+    assert.ok(tookS < INSTALL_S)
+    assert.match(printed, /Status: "serves http:/)
+    const [key = '', code = ''] = machine.file('var/lib/cartbarn/admin-key.txt').trim().split('\n')
+    assert.match(code, /^setup code: /)
+    const log = machine.must('journalctl -u cartbarn --no-pager')
+    assert.match(log, /admin-key\.txt/)
+    assert.ok(!log.includes(key) && !log.includes(code.replace('setup code: ', '')), 'a secret is in the log')
+    for (const lines of others) machine.must(`set -e\n${lines}`)
+    assert.notEqual(machine.file('var/lib/cartbarn/admin-key.txt').split('\n')[0], key)
+  },
+  'only its user reads the data and the settings': (machine) => {
+    const modes = machine.must(
+      `stat -c '%a %U:%G' /var/lib/cartbarn ${CONF}; find /var/lib/cartbarn ! -user cartbarn`,
+    )
+    assert.deepEqual(modes.split('\n'), ['700 cartbarn:cartbarn', '640 root:cartbarn'])
+  },
+  'one process runs as its user, without one that waits for it': (machine) => {
+    const inside = machine.must('systemctl show cartbarn --property=ControlGroup --value')
+    const pids = machine.must(
+      `cat /sys/fs/cgroup${inside}/cgroup.procs 2>/dev/null || cat /sys/fs/cgroup/systemd${inside}/cgroup.procs`,
+    )
+    assert.equal(pids, state(machine, 'MainPID'))
+  },
+  'a stick that is mounted later can be written, the rest of the machine cannot': (machine) => {
+    machine.must('mkdir -p /media/stick; mount -t tmpfs tmpfs /media/stick')
+    const inside = `nsenter -m -t ${state(machine, 'MainPID')} --`
+    machine.must(`${inside} touch /media/stick/backup`)
+    assert.match(machine.run(`${inside} touch /usr/lib/cartbarn/other`).out, /Read-only/)
+  },
+  'a gateway that is killed is started again': async (machine) => {
+    const pid = state(machine, 'MainPID')
+    machine.must(`kill -9 ${pid}`)
+    await servesAnew(machine, pid)
+  },
+  'a gateway that stands still is ended by the watchdog and started again': async (machine) => {
+    machine.must(
+      'mkdir -p /run/systemd/system/cartbarn.service.d; printf "[Service]\\nWatchdogSec=6\\n" > /run/systemd/system/cartbarn.service.d/soon.conf; systemctl daemon-reload; systemctl restart cartbarn',
+    )
+    const pid = state(machine, 'MainPID')
+    // it lives for three times its patience while it works
+    await new Promise((resolve) => setTimeout(resolve, 18_000))
+    assert.equal(state(machine, 'MainPID'), pid)
+    machine.must(`kill -STOP ${pid}`)
+    await servesAnew(machine, pid, 120_000)
+    assert.match(machine.must('journalctl -u cartbarn --no-pager'), /Watchdog timeout/)
+    machine.must(
+      'rm -r /run/systemd/system/cartbarn.service.d; systemctl daemon-reload; systemctl restart cartbarn',
+    )
+  },
+  'a broken setting ends it with 78, in words, and nothing starts it again': async (machine) => {
+    machine.must(`cp -p ${CONF} /root/good.conf; printf 'CARTBARN_HTTP_PO' >> ${CONF}`)
+    machine.run('systemctl restart cartbarn')
+    await eventually(() => state(machine, 'ActiveState') === 'failed', 'failed')
+    assert.deepEqual([state(machine, 'ExecMainStatus'), state(machine, 'Result')], ['78', 'exit-code'])
+    assert.match(
+      machine.must('journalctl -u cartbarn --no-pager -n 20'),
+      /line \d+ of the configuration file .* must be NAME=value/,
+    )
+    machine.must(`cp -p /root/good.conf ${CONF}; systemctl start cartbarn`)
+  },
+  'a port that is taken is tried again until it is free': async (machine) => {
+    machine.must(
+      'systemctl stop cartbarn; systemd-run --quiet --unit=taker --property=Type=simple sleep infinity',
+    )
+    machine.must(
+      'systemctl stop taker; printf "[Socket]\\nListenStream=1883\\n[Install]\\n" > /run/systemd/system/taker.socket; printf "[Service]\\nExecStart=/bin/true\\n" > /run/systemd/system/taker.service; systemctl daemon-reload; systemctl start taker.socket',
+    )
+    machine.run('systemctl start cartbarn', 30_000)
+    assert.match(machine.must('journalctl -u cartbarn --no-pager -n 20'), /port 1883 is taken by/)
+    assert.notEqual(state(machine, 'ActiveState'), 'failed')
+    machine.must('systemctl stop taker.socket')
+    await servesAnew(machine, '0')
+  },
+  'first starts that are killed at many moments leave a key to be had': async (machine) => {
+    machine.must('systemctl stop cartbarn; rm -rf /var/lib/cartbarn/*; systemctl start --no-block cartbarn')
+    for (let i = 1; i <= 12; i++) {
+      machine.run(
+        `sleep ${(i * 0.15).toFixed(2)}; systemctl kill --signal=KILL cartbarn; systemctl reset-failed cartbarn; systemctl start --no-block cartbarn`,
+      )
+    }
+    await servesAnew(machine, '0')
+    assert.match(machine.file('var/lib/cartbarn/admin-key.txt'), /^flt_\S+\nsetup code: /)
+  },
+  'installed again it keeps data and settings': async (machine) => {
+    const before = machine.must('sha256sum < /var/lib/cartbarn/admin-key.txt')
+    machine.must(`echo '# mine' >> ${CONF}; apt-get install -y --reinstall /root/*.deb`)
+    await servesAnew(machine, '0')
+    assert.equal(machine.must('sha256sum < /var/lib/cartbarn/admin-key.txt'), before)
+    assert.match(machine.file('etc/cartbarn/cartbarn.conf'), /# mine/)
+  },
+  'removed and purged it leaves the data, and says where': (machine) => {
+    for (const action of ['remove', 'purge']) {
+      const printed = machine.must(`apt-get ${action} -y cartbarn`)
+      assert.match(printed, /all data stays in \/var\/lib\/cartbarn/)
+      machine.must('test -s /var/lib/cartbarn/cartbarn.db; ! test -e /usr/lib/cartbarn/cartbarn')
+    }
+    assert.notEqual(machine.run('systemctl cat cartbarn').code, 0)
+  },
+}
+
+async function check(suite: string, deb: string, binds: readonly string[]): Promise<number> {
+  const machine = new Machine(bareDebian(suite, CACHE), binds)
+  let failures = 0
+  try {
+    copyFileSync(deb, join(machine.root, 'root', basename(deb)))
+    await machine.start()
+    console.log(suite)
+    for (const [name, step] of Object.entries(STEPS)) {
+      try {
+        await step(machine)
+        console.log(`  ok    ${name}`)
+      } catch (error) {
+        failures++
+        console.log(`  FAIL  ${name}\n${error instanceof Error ? error.message : error}`)
+      }
+    }
+  } finally {
+    await machine.stop()
+  }
+  return failures
+}
+
+const [deb, ...binds] = process.argv.slice(2)
+if (deb === undefined || process.getuid?.() !== 0) {
+  console.error('check:release: as root, the path of a .deb is needed: npm run build:deb makes one')
+  process.exit(2)
+}
+let failures = 0
+for (const suite of SUITES) failures += await check(suite, deb, binds)
+process.exitCode = failures === 0 ? 0 : 1

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { readConfig } from '#gateway/config.ts'
+import { settingsTemplate } from './control.ts'
+import { buildDeb, type DebOptions } from './package.ts'
+
+const hasDpkg = spawnSync('dpkg-deb', ['--version']).status === 0
+const onDebian = { skip: hasDpkg ? false : 'there is no dpkg-deb' }
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-package-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+function build(name: string, more: Partial<DebOptions> = {}): string {
+  const program = join(folder, 'program')
+  writeFileSync(program, 'a program')
+  mkdirSync(join(folder, name))
+  const about = { version: '1.2.3', architecture: 'arm64' as const, licences: 'MIT', changelog: '# 1.2.3' }
+  return buildDeb({ program, ...about, changedAtS: 1_700_000_000, folder: join(folder, name), ...more })
+}
+
+test('two builds are the same bytes', onDebian, () => {
+  const [first, second] = [build('first'), build('second')]
+  assert.match(first, /cartbarn_1\.2\.3_arm64\.deb$/)
+  assert.ok(readFileSync(first).equals(readFileSync(second)))
+})
+
+test(
+  'every file belongs to root, has the time of the commit, and no file is for others to write',
+  onDebian,
+  () => {
+    const list = execFileSync('dpkg-deb', ['--contents', build('contents')], {
+      encoding: 'utf8',
+      env: { ...process.env, TZ: 'UTC' },
+    })
+    const lines = list.trim().split('\n')
+    for (const line of lines) assert.match(line, /^[-d]rw[-x]r-[-x]r-[-x] root\/root +\d+ 2023-11-14 22:13 /)
+    for (const path of [
+      ...['usr/lib/cartbarn/cartbarn', 'usr/bin/cartbarn', 'etc/cartbarn/cartbarn.conf'],
+      'usr/lib/systemd/system/cartbarn.service',
+    ])
+      assert.ok(
+        lines.some((line) => line.endsWith(` ./${path}`)),
+        path,
+      )
+  },
+)
+
+test('the scripts of the package are ones that sh can read', onDebian, () => {
+  const control = join(folder, 'control')
+  execFileSync('dpkg-deb', ['--control', build('scripts'), control])
+  for (const name of ['preinst', 'postinst', 'prerm', 'postrm'])
+    assert.equal(spawnSync('sh', ['-n', join(control, name)]).status, 0, name)
+  assert.match(readFileSync(join(control, 'preinst'), 'utf8'), /"\$2" != "1\.2\.3"/)
+  assert.equal(readFileSync(join(control, 'conffiles'), 'utf8'), '/etc/cartbarn/cartbarn.conf\n')
+})
+
+test('the settings of the package are those of the program, and change nothing but the folder', () => {
+  const path = join(folder, 'cartbarn.conf')
+  writeFileSync(path, settingsTemplate())
+  assert.deepEqual(readConfig({}, path), readConfig({ CARTBARN_DATA_DIR: '/var/lib/cartbarn' }))
+})
+
+test('the unit exposes the machine little', {
+  skip: spawnSync('systemd-analyze', ['--version']).status !== 0 && 'there is no systemd-analyze',
+}, () => {
+  const unit = join(import.meta.dirname, 'cartbarn.service')
+  const said = execFileSync('systemd-analyze', ['security', '--offline=yes', '--threshold=30', unit], {
+    encoding: 'utf8',
+  })
+  const [, level] = /exposure level for cartbarn\.service: ([\d.]+)/.exec(said) ?? []
+  assert.ok(Number(level) <= 3, said)
+})

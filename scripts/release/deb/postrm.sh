@@ -1,0 +1,24 @@
+#!/bin/sh
+set -e
+
+data=/var/lib/cartbarn
+if [ "$1" = remove ]; then
+	rm -f /usr/lib/cartbarn/cartbarn.previous
+	rmdir /usr/lib/cartbarn 2>/dev/null || true
+	if [ -d /run/systemd/system ]; then
+		systemctl --system daemon-reload >/dev/null || true
+	fi
+	if [ -x /usr/bin/deb-systemd-helper ]; then
+		deb-systemd-helper mask cartbarn.service >/dev/null || true
+	fi
+fi
+if [ "$1" = purge ]; then
+	if [ -x /usr/bin/deb-systemd-helper ]; then
+		deb-systemd-helper purge cartbarn.service >/dev/null || true
+		deb-systemd-helper unmask cartbarn.service >/dev/null || true
+	fi
+fi
+if { [ "$1" = remove ] || [ "$1" = purge ]; } && [ -d "$data" ]; then
+	# the history of a course is not settings: a person who means it deletes it
+	echo "cartbarn: all data stays in $data; 'rm -r $data && userdel cartbarn' deletes it."
+fi
