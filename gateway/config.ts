@@ -484,6 +484,31 @@ export function readConfig(environment: Record<string, string | undefined>, file
   }
 }
 
+/** Settings whose values may be any text and tell nothing that others must not know. */
+const OPEN_TEXTS = ['DATA_DIR', 'HOST', 'PUBLIC_URL', 'SITE_ID', 'TLS_CERT', 'TLS_KEY', 'TRUSTED_PROXIES']
+
+/**
+ * Whether the value of a setting may be shown to others: a number or one of some words, or a text of those that tell
+ * nothing. A new setting that may be any text is hidden, and so is a value that is not valid.
+ */
+export function isOpenSetting(name: string, value: unknown): boolean {
+  const key = NAMES.find((one) => PREFIX + one === name)
+  if (key === undefined) return false
+  const { schema } = SETTINGS[key]
+  if (!schema.safeParse(value).success) return false
+  return OPEN_TEXTS.includes(key) || !ANY_TEXTS.some((text) => schema.safeParse(text).success)
+}
+
+/** Texts of many forms, which no setting that is a number or one of some words takes. */
+const ANY_TEXTS = [
+  'flt_AnyText-0123456789_abcdefghijkl',
+  'any-text-0123456789',
+  'smtps://any:text@example.com',
+  'https://any.example.com',
+  'Any Text <any@example.com>',
+  `cbs_any_${'a0B-'.repeat(11).slice(0, 43)}`,
+]
+
 /** One line per setting, for `--help`, `/docs` and docs/operation.md. */
 export function describeSettings(): Setting[] {
   return NAMES.map((name) => describeSetting(PREFIX + name, SETTINGS[name]))

@@ -25,7 +25,9 @@ function readJson(text: string, path: string): Record<string, unknown> {
   try {
     content = JSON.parse(text)
   } catch (error) {
-    throw new ConfigError(`cannot read the configuration file ${path}: ${describeError(error)}`)
+    // what JSON.parse says quotes the file, which may hold secrets
+    const reason = error instanceof SyntaxError ? `it is no JSON${placeIn(error)}` : describeError(error)
+    throw new ConfigError(`cannot read the configuration file ${path}: ${reason}`)
   }
   const parsed = jsonSchema.safeParse(content)
   if (!parsed.success)
@@ -47,4 +49,9 @@ function readLines(text: string, path: string): Record<string, unknown> {
     if (value !== '') values[name] = QUOTED.exec(value)?.[2] ?? value
   }
   return values
+}
+
+function placeIn({ message }: SyntaxError): string {
+  const [, line, column] = /line (\d+) column (\d+)/.exec(message) ?? []
+  return line === undefined ? '' : ` at line ${line}, column ${column}`
 }

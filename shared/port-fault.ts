@@ -38,15 +38,22 @@ function inWords(error: unknown, portSetting: string, hostSetting: string, root:
 
 /** Who listens on a port, and what to do about it. */
 function holderOf(port: number, root: string): string {
-  const listener = attempt(() => listenerOn(port, root))
-  const pid = listener && attempt(() => processWith(listener.inode, root))
+  const holder = portHolder(port, root)
   const self = attempt(() => readlinkSync(join(root, 'proc/self')))
-  if (pid !== undefined && String(pid) === self) return 'this program itself, for another setting:'
+  if (holder?.pid !== undefined && String(holder.pid) === self)
+    return 'this program itself, for another setting:'
+  return `${holder?.words ?? 'another program'}: stop that, or`
+}
+
+/** Who listens on a port, in words, and the process where it may be known; undefined for nobody, or on other systems. */
+export function portHolder(port: number, root = '/'): { pid: number | undefined; words: string } | undefined {
+  const listener = attempt(() => listenerOn(port, root))
+  if (listener === undefined) return undefined
+  const pid = attempt(() => processWith(listener.inode, root))
   const program = pid && attempt(() => programOf(pid, root))
-  const user = listener && attempt(() => userName(listener.userId, root))
-  const stop = ': stop that, or'
-  if (program) return `${program} (process ${pid})${stop}`
-  return user === undefined ? `another program${stop}` : `a program of the user ${user}${stop}`
+  if (program) return { pid, words: `${program} (process ${pid})` }
+  const user = attempt(() => userName(listener.userId, root))
+  return { pid, words: user === undefined ? 'another program' : `a program of the user ${user}` }
 }
 
 /** Whose socket listens on a port. Source: proc_net_tcp.rst of Linux; 0A is TCP_LISTEN. */

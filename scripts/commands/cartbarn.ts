@@ -60,6 +60,11 @@ const COMMANDS: readonly ProductCommand[] = [
     async () => (await import('./restore.ts')).restore,
   ],
   [
+    'doctor',
+    'say what is wrong with the gateway or its machine, and what to type',
+    async () => (await import('./doctor.ts')).doctor,
+  ],
+  [
     'repair',
     'make a new database from what can be read of a damaged one',
     async () => (await import('./repair.ts')).repair,

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs'
+import { arch, cpus, release, totalmem, uptime } from 'node:os'
+import { gzipSync } from 'node:zlib'
+import { toIso } from '#shared/time.ts'
+import { readVersion } from '#shared/version.ts'
+import { databasePath } from '#store/store.ts'
+import { countTables } from '#store/table-counts.ts'
+import type { Examination } from './examine.ts'
+import { lineOf } from './finding.ts'
+import { readLog } from './log-lines.ts'
+import { attempt, type Machine } from './machine.ts'
+import { SecretFilter, shownSettings } from './without-secrets.ts'
+
+/** What support needs, as one JSON document, gzip: without keys, passwords, codes, names or positions. */
+export async function packBundle(machine: Machine, examination: Examination): Promise<Buffer> {
+  const { findings, settings, running } = examination
+  const given = { ...givenIn(settings.file), ...settings.environment }
+  const dataDir = settings.config?.dataDir
+  // to open the database of a killed gateway would change what its start reads
+  const tables =
+    running === undefined || dataDir === undefined
+      ? undefined
+      : attempt(() => countTables(databasePath(dataDir)))
+  const filter = new SecretFilter(withSecrets(given, settings.config), tables?.private ?? [])
+  const document = {
+    made_at: toIso(machine.nowMs()),
+    program: readVersion(),
+    machine: {
+      kernel: release(),
+      architecture: arch(),
+      cpus: cpus().length,
+      memory_bytes: totalmem(),
+      up_s: Math.round(uptime()),
+    },
+    findings: findings.map((finding) => filter.clean(lineOf(finding))),
+    settings: shownSettings(given),
+    // who watches what is nobody's business
+    health: running === undefined ? null : cleaned({ ...running.health, subscriptions: undefined }, filter),
+    metrics: (await running?.read('/metrics'))?.split('\n').filter((line) => !line.startsWith('#')) ?? null,
+    rows: tables?.rows ?? null,
+    log: await readLog(machine, filter),
+  }
+  return gzipSync(`${JSON.stringify(document, null, 1)}\n`)
+}
+
+/** The content of files that settings name is as secret as a setting. */
+function withSecrets(
+  given: Readonly<Record<string, unknown>>,
+  config: Examination['settings']['config'],
+): Record<string, unknown> {
+  return {
+    ...given,
+    ...(config === undefined
+      ? {}
+      : {
+          CARTBARN_ADMIN_API_KEY: config.adminApiKey,
+          CARTBARN_ENROLMENT_KEY: config.enrolment.key,
+          CARTBARN_SMTP_URL: config.mail?.url,
+          CARTBARN_UPSTREAM_KEY: config.upstream?.key,
+        }),
+  }
+}
+
+/** The settings of a file, with the names that they have in the environment. */
+function givenIn(file: string | undefined): Record<string, unknown> {
+  if (file === undefined) return {}
+  const content: unknown = attempt(() => JSON.parse(readFileSync(file, 'utf8')))
+  if (typeof content !== 'object' || content === null) return {}
+  return Object.fromEntries(
+    Object.entries(content).map(([name, value]) => [
+      name.startsWith('CARTBARN_') ? name : `CARTBARN_${name}`,
+      value,
+    ]),
+  )
+}
+
+function cleaned(value: object, filter: SecretFilter): unknown {
+  return JSON.parse(JSON.stringify(value), (_name, inner) =>
+    typeof inner === 'string' ? filter.clean(inner) : inner,
+  )
+}

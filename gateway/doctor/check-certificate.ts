@@ -1,0 +1,42 @@
+import { X509Certificate } from 'node:crypto'
+import { hostname, networkInterfaces } from 'node:os'
+import { describeError } from '#shared/errors.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
+import { checkPemPair, type KeyPairFiles, readPemPair } from '#shared/tls.ts'
+import { type Finding, mind, ok, wrong } from './finding.ts'
+import type { Machine } from './machine.ts'
+
+const SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
+const SOON_MS = 30 * DAY_MS
+const PAGE = 'see docs/security.md, TLS'
+
+/** Whether the certificate can be used, until when, and whether it names this machine. */
+export async function checkCertificate(machine: Machine, files: KeyPairFiles | undefined): Promise<Finding> {
+  const about = 'certificate'
+  if (files === undefined) return mind(about, 'none: others on the network can read keys and positions', PAGE)
+  try {
+    const pair = checkPemPair(await readPemPair(files, SETTINGS), SETTINGS)
+    const nowMs = machine.nowMs()
+    const until = toIso(pair.expiresAtMs).slice(0, 10)
+    if (pair.validFromMs > nowMs)
+      return wrong(about, `valid only from ${toIso(pair.validFromMs)} on`, 'is the clock right? timedatectl')
+    if (pair.expiresAtMs < nowMs) return wrong(about, `expired on ${until}`, `renew it; ${PAGE}`)
+    const names = ownNames()
+    const x509 = new X509Certificate(pair.cert)
+    const isOurs = names.some((name) => x509.checkHost(name) ?? x509.checkIP(name))
+    if (!isOurs)
+      return mind(about, `names none of ${names.join(', ')}, by which this machine is called`, PAGE)
+    if (pair.expiresAtMs - nowMs < SOON_MS) return mind(about, `expires on ${until}`, `renew it; ${PAGE}`)
+    return ok(about, `valid until ${until}, and fits its key and this machine`)
+  } catch (error) {
+    return wrong(about, describeError(error), PAGE)
+  }
+}
+
+function ownNames(): string[] {
+  const addresses = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .filter(({ internal, scopeid }) => !internal && !scopeid)
+    .map(({ address }) => address)
+  return [hostname(), `${hostname()}.local`, ...addresses]
+}

@@ -1,0 +1,76 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Finding, mind, ok, wrong } from './finding.ts'
+import { attempt } from './machine.ts'
+import type { Running } from './running.ts'
+
+const ABOUT = 'database'
+const HEADER_BYTES = 100
+const REPAIR =
+  'stop the gateway, then: cartbarn repair; see docs/when-something-is-wrong.md, Something is damaged'
+
+/** What can be said of a database without opening it, which would change what a start reads of a killed one. */
+export interface DatabaseFile {
+  bytes: number
+  /** How many migrations it has; of a gateway that runs perhaps one start behind. */
+  schema: number
+}
+
+/** Reads the first bytes of the database. Throws when they are not those of one. */
+export function readDatabaseFile(dataDir: string): DatabaseFile {
+  const path = join(dataDir, 'cartbarn.db')
+  const header = Buffer.alloc(HEADER_BYTES)
+  const file = openSync(path, 'r')
+  try {
+    readSync(file, header, 0, HEADER_BYTES, 0)
+  } finally {
+    closeSync(file)
+  }
+  // Source: https://sqlite.org/fileformat.html, 1.3: the header string, and the user version at 60
+  if (header.toString('latin1', 0, 15) !== 'SQLite format 3') throw new Error(`${path} is no database`)
+  return { bytes: statSync(path).size, schema: header.readUInt32BE(60) }
+}
+
+/** Whether there is a database of ours, and what the gateway says of its health. */
+export function checkDatabase(dataDir: string, running: Running | undefined): Finding[] {
+  const path = join(dataDir, 'cartbarn.db')
+  const isThere = attempt(() => statSync(path)) !== undefined
+  if (!isThere) return [mind(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
+  const file = attempt(() => readDatabaseFile(dataDir))
+  if (file === undefined) return [wrong(ABOUT, `${path} cannot be read as a database`, REPAIR)]
+  const size = `${Math.ceil(file.bytes / 1e6).toLocaleString('en')} MB`
+  const findings = [ok(ABOUT, `schema ${file.schema}, ${size}`)]
+  return running === undefined ? findings : [...findings, ...judgeHealth(running)]
+}
+
+function judgeHealth({ health }: Running): Finding[] {
+  const findings: Finding[] = []
+  if (health.status !== 'ok')
+    findings.push(
+      wrong(
+        ...([ABOUT, `the gateway can store nothing (${health.detail ?? 'an admin key says why'})`] as const),
+        'see docs/when-something-is-wrong.md, The disk is full or gone',
+      ),
+    )
+  for (const { place, outcome, detail } of health.damage ?? [])
+    findings.push(
+      outcome === 'mended'
+        ? mind(ABOUT, `${place}: ${detail}`, 'watch the disk')
+        : wrong(ABOUT, `${place}: ${detail}`, REPAIR),
+    )
+  if (health.damaged_telemetry !== undefined)
+    findings.push(
+      wrong(ABOUT, `${health.damaged_telemetry.records} records of telemetry are damaged`, REPAIR),
+    )
+  if (health.disk !== undefined)
+    findings.push(mind('disk', health.disk.detail, 'see docs/operation.md, The data folder'))
+  if (health.clock !== 'confirmed')
+    findings.push(
+      mind(
+        'clock',
+        `the gateway calls it ${health.clock}, and locks nothing by itself`,
+        'confirm it in the app: More',
+      ),
+    )
+  return findings
+}

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { z } from 'zod'
+import { type Finding, mind, ok, wrong } from './finding.ts'
+import { attempt, fileOf, type Machine } from './machine.ts'
+
+/** Wear of `smartctl --json`, of those fields that are about it. */
+const smartSchema = z.object({
+  smart_status: z.object({ passed: z.boolean() }).optional(),
+  nvme_smart_health_information_log: z.object({ percentage_used: z.number() }).optional(),
+})
+const WORN_PERCENT = 80
+const GONE_PERCENT = 100
+const REPLACE = 'make a backup to another disk, and replace this one soon'
+
+/** How much of the life of the data folder's disk is used, where the disk tells. */
+export async function checkWear(machine: Machine, dataDir: string): Promise<Finding> {
+  const disk = attempt(() => diskOf(machine, statSync(dataDir).dev))
+  if (disk === undefined) return ok('wear', 'cannot be known: the data folder is on no disk of this machine')
+  const percent = attempt(() => lifeTime(disk)) ?? (await smart(machine, disk))
+  const name = basename(disk)
+  if (percent === undefined)
+    return ok('wear', `cannot be known of ${name}: it does not tell, or only to root with smartmontools`)
+  const says = `${name} has used ${percent} % of its life`
+  if (percent >= GONE_PERCENT) return wrong('wear', says, REPLACE)
+  return percent >= WORN_PERCENT ? mind('wear', says, REPLACE) : ok('wear', says)
+}
+
+/** The folder of the whole disk in sysfs, of a device number as Linux has it (makedev(3)). */
+function diskOf(machine: Machine, device: number): string {
+  const major = (device >> 8) & 0xfff
+  const minor = (device & 0xff) | ((device >> 12) & 0xfff00)
+  const folder = realpathSync(fileOf(machine, `sys/dev/block/${major}:${minor}`))
+  return existsSync(join(folder, 'partition')) ? dirname(folder) : folder
+}
+
+/**
+ * Of eMMC, and of SD cards whose driver tells: two estimates in tenths, 0x01 up to 10 %, 0x0b past the end.
+ * Source: Documentation/ABI/testing of Linux, mmc `life_time`.
+ */
+function lifeTime(disk: string): number | undefined {
+  const tenths = readFileSync(join(disk, 'device/life_time'), 'utf8').trim().split(/\s+/).map(Number)
+  const most = Math.max(...tenths)
+  return most >= 1 && most <= 11 ? most * 10 : undefined
+}
+
+async function smart(machine: Machine, disk: string): Promise<number | undefined> {
+  if (machine.userId !== 0) return undefined
+  const output = await machine.ask('smartctl', ['--json', '-H', '-A', `/dev/${basename(disk)}`])
+  const { data } = smartSchema.safeParse(attempt(() => JSON.parse(output ?? '')))
+  if (data?.smart_status?.passed === false) return GONE_PERCENT
+  return data?.nvme_smart_health_information_log?.percentage_used
+}

@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { describeSettings, isOpenSetting } from '#gateway/config.ts'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
+import { packBundle } from './bundle.ts'
+import { checkCertificate } from './check-certificate.ts'
+import { checkFolder } from './check-folder.ts'
+import { checkClock } from './check-machine.ts'
+import { checkUpstream } from './check-upstream.ts'
+import { checkWear } from './check-wear.ts'
+import { examine } from './examine.ts'
+import { lineOf } from './finding.ts'
+import type { Machine } from './machine.ts'
+import { readService } from './service.ts'
+
+// as the program does
+process.umask(0o077)
+const NOW_MS = Date.UTC(2026, 10, 23, 12)
+const SITE_KEY = `cbs_links_${'Sk4-'.repeat(11).slice(0, 43)}`
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-doctor-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A machine with these answers of programs, and nothing else but its `/`. */
+function machineWith(answers: Record<string, string> = {}, more: Partial<Machine> = {}): Machine {
+  return {
+    ...{ root: '/', userId: process.getuid?.() ?? 0, nowMs: () => NOW_MS },
+    ask: async (program) => answers[program] ?? null,
+    ...more,
+  }
+}
+
+const optionsWith = (environment: Record<string, string>, key?: string) => ({
+  ...{ environment, file: undefined, key, dataDir: undefined },
+})
+
+test('of a gateway that runs nothing is wrong, and its ports are its own', async (t) => {
+  const CARTBARN_DATA_DIR = newFolder(t)
+  const g = await startGateway({ CARTBARN_DATA_DIR })
+  t.after(() => g.stop())
+  const environment = {
+    CARTBARN_DATA_DIR,
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: new URL(g.http).port,
+    CARTBARN_MQTT_PORT: new URL(g.mqtt).port,
+  }
+  const { findings, running } = await examine(machineWith({ timedatectl: 'yes\n' }), optionsWith(environment))
+  const lines = findings.map(lineOf)
+  assert.ok(running !== undefined)
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('wrong') && !/^wrong +disk/.test(line)),
+    [],
+  )
+  for (const says of [
+    /HTTP: the gateway listens/,
+    /MQTT: the gateway listens/,
+    /schema \d+, /,
+    /synchronised/,
+  ])
+    assert.ok(
+      lines.some((line) => says.test(line)),
+      `${says}: ${lines.join('\n')}`,
+    )
+})
+
+test('a port that another program has is wrong, with who has it and what to type', async (t) => {
+  const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')
+  t.after(() => other.close())
+  await once(other, 'listening')
+  const address = other.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const environment = {
+    CARTBARN_DATA_DIR: newFolder(t),
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: String(address.port),
+    CARTBARN_MQTT_PORT: '0',
+  }
+  const { findings, running } = await examine(machineWith(), optionsWith(environment))
+  assert.equal(running, undefined)
+  const line = findings.map(lineOf).find((one) => one.includes(`port ${address.port}`)) ?? ''
+  assert.match(
+    line,
+    new RegExp(`^wrong .*taken by \\S+ \\(process ${process.pid}\\): sudo kill.*CARTBARN_HTTP_PORT`),
+  )
+})
+
+test('every wrong setting is a finding, and nothing of a half-written file is quoted', async (t) => {
+  const file = join(newFolder(t), 'half.json')
+  writeFileSync(file, '{"CARTBARN_UPSTREAM_KEY": "flt_planted_in_half a file", "CARTBARN_HOST": ')
+  for (const [environment, path] of [
+    [{ CARTBARN_HTTP_PROT: '1', CARTBARN_HTTP_PORT: 'flt_planted_as_port' }, undefined],
+    [{}, file],
+  ] as const) {
+    const { findings } = await examine(machineWith(), { ...optionsWith(environment), file: path })
+    const lines = findings.filter(({ about }) => about === 'settings').map(lineOf)
+    assert.ok(lines.length > 0 && lines.every((line) => line.startsWith('wrong')), lines.join('\n'))
+    assert.doesNotMatch(lines.join('\n'), /planted/)
+  }
+})
+
+test('without settings those of the service are looked at', async (t) => {
+  const folder = newFolder(t)
+  const show = [
+    ...['LoadState=loaded', 'ActiveState=failed', 'Result=exit-code', 'NRestarts=3'],
+    `Environment="CARTBARN_DATA_DIR=${folder}/a b" CARTBARN_MQTT_PORT=off CARTBARN_HTTP_PORT=0`,
+    `ExecStart={ path=/usr/lib/cartbarn/cartbarn ; argv[]=/usr/lib/cartbarn/cartbarn run --config /etc/x.json ; }`,
+  ].join('\n')
+  assert.equal(readService(show)?.configFile, '/etc/x.json')
+  assert.equal(readService('LoadState=not-found'), undefined)
+  const { findings, settings } = await examine(
+    machineWith({ systemctl: show.replace('--config /etc/x.json', '') }),
+    optionsWith({ PATH: '/bin' }),
+  )
+  assert.equal(settings.environment.CARTBARN_DATA_DIR, `${folder}/a b`)
+  const lines = findings.map(lineOf)
+  assert.ok(
+    lines.some((line) => /^wrong +settings .*MQTT_PORT.*cartbarn\.service/.test(line)),
+    lines.join('\n'),
+  )
+  assert.ok(lines.some((line) => /^wrong +service .*failed \(exit-code\): journalctl/.test(line)))
+})
+
+test('a clock that cannot be is wrong, one that nobody keeps is to be minded', async (t) => {
+  const root = newFolder(t)
+  const level = async (nowMs: number, answers: Record<string, string>) =>
+    (await checkClock(machineWith(answers, { root, nowMs: () => nowMs }))).level
+  assert.equal(await level(0, { timedatectl: 'yes' }), 'wrong')
+  assert.equal(await level(Date.UTC(2150, 1), {}), 'wrong')
+  assert.equal(await level(NOW_MS, {}), 'mind')
+  assert.equal(await level(NOW_MS, { timedatectl: 'yes\n' }), 'ok')
+  mkdirSync(join(root, 'sys/class/rtc/rtc0'), { recursive: true })
+  writeFileSync(join(root, 'sys/class/rtc/rtc0/since_epoch'), `${NOW_MS / 1000 + 5}\n`)
+  assert.equal(await level(NOW_MS, {}), 'ok')
+})
+
+test('wear is what the disk tells, and else cannot be known', async (t) => {
+  const [root, dataDir] = [newFolder(t), newFolder(t)]
+  const { dev } = await import('node:fs').then(({ statSync }) => statSync(dataDir))
+  const card = join(root, 'sys/devices/mmcblk0')
+  mkdirSync(join(card, 'mmcblk0p2'), { recursive: true })
+  mkdirSync(join(card, 'device'))
+  writeFileSync(join(card, 'mmcblk0p2/partition'), '2\n')
+  mkdirSync(join(root, 'sys/dev/block'), { recursive: true })
+  const machine = machineWith({}, { root, userId: 1000 })
+  assert.match(lineOf(await checkWear(machine, dataDir)), /cannot be known/)
+  const number = `${(dev >> 8) & 0xfff}:${(dev & 0xff) | ((dev >> 12) & 0xfff00)}`
+  symlinkSync(join(card, 'mmcblk0p2'), join(root, 'sys/dev/block', number))
+  assert.match(lineOf(await checkWear(machine, dataDir)), /^ok .*cannot be known of mmcblk0/)
+  for (const [tenths, line] of [
+    ['0x01 0x03', /^ok .*mmcblk0 has used 30 %/],
+    ['0x09 0x01', /^mind .*90 %.*backup/],
+    ['0x0b 0x0b', /^wrong .*110 %/],
+    ['0x00 0x00', /cannot be known/],
+  ] as const) {
+    writeFileSync(join(card, 'device/life_time'), `${tenths}\n`)
+    assert.match(lineOf(await checkWear(machine, dataDir)), line)
+  }
+  rmSync(join(card, 'device/life_time'))
+  const asRoot = { ...machine, userId: 0 }
+  const smartctl = (output: string): Machine => ({ ...asRoot, ask: async () => output })
+  const used = '{"nvme_smart_health_information_log":{"percentage_used":7},"smart_status":{"passed":true}}'
+  assert.match(lineOf(await checkWear(smartctl(used), dataDir)), /^ok .*7 %/)
+  assert.match(lineOf(await checkWear(smartctl('{"smart_status":{"passed":false}}'), dataDir)), /^wrong/)
+  assert.match(lineOf(await checkWear(smartctl('no JSON'), dataDir)), /cannot be known/)
+})
+
+test('a folder that others may read is wrong, and so is a file in it', (t) => {
+  const dataDir = newFolder(t)
+  assert.equal(checkFolder(machineWith(), dataDir).level, 'ok')
+  writeFileSync(join(dataDir, 'cartbarn.db'), '', { mode: 0o600 })
+  assert.equal(checkFolder(machineWith(), dataDir).level, 'ok')
+  chmodSync(join(dataDir, 'cartbarn.db'), 0o644)
+  assert.match(lineOf(checkFolder(machineWith(), dataDir)), /^wrong .*cartbarn\.db: sudo chmod/)
+  assert.match(lineOf(checkFolder(machineWith(), join(dataDir, 'gone'))), /^wrong .*is not there/)
+  assert.match(lineOf(checkFolder(machineWith(), join(dataDir, 'cartbarn.db'))), /^wrong .*is a file/)
+  chmodSync(dataDir, 0o755)
+  assert.match(lineOf(checkFolder(machineWith(), dataDir)), /^wrong .*others may read/)
+})
+
+test('no certificate is to be minded, one that is not there is wrong', async (t) => {
+  assert.equal((await checkCertificate(machineWith(), undefined)).level, 'mind')
+  const certPath = join(newFolder(t), 'gone.pem')
+  const finding = await checkCertificate(machineWith(), { certPath, keyPath: certPath })
+  assert.match(lineOf(finding), /^wrong +certificate +CARTBARN_TLS_CERT: cannot be read.*security\.md/)
+})
+
+test('a head office that is not there is wrong, in words', async () => {
+  const upstream = {
+    key: SITE_KEY,
+    siteId: 'links',
+    isInsecureAllowed: false,
+    holdMs: 0,
+    longestBackoffMs: 0,
+  }
+  const check = async (url: string) =>
+    (await checkUpstream(machineWith(), { ...upstream, url })).map(lineOf).join('\n')
+  assert.match(
+    await check('http://127.0.0.1:9'),
+    /^wrong .*127\.0\.0\.1:9 cannot be reached \(.*ECONNREFUSED/,
+  )
+  assert.match(await check('https://no-such-host.invalid'), /^wrong .*no-such-host\.invalid is not known/)
+})
+
+test('the bundle has what support needs, and nothing that was planted', async (t) => {
+  const CARTBARN_DATA_DIR = newFolder(t)
+  const secrets = {
+    CARTBARN_ENROLMENT_KEY: 'Planted-enrolment-key-17',
+    CARTBARN_SMTP_URL: 'smtps://planted-user:planted-pass@mail.planted.example',
+    CARTBARN_SMTP_FROM: 'Planted Sender <sender@planted.example>',
+    CARTBARN_UPSTREAM_KEY: SITE_KEY,
+    CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:9/planted-path',
+    CARTBARN_SITE_ID: 'links',
+  }
+  const g = await startGateway({ ...secrets, CARTBARN_DATA_DIR })
+  t.after(() => g.stop())
+  const made = await g.request('POST', '/users', {
+    body: { name: 'Planted Person', email: 'person@planted.example', role: 'staff' },
+  })
+  assert.equal(made.status, 201)
+  const password = await g.register('cart-1')
+  const webhook = { url: 'http://127.0.0.1:9/planted-hook' }
+  assert.equal((await g.request('POST', '/webhooks', { body: webhook })).status, 201)
+  const environment = {
+    ...secrets,
+    CARTBARN_DATA_DIR,
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: new URL(g.http).port,
+    CARTBARN_MQTT_PORT: new URL(g.mqtt).port,
+    CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
+    CARTBARN_OF_LATER: 'planted-unknown-setting',
+  }
+  const { CARTBARN_OF_LATER: _later, ...known } = environment
+  const planted = [
+    ...Object.entries(secrets).flatMap(([name, value]) => (name === 'CARTBARN_SITE_ID' ? [] : [value])),
+    ...['Planted Person', 'person@planted.example', made.body.api_key, password, ADMIN_KEY],
+    ...['planted', 'A1B2-C3D4-E5F6', '04A1B2C3D4', '51.5007'],
+  ]
+  // a log as it must never be
+  const journal = [
+    JSON.stringify({ level: 'warn', msg: `of ${planted.join(' and ')}`, reason: planted[0], kept: 17 }),
+    JSON.stringify({ level: 'info', msg: 'lock', code: '04A1B2C3D4', name: 'Anybody', lat: '51.5007' }),
+    `Error: ${planted[1]} at ${made.body.api_key}`,
+  ].join('\n')
+  const machine = machineWith({ journalctl: journal, timedatectl: 'yes' })
+  const examination = await examine(machine, optionsWith(known, ADMIN_KEY))
+  examination.settings.environment = environment
+  const text = gunzipSync(await packBundle(machine, examination)).toString()
+  // what somebody measured or typed is kept out by the fields that are shown
+  for (const secret of planted)
+    if (!['51.5007', '04A1B2C3D4', 'planted'].includes(secret)) assert.ok(!text.includes(secret), secret)
+  const document = JSON.parse(text)
+  assert.equal(document.settings.CARTBARN_HTTP_PORT, environment.CARTBARN_HTTP_PORT)
+  assert.equal(document.settings.CARTBARN_SMTP_URL, '(hidden)')
+  assert.equal(document.settings.CARTBARN_OF_LATER, undefined)
+  assert.ok(document.rows.user >= 2 && document.rows.device === 1, JSON.stringify(document.rows))
+  assert.equal(document.health.status, 'ok')
+  assert.ok(document.metrics.some((line: string) => line.startsWith('cartbarn_devices 1')))
+  assert.equal(document.log.length, 3)
+  assert.match(document.log[0], /"kept":17/)
+  assert.doesNotMatch(document.log[1], /Anybody|51\.5007/)
+})
+
+test('what a setting of any text holds is hidden, also of one that is new', () => {
+  const shown = describeSettings()
+    .map(({ name }) => name)
+    .filter((name) => isOpenSetting(name, 'flt_planted-0123456789_abcdefghi'))
+  // they name places, and no person; files that hold secrets are not read for it
+  assert.deepEqual(shown, [
+    ...['CARTBARN_DATA_DIR', 'CARTBARN_HOST', 'CARTBARN_TLS_CERT', 'CARTBARN_TLS_KEY'],
+  ])
+  assert.ok(isOpenSetting('CARTBARN_HTTP_PORT', '8080') && isOpenSetting('CARTBARN_LOG_LEVEL', 'warn'))
+})
