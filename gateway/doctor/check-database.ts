@@ -10,14 +10,14 @@ const REPAIR =
   'stop the gateway, then: cartbarn repair; see docs/when-something-is-wrong.md, Something is damaged'
 
 /** What can be said of a database without opening it, which would change what a start reads of a killed one. */
-export interface DatabaseFile {
+interface DatabaseFile {
   bytes: number
   /** How many migrations it has; of a gateway that runs perhaps one start behind. */
   schema: number
 }
 
 /** Reads the first bytes of the database. Throws when they are not those of one. */
-export function readDatabaseFile(dataDir: string): DatabaseFile {
+function readDatabaseFile(dataDir: string): DatabaseFile {
   const path = join(dataDir, 'cartbarn.db')
   const header = Buffer.alloc(HEADER_BYTES)
   const file = openSync(path, 'r')
