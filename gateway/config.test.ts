@@ -189,7 +189,7 @@ test('with a certificate there may be MQTT over TLS, and MQTT without it may be 
     CARTBARN_MQTTS_PORT: '8883',
   })
   assert.deepEqual([mqttPort, mqttsPort], [undefined, 8883])
-  assert.deepEqual(tls, { certPath: '/etc/cert.pem', keyPath: '/etc/key.pem' })
+  assert.deepEqual(tls, { certPath: '/etc/cert.pem', keyPath: '/etc/key.pem', isOfOwnAuthority: false })
   assert.equal(readConfig(TLS).mqttsPort, undefined)
 })
 

@@ -1,9 +1,11 @@
+import { existsSync } from 'node:fs'
 import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
 import { CLOCK_WITNESSES, type ClockWitness } from '#domain/clock-state.ts'
 import type { MailSettings } from '#services/notifications/mailer.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
+import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { ConfigError } from '#shared/errors.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
 import { withSecretFiles } from '#shared/secret-files.ts'
@@ -333,7 +335,8 @@ export interface Config {
   mqttPort: number | undefined
   /** Undefined: no MQTT over TLS. */
   mqttsPort: number | undefined
-  tls: { certPath: string; keyPath: string } | undefined
+  /** `isOfOwnAuthority`: made of the authority in the data folder. */
+  tls: { certPath: string; keyPath: string; isOfOwnAuthority: boolean } | undefined
   adminApiKey: string | undefined
   /** `key` undefined: nobody enrols. */
   enrolment: { key: string | undefined; isAlways: boolean }
@@ -418,10 +421,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
     httpPort: s.HTTP_PORT,
     mqttPort: s.MQTT_PORT === 'off' ? undefined : s.MQTT_PORT,
     mqttsPort: s.MQTTS_PORT,
-    tls:
-      s.TLS_CERT === undefined || s.TLS_KEY === undefined
-        ? undefined
-        : { certPath: s.TLS_CERT, keyPath: s.TLS_KEY },
+    tls: tlsOf(s),
     adminApiKey: s.ADMIN_API_KEY,
     enrolment: { key: s.ENROLMENT_KEY, isAlways: s.ENROLMENT === 'always' },
     logLevel: s.LOG_LEVEL,
@@ -532,11 +532,28 @@ function findContradictions(settings: Settings): string[] {
     const [missing, given] = TLS_CERT === undefined ? ['TLS_CERT', 'TLS_KEY'] : ['TLS_KEY', 'TLS_CERT']
     lines.push(`${PREFIX}${missing}: is needed with ${PREFIX}${given}`)
   }
-  if (MQTTS_PORT !== undefined && TLS_CERT === undefined && TLS_KEY === undefined)
-    lines.push(`${PREFIX}MQTTS_PORT: needs a certificate: ${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY`)
+  if (
+    MQTTS_PORT !== undefined &&
+    TLS_CERT === undefined &&
+    TLS_KEY === undefined &&
+    tlsOf(settings) === undefined
+  )
+    lines.push(
+      `${PREFIX}MQTTS_PORT: needs a certificate: "cartbarn tls init" makes one, or ${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY name yours`,
+    )
   if (MQTT_PORT === 'off' && MQTTS_PORT === undefined)
     lines.push(`${PREFIX}MQTT_PORT: off needs ${PREFIX}MQTTS_PORT, or no port would be left for devices`)
   return [...lines, ...findMailContradictions(settings), ...findUpstreamContradictions(settings)]
+}
+
+/** One's own certificate, else that of the authority in the data folder. */
+function tlsOf({ DATA_DIR, TLS_CERT, TLS_KEY }: Settings): Config['tls'] {
+  if (TLS_CERT !== undefined && TLS_KEY !== undefined)
+    return { certPath: TLS_CERT, keyPath: TLS_KEY, isOfOwnAuthority: false }
+  const { authorityPath, leafPath } = new AuthorityFolder(DATA_DIR)
+  return existsSync(authorityPath)
+    ? { certPath: leafPath, keyPath: leafPath, isOfOwnAuthority: true }
+    : undefined
 }
 
 function findMailContradictions({ SMTP_URL, SMTP_FROM }: Settings): string[] {

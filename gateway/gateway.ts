@@ -68,6 +68,7 @@ import { createMetrics } from './metrics.ts'
 import { createMqtt, type Mqtt } from './mqtt.ts'
 import { createNotifications } from './notifications.ts'
 import { createReplication } from './replication.ts'
+import { certificateOptions, renewalOf } from './tls.ts'
 import { createUpgradeHandler } from './upgrades.ts'
 import { wireEvents } from './wiring.ts'
 
@@ -117,7 +118,6 @@ const REQUEST_MS = 60_000
 /** How long HTTP requests under way may take at the end. */
 const DRAIN_MS = 1_000
 const HOST_SETTING = 'CARTBARN_HOST'
-const TLS_SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 
 /** Builds a gateway: every part, and who knows whom. `wiring.ts` connects events; the order of start is at the end. */
 export function createGateway(config: Config, log: Log, overrides: Overrides = {}): Gateway {
@@ -207,7 +207,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ ...base, config, site, carts, listeningUrl: () => http.url },
   })
 
-  const certificate = config.tls && new Certificate({ files: config.tls, settings: TLS_SETTINGS, clock, log })
+  const leafRenewal = config.tls?.isOfOwnAuthority ? renewalOf(config, base) : undefined
+  const certificate = config.tls && new Certificate(certificateOptions(config.tls, config, base))
   const realtime = new Realtime({
     ...base,
     ...{ fleet, toDeviceJson, commands, carts: visibleCarts, startedAtMs },
@@ -306,7 +307,15 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Partial<Part>[] = [
-    ...[...present(certificate), dashboard, kernelSync, store, ingest, clockMark, clockConfirmation],
+    ...[
+      ...present<Part>(leafRenewal, certificate),
+      dashboard,
+      kernelSync,
+      store,
+      ingest,
+      clockMark,
+      clockConfirmation,
+    ],
     // told of the first beat of the carts
     ...[users, sessions, memory, rounds, carts],
     // which may be waiting for its turn behind a long sealing: that ends first
@@ -340,7 +349,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       for (const retention of [telemetry.retention, telemetry.eventRetention, telemetry.alertRetention])
         await retention.runOnce()
     },
-    reloadCertificate: async () => certificate?.reload(),
+    reloadCertificate: async () => {
+      await leafRenewal?.runOnce()
+      await certificate?.reload()
+    },
     adminKeyFile: () => (firstAdminKey.isWaiting ? keyFile : null),
     setupCode: () => firstAdminKey.setupCode ?? null,
   }

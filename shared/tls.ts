@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { ConfigError, describeError } from './errors.ts'
 
@@ -31,6 +32,8 @@ export interface KeyPair extends PemPair {
   expiresAtMs: number
   /** Browsers warn of it, unless they were told to trust it. */
   isSelfSigned: boolean
+  /** Whether it is for a host, as an address or a name. */
+  isFor: (host: string) => boolean
 }
 
 /** Reads the two files. Throws a `ConfigError` that names the setting. */
@@ -63,6 +66,7 @@ export function checkPemPair({ cert, key }: PemPair, settings: KeyPairSettings):
     validFromMs: x509.validFromDate.getTime(),
     expiresAtMs: x509.validToDate.getTime(),
     isSelfSigned: x509.verify(x509.publicKey),
+    isFor: (host) => (isIP(host) === 0 ? x509.checkHost(host) : x509.checkIP(host)) !== undefined,
   }
 }
 

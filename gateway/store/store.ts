@@ -6,6 +6,7 @@ import { GATEWAY } from '#domain/origin.ts'
 import { DamagedError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import { TLS_FOLDER } from '#shared/authority/authority-folder.ts'
 import { folderFault, preparePrivateFolder } from '#shared/private-files.ts'
 import type { Registration } from '#shared/registrations.ts'
 import type { Tally } from '#shared/tally.ts'
@@ -419,7 +420,7 @@ const FILES = [
     'cartbarn.lock',
     'backup.lock',
     ...['sync.slots', 'sync.json'],
-    'admin-key.txt',
+    ...['admin-key.txt', TLS_FOLDER],
     DEMO_KEY,
   ],
 ] as const

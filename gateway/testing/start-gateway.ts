@@ -71,9 +71,11 @@ export class TestGateway {
     return this.#address('mqtts')
   }
 
-  /** What a client needs to trust it: its own certificate, as it is in the file now. */
+  /** What a client needs to trust it: its own certificate, or its authority, as it is in the file now. */
   get trust(): { ca?: Buffer } {
-    return this.config.tls === undefined ? {} : { ca: readFileSync(this.config.tls.certPath) }
+    const { tls, dataDir } = this.config
+    if (tls === undefined) return {}
+    return { ca: readFileSync(tls.isOfOwnAuthority ? join(dataDir, 'tls', 'authority.pem') : tls.certPath) }
   }
 
   /** The address of a protocol of `TRANSPORTS`. */

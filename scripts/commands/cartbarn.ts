@@ -69,6 +69,11 @@ const COMMANDS: readonly ProductCommand[] = [
     'make a new database from what can be read of a damaged one',
     async () => (await import('./repair.ts')).repair,
   ],
+  [
+    'tls',
+    'encrypt what is on the network: an authority of this machine, its state',
+    async () => (await import('./tls.ts')).tls,
+  ],
   ['version', 'print the version', async () => printVersion],
 ]
 

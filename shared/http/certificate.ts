@@ -15,7 +15,7 @@ import {
 
 /** A server that takes another certificate while it runs. */
 interface SecureServer {
-  setSecureContext(options: SecureContextOptions, isSelfSigned: boolean): void
+  setSecureContext(options: SecureContextOptions, isTrustedByAll: boolean): void
 }
 
 const CHECK_EVERY_MS = 10_000
@@ -27,6 +27,10 @@ export interface CertificateOptions {
   settings: KeyPairSettings
   clock: Clock
   log: Log
+  /** Of an authority that only some browsers trust: they are not told to stay with HTTPS, as one that does not trust it yet could not get past. */
+  isOfOwnAuthority?: boolean
+  /** The host by which people reach the program: a certificate that is not for it is logged. */
+  publicHost?: string | undefined
   checkEveryMs?: number
 }
 
@@ -40,6 +44,8 @@ export class Certificate implements Part {
   readonly #settings: KeyPairSettings
   readonly #clock: Clock
   readonly #log: Log
+  readonly #isOfOwnAuthority: boolean
+  readonly #publicHost: string | undefined
   readonly #checkEveryMs: number
   #inUse: KeyPair | undefined
   /** Why the files cannot be used, as last logged. */
@@ -54,6 +60,8 @@ export class Certificate implements Part {
     this.#settings = options.settings
     this.#clock = options.clock
     this.#log = options.log
+    this.#isOfOwnAuthority = options.isOfOwnAuthority ?? false
+    this.#publicHost = options.publicHost
     this.#checkEveryMs = options.checkEveryMs ?? CHECK_EVERY_MS
   }
 
@@ -91,6 +99,11 @@ export class Certificate implements Part {
     return (this.#inUse?.expiresAtMs ?? Number.NaN) / 1000
   }
 
+  /** Whether the certificate in use is for a host. */
+  isFor(host: string): boolean {
+    return this.#inUse?.isFor(host) ?? false
+  }
+
   #check(): Promise<void> {
     this.#checked = this.#checked.then(() => this.#readAgain())
     return this.#checked
@@ -113,10 +126,16 @@ export class Certificate implements Part {
   }
 
   #use(pair: KeyPair): void {
-    for (const server of this.#servers) server.setSecureContext(secureOptions(pair), pair.isSelfSigned)
+    const isTrustedByAll = !pair.isSelfSigned && !this.#isOfOwnAuthority
+    for (const server of this.#servers) server.setSecureContext(secureOptions(pair), isTrustedByAll)
     this.#inUse = pair
     const { subject, expiresAtMs } = pair
     this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'loaded the certificate')
+    if (this.#publicHost !== undefined && !pair.isFor(this.#publicHost))
+      this.#log.warn(
+        { subject, host: this.#publicHost },
+        'the certificate is not for the host of the public address',
+      )
     this.#checkValidity(pair)
   }
 

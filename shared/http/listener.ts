@@ -92,11 +92,11 @@ export class HttpListener implements Part {
     })
   }
 
-  /** Gives it a certificate, before it starts or at any later time; open connections go on with theirs. */
-  setSecureContext(options: SecureContextOptions, isSelfSigned: boolean): void {
+  /** Gives it a certificate, before it starts or at any later time; open connections go on with theirs. Of one that all browsers trust, they are told to stay with HTTPS. */
+  setSecureContext(options: SecureContextOptions, isTrustedByAll: boolean): void {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(options)
     // nobody could get past the warning of a browser that trusted it once and does no more
-    this.#forbidsHttp = !isSelfSigned
+    this.#forbidsHttp = isTrustedByAll
   }
 
   /** Throws when the port cannot be had. */

@@ -1,0 +1,119 @@
+import { X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import {
+  type Authority,
+  createAuthority,
+  isPermitted,
+  issueLeaf,
+  readAuthority,
+} from '#shared/authority/authority.ts'
+import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
+import { allNames, isHostName, isPrivateAddress } from '#shared/authority/host-names.ts'
+import { describeError } from '#shared/errors.ts'
+import { databasePath } from '#store/store.ts'
+import type { Config } from './config.ts'
+import { hostNamesNow } from './tls.ts'
+
+/** No clock that is right shows an earlier time. */
+const EARLIEST_MS = Date.UTC(2026, 0, 1)
+
+/** The authority of a gateway and the certificate it has, for people. */
+export interface TlsFiles {
+  authority: Pick<Authority, 'commonName' | 'names' | 'expiresAtMs'> & { fingerprint: string; path: string }
+  /** Null when there is none that can be read. */
+  leaf: { hosts: string[]; expiresAtMs: number } | null
+  /** What the machine is called, and what the authority may not sign for. */
+  missing: string[]
+}
+
+/** What an authority is made of. */
+export interface NewAuthority {
+  /** Names beside those that the machine has by itself. */
+  names: readonly string[]
+  /** In the place of one that is there: each tablet must trust the new one. */
+  isReplacing: boolean
+  nowMs: number
+}
+
+/** Makes an authority for this machine and its first certificate. Throws an `Error` in words. */
+export function initTls(config: Config, { names, isReplacing, nowMs }: NewAuthority): TlsFiles {
+  const folder = folderOf(config)
+  if (nowMs < EARLIEST_MS)
+    throw new Error(
+      `the clock of this machine shows ${new Date(nowMs).getUTCFullYear()}: set it, then try again`,
+    )
+  const wrong = names.find((name) => !isHostName(name) && !isPrivateAddress(name))
+  if (wrong !== undefined)
+    throw new Error(`${wrong} is neither the name of a host nor a private address: leave it out`)
+  if (existsSync(folder.authorityPath) && !isReplacing)
+    throw new Error(
+      'there is an authority already, and tablets may trust it: see "cartbarn tls status", or add --replace, after which each tablet must trust the new one',
+    )
+  const pem = createAuthority(hostNamesNow(config, names).names, nowMs)
+  folder.writeAuthority(pem)
+  return renew(config, folder, readAuthority(pem), nowMs)
+}
+
+/** Makes another certificate of the authority, whether one is due or not. Throws an `Error` in words. */
+export function renewTls(config: Config, nowMs: number): TlsFiles {
+  const folder = folderOf(config)
+  const authority = authorityIn(folder)
+  if (nowMs < authority.madeAtMs || nowMs >= authority.expiresAtMs)
+    throw new Error(
+      'by the clock of this machine its authority is not valid: set the clock, or see "cartbarn tls status"',
+    )
+  return renew(config, folder, authority, nowMs)
+}
+
+/** What there is now. Throws an `Error` in words. */
+export function readTlsFiles(config: Config): TlsFiles {
+  const folder = folderOf(config)
+  return describe(config, folder, authorityIn(folder))
+}
+
+function renew(config: Config, folder: AuthorityFolder, authority: Authority, nowMs: number): TlsFiles {
+  folder.writeLeaf(issueLeaf(authority, allNames(authority, hostNamesNow(config)), nowMs))
+  return describe(config, folder, authority)
+}
+
+function folderOf({ dataDir }: Config): AuthorityFolder {
+  // most likely the folder is not the one that was meant
+  if (!existsSync(databasePath(dataDir)))
+    throw new Error(
+      `${dataDir} has no database of a gateway: start the gateway once, or set CARTBARN_DATA_DIR`,
+    )
+  return new AuthorityFolder(dataDir)
+}
+
+function authorityIn(folder: AuthorityFolder): Authority {
+  if (!existsSync(folder.authorityPath))
+    throw new Error('there is no authority yet: "cartbarn tls init" makes one')
+  try {
+    return readAuthority(folder.readAuthority())
+  } catch (error) {
+    throw new Error(
+      `${folder.authorityPath} cannot be used: ${describeError(error)}: put its last backup back, or make another with "cartbarn tls init --replace", which each tablet must then trust`,
+      { cause: error },
+    )
+  }
+}
+
+function describe(config: Config, folder: AuthorityFolder, authority: Authority): TlsFiles {
+  const { commonName, names, expiresAtMs, certificate } = authority
+  const { fingerprint256 } = new X509Certificate(certificate)
+  return {
+    authority: { commonName, names, expiresAtMs, fingerprint: fingerprint256, path: folder.authorityPath },
+    leaf: leafOf(folder.readLeaf()),
+    missing: hostNamesNow(config).names.filter((name) => !isPermitted(authority, name)),
+  }
+}
+
+function leafOf(pem: string | undefined): TlsFiles['leaf'] {
+  try {
+    const { subjectAltName = '', validToDate } = new X509Certificate(pem ?? '')
+    const hosts = subjectAltName.split(', ').map((text) => text.replace(/^(DNS|IP Address):/, ''))
+    return { hosts, expiresAtMs: validToDate.getTime() }
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,33 @@
+import { hostname, networkInterfaces } from 'node:os'
+import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
+import { type HostNames, hostNamesOf } from '#shared/authority/host-names.ts'
+import { LeafRenewal } from '#shared/authority/leaf-renewal.ts'
+import type { CertificateOptions } from '#shared/http/certificate.ts'
+import type { Log } from '#shared/log.ts'
+import type { Clock } from '#shared/time.ts'
+import type { Config } from './config.ts'
+
+/** What this machine is called now. */
+export function hostNamesNow({ publicUrl }: Pick<Config, 'publicUrl'>, names?: readonly string[]): HostNames {
+  const facts = { hostName: hostname(), interfaces: networkInterfaces(), publicUrl }
+  return hostNamesOf(names === undefined ? facts : { ...facts, names })
+}
+
+/** Keeps the certificate of the authority in the data folder one that browsers take. */
+export function renewalOf(config: Config, { clock, log }: { clock: Clock; log: Log }): LeafRenewal {
+  const folder = new AuthorityFolder(config.dataDir)
+  return new LeafRenewal({ folder, hosts: () => hostNamesNow(config), clock, log })
+}
+
+/** How the certificate of a gateway is read and judged. */
+export function certificateOptions(
+  { isOfOwnAuthority, ...files }: NonNullable<Config['tls']>,
+  { publicUrl }: Pick<Config, 'publicUrl'>,
+  { clock, log }: { clock: Clock; log: Log },
+): CertificateOptions {
+  return {
+    ...{ files, isOfOwnAuthority, clock, log },
+    settings: { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' },
+    publicHost: publicUrl?.startsWith('https:') ? new URL(publicUrl).hostname : undefined,
+  }
+}

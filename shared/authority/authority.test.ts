@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { DAY_MS } from '#shared/time.ts'
+import { AUTHORITY_MS, createAuthority, issueLeaf, LEAF_MS, readAuthority } from './authority.ts'
+
+const NOW_MS = Date.UTC(2026, 4, 1, 12)
+const NAMES = ['clubhouse', 'clubhouse.local', 'localhost']
+
+function folderOf(t: TestContext): (name: string, content: string) => string {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-authority-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  return (name, content) => {
+    const path = join(folder, name)
+    writeFileSync(path, content)
+    return path
+  }
+}
+
+/** What OpenSSL says of a leaf that is asked for by a name, at noon of the first of May 2026. */
+function verify(t: TestContext, authorityPem: string, leafPem: string, as: readonly string[]) {
+  const file = folderOf(t)
+  const { status, stdout, stderr } = spawnSync('openssl', [
+    ...['verify', '-x509_strict', '-purpose', 'sslserver', '-attime', String(NOW_MS / 1000)],
+    ...['-CAfile', file('authority.crt', readAuthority(authorityPem).certificate), ...as],
+    file('leaf.pem', leafPem),
+  ])
+  return { isTrusted: status === 0, said: `${stdout}${stderr}` }
+}
+
+test('OpenSSL trusts a leaf of the authority for its names and private addresses', (t) => {
+  const authority = createAuthority(NAMES, NOW_MS)
+  const leaf = issueLeaf(
+    readAuthority(authority),
+    { names: NAMES, addresses: ['127.0.0.1', '192.168.1.20', 'fd00::20'] },
+    NOW_MS,
+  )
+  for (const as of [
+    ...NAMES.map((name) => ['-verify_hostname', name]),
+    ...['192.168.1.20', 'fd00::20'].map((address) => ['-verify_ip', address]),
+  ]) {
+    const { isTrusted, said } = verify(t, authority, leaf, as)
+    assert.ok(isTrusted, said)
+  }
+  assert.equal(verify(t, authority, leaf, ['-verify_hostname', 'bank.example']).isTrusted, false)
+})
+
+for (const [what, hosts, as] of [
+  ['another name', { names: ['bank.example'], addresses: [] }, ['-verify_hostname', 'bank.example']],
+  ['a public address', { names: [], addresses: ['8.8.8.8'] }, ['-verify_ip', '8.8.8.8']],
+  ['a public address of IPv6', { names: [], addresses: ['2001:db8::1'] }, ['-verify_ip', '2001:db8::1']],
+] as const) {
+  test(`OpenSSL refuses a leaf for ${what}, though the authority has signed it`, (t) => {
+    const authority = createAuthority(NAMES, NOW_MS)
+    // as one who has the key would, who asks nobody which names are permitted
+    const stolen = { ...readAuthority(authority), names: ['bank.example'] }
+    const leaf = issueLeaf(stolen, { names: [...hosts.names], addresses: [...hosts.addresses] }, NOW_MS)
+    const { isTrusted, said } = verify(t, authority, leaf, as)
+    assert.equal(isTrusted, false)
+    assert.match(said, /permitted subtree violation/)
+  })
+}
+
+test('a leaf leaves out names that the authority does not permit', () => {
+  const authority = readAuthority(createAuthority(NAMES, NOW_MS))
+  const hosts = { names: ['clubhouse', 'app.clubhouse', 'elsewhere', 'notclubhouse'], addresses: [] }
+  assert.equal(
+    new X509Certificate(issueLeaf(authority, hosts, NOW_MS)).subjectAltName,
+    'DNS:clubhouse, DNS:app.clubhouse',
+  )
+})
+
+test('an authority lasts ten years and began long ago; a leaf lasts 398 days, and no longer than its authority', () => {
+  const pem = createAuthority(NAMES, NOW_MS)
+  const authority = readAuthority(pem)
+  const own = new X509Certificate(pem)
+  assert.equal(own.validFromDate.getTime(), Date.UTC(2020, 0, 1))
+  assert.equal(authority.expiresAtMs, NOW_MS + AUTHORITY_MS)
+  assert.equal(authority.madeAtMs, NOW_MS)
+  assert.deepEqual(authority.names, NAMES)
+  assert.equal(own.ca, true)
+
+  const hosts = { names: ['clubhouse'], addresses: [] }
+  const leaf = new X509Certificate(issueLeaf(authority, hosts, NOW_MS))
+  assert.equal(leaf.validToDate.getTime() - leaf.validFromDate.getTime(), LEAF_MS)
+  assert.equal(leaf.validFromDate.getTime(), NOW_MS - 30 * DAY_MS)
+  assert.equal(leaf.ca, false)
+  const last = new X509Certificate(issueLeaf(authority, hosts, NOW_MS + AUTHORITY_MS - DAY_MS))
+  assert.equal(last.validToDate.getTime(), authority.expiresAtMs)
+})
+
+test('an authority that is cut short, altered, or has another key is refused in words', () => {
+  const pem = createAuthority(NAMES, NOW_MS)
+  const other = createAuthority(NAMES, NOW_MS)
+  const { certificate } = readAuthority(pem)
+  const key = createPrivateKey(other).export({ type: 'pkcs8', format: 'pem' })
+  assert.throws(() => readAuthority(''), /no certificate/)
+  assert.throws(() => readAuthority(pem.slice(0, 300)), /no certificate/)
+  assert.throws(() => readAuthority(pem.slice(0, certificate.length + 60)))
+  assert.throws(() => readAuthority(certificate + key), /not the one of its certificate/)
+  const der = new X509Certificate(pem).raw
+  der[der.length - 1] = (der.at(-1) ?? 0) ^ 1
+  const altered = `-----BEGIN CERTIFICATE-----\n${der.toString('base64')}\n-----END CERTIFICATE-----\n`
+  assert.throws(() => readAuthority(pem.replace(certificate, altered)), /altered/)
+})

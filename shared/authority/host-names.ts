@@ -1,0 +1,84 @@
+import { BlockList, isIP } from 'node:net'
+
+/** Networks whose addresses never leave a site, with how many bits name them. Sources: RFC 1918, 3927, 4193, 4291. */
+export const PRIVATE_NETWORKS = [
+  ['10.0.0.0', 8],
+  ['172.16.0.0', 12],
+  ['192.168.0.0', 16],
+  ['169.254.0.0', 16],
+  ['127.0.0.0', 8],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['::1', 128],
+] as const
+
+const privateAddresses = new BlockList()
+for (const [network, bits] of PRIVATE_NETWORKS)
+  privateAddresses.addSubnet(network, bits, isIP(network) === 4 ? 'ipv4' : 'ipv6')
+
+/** Of a machine with many networks, as of containers: more would only make the certificate long. */
+const ADDRESSES_MAX = 50
+
+/** What one machine is called: in lower case, in the order in which people are told. */
+export interface HostNames {
+  names: string[]
+  /** Private ones only. */
+  addresses: string[]
+}
+
+/** A network interface as the system lists it. */
+export interface InterfaceAddress {
+  address: string
+  family: string
+}
+
+/** What a machine is told of itself and by people. */
+export interface MachineFacts {
+  hostName: string
+  interfaces: Readonly<Record<string, readonly InterfaceAddress[] | undefined>>
+  /** As CARTBARN_PUBLIC_URL. */
+  publicUrl: string | undefined
+  /** Further names, of people. */
+  names?: readonly string[]
+}
+
+/** The names and private addresses by which people reach a machine. */
+export function hostNamesOf({ hostName, interfaces, publicUrl, names = [] }: MachineFacts): HostNames {
+  const publicHost = publicUrl === undefined ? '' : new URL(publicUrl).hostname
+  const own = hostName.toLowerCase()
+  const local = own.endsWith('.local') || own === 'localhost' ? own : `${own.split('.', 1)[0]}.local`
+  const hosts = [own, local, publicHost, ...names.map((name) => name.toLowerCase()), 'localhost']
+  const addresses = Object.values(interfaces)
+    .flatMap((each) => each ?? [])
+    .map(({ address }) => address)
+    // an address of one link is another one on each: no browser takes it
+    .filter((address) => isPrivateAddress(address) && !/^fe[89ab]/i.test(address))
+  return {
+    names: unique(hosts.filter(isHostName)),
+    addresses: unique(['127.0.0.1', ...hosts.filter(isPrivateAddress), ...addresses]).slice(0, ADDRESSES_MAX),
+  }
+}
+
+/** The names a certificate is for: all that its authority was made for, and what the machine is called now. */
+export function allNames(
+  authority: { names: readonly string[] },
+  { names, addresses }: HostNames,
+): HostNames {
+  return { names: unique([...authority.names, ...names]), addresses }
+}
+
+/** Whether a text may stand in a certificate as the name of a host: letters, digits and hyphens between dots. */
+export function isHostName(text: string): boolean {
+  const isName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
+  return isName.test(text) && isIP(text) === 0
+}
+
+/** Whether an address never leaves a site. */
+export function isPrivateAddress(address: string): boolean {
+  const family = isIP(address)
+  return family !== 0 && privateAddresses.check(address, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+function unique(texts: readonly string[]): string[] {
+  return [...new Set(texts)]
+}
