@@ -36,6 +36,7 @@ test('without any setting the defaults hold', () => {
     mqttPort: 1883,
     mqttsPort: undefined,
     tls: undefined,
+    takesPlainHttp: true,
     adminApiKey: undefined,
     enrolment: { key: undefined, isAlways: false },
     logLevel: 'info',

@@ -95,6 +95,10 @@ const SETTINGS = {
     schema: z.string().min(1).optional(),
     help: 'PEM file of the certificate and its chain; with it HTTP is HTTPS; a new file is noticed',
   },
+  PLAIN_HTTP: {
+    schema: z.enum(['on', 'off']).default('on'),
+    help: 'with a certificate: on serves HTTP beside HTTPS on the same port, for devices and programs that do not know it yet; off closes it',
+  },
   TLS_KEY: { schema: z.string().min(1).optional(), help: 'PEM file of the private key of the certificate' },
   ADMIN_API_KEY: {
     schema: chosenKey(24).optional(),
@@ -337,6 +341,8 @@ export interface Config {
   mqttsPort: number | undefined
   /** `isOfOwnAuthority`: made of the authority in the data folder. */
   tls: { certPath: string; keyPath: string; isOfOwnAuthority: boolean } | undefined
+  /** HTTP beside HTTPS. */
+  takesPlainHttp: boolean
   adminApiKey: string | undefined
   /** `key` undefined: nobody enrols. */
   enrolment: { key: string | undefined; isAlways: boolean }
@@ -422,6 +428,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
     mqttPort: s.MQTT_PORT === 'off' ? undefined : s.MQTT_PORT,
     mqttsPort: s.MQTTS_PORT,
     tls: tlsOf(s),
+    takesPlainHttp: s.PLAIN_HTTP === 'on',
     adminApiKey: s.ADMIN_API_KEY,
     enrolment: { key: s.ENROLMENT_KEY, isAlways: s.ENROLMENT === 'always' },
     logLevel: s.LOG_LEVEL,
@@ -541,6 +548,8 @@ function findContradictions(settings: Settings): string[] {
     lines.push(
       `${PREFIX}MQTTS_PORT: needs a certificate: "cartbarn tls init" makes one, or ${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY name yours`,
     )
+  if (settings.PLAIN_HTTP === 'off' && tlsOf(settings) === undefined)
+    lines.push(`${PREFIX}PLAIN_HTTP: off needs a certificate, or no port would be left for browsers`)
   if (MQTT_PORT === 'off' && MQTTS_PORT === undefined)
     lines.push(`${PREFIX}MQTT_PORT: off needs ${PREFIX}MQTTS_PORT, or no port would be left for devices`)
   return [...lines, ...findMailContradictions(settings), ...findUpstreamContradictions(settings)]

@@ -68,7 +68,7 @@ import { createMetrics } from './metrics.ts'
 import { createMqtt, type Mqtt } from './mqtt.ts'
 import { createNotifications } from './notifications.ts'
 import { createReplication } from './replication.ts'
-import { certificateOptions, renewalOf } from './tls.ts'
+import { authorityCertificate, certificateOptions, renewalOf } from './tls.ts'
 import { createUpgradeHandler } from './upgrades.ts'
 import { wireEvents } from './wiring.ts'
 
@@ -274,6 +274,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     dashboard,
     addresses,
     corsOrigins: config.corsOrigins,
+    authority: () => authorityCertificate(config),
     publicUrl: config.publicUrl,
     startedAtMs,
     settings: describeSettings(),
@@ -283,7 +284,12 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const http = new HttpListener(
     {
       ...{ host: config.host, port: config.httpPort, isSecure: config.tls !== undefined, drainMs: DRAIN_MS },
-      ...{ addresses, sockets: budgets.httpSockets, requestMs: REQUEST_MS },
+      ...{
+        takesPlain: config.takesPlainHttp,
+        addresses,
+        sockets: budgets.httpSockets,
+        requestMs: REQUEST_MS,
+      },
     },
     app.fetch,
     createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, addresses, log }),

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { type HostNames, hostNamesOf } from '#shared/authority/host-names.ts'
@@ -17,6 +18,16 @@ export function hostNamesNow({ publicUrl }: Pick<Config, 'publicUrl'>, names?: r
 export function renewalOf(config: Config, { clock, log }: { clock: Clock; log: Log }): LeafRenewal {
   const folder = new AuthorityFolder(config.dataDir)
   return new LeafRenewal({ folder, hosts: () => hostNamesNow(config), clock, log })
+}
+
+/** The certificate of the authority in the data folder, without its key; undefined without one that can be read. */
+export function authorityCertificate({ tls, dataDir }: Config): X509Certificate | undefined {
+  if (!tls?.isOfOwnAuthority) return undefined
+  try {
+    return new X509Certificate(new AuthorityFolder(dataDir).readAuthority())
+  } catch {
+    return undefined
+  }
 }
 
 /** How the certificate of a gateway is read and judged. */

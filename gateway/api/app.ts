@@ -49,6 +49,7 @@ import { createTelemetryApi } from './telemetry.ts'
 import { createTelemetryImportApi } from './telemetry-import.ts'
 import { createTracksApi } from './tracks.ts'
 import { createTripsApi } from './trips.ts'
+import { createTrustApi } from './trust/routes.ts'
 import { createUsersApi } from './users.ts'
 import { createWebhooksApi } from './webhooks.ts'
 import { createZoneSwitchesApi } from './zone-switches.ts'
@@ -103,6 +104,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   )
   app.route('/', createDashboardApi(deps))
   app.route('/', createHelpApi())
+  app.route('/', createTrustApi(deps))
   app.use(door)
   app.use(async (c, next) => {
     await origins.run(originOf(c.var.user, c.var.address, nameOf), next)

@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto'
 import type { z } from 'zod'
 import type { Alerts } from '#services/alerts/alerts.ts'
 import type { CartNotebook } from '#services/carts/cart-notebook.ts'
@@ -110,6 +111,8 @@ export interface ApiDeps {
   log: Log
   addresses: ClientAddresses
   corsOrigins: string[]
+  /** The certificate that tablets are told to trust; undefined without an authority of our own. */
+  authority: () => X509Certificate | undefined
   /** What links begin with; undefined: where the request came to. */
   publicUrl: string | undefined
   /** By the clock as it is now, which may not have been right then. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
@@ -122,6 +123,18 @@ test('a gateway with an authority speaks HTTPS and MQTT over TLS to who trusts i
     const [status] = await once(client, 'exit')
     assert.equal(status, 0, name)
   }
+  const plainUrl = gateway.http.replace('https:', 'http:')
+  const page = await fetch(`${plainUrl}/trust`, { headers: { 'accept-language': 'de-DE,de;q=0.9' } })
+  assert.equal(page.status, 200)
+  const text = await page.text()
+  const { fingerprint256, raw } = new X509Certificate(ca)
+  assert.ok(text.includes('Diesem Gateway vertrauen') && text.includes(fingerprint256))
+  assert.ok(text.includes(`href="${gateway.http}/app/"`))
+  const file = await fetch(`${plainUrl}/trust/cartbarn.crt`)
+  assert.deepEqual(Buffer.from(await file.arrayBuffer()), raw)
+  const profile = await (await fetch(`${plainUrl}/trust/cartbarn.mobileconfig`)).text()
+  assert.ok(profile.includes(raw.toString('base64')) && !profile.includes('PRIVATE'))
+  assert.equal((await fetch(`${plainUrl}/trust/authority.pem`)).status, 404)
   const password = await gateway.register('cart-1')
   const client = await connectAsync(gateway.mqtts, { ca, clientId: 'cart-1', username: 'cart-1', password })
   await client.publishAsync('dev/cart-1/tlm', '{"speed":1}', { qos: 1 })

@@ -25,6 +25,8 @@ export interface HttpListenerOptions {
   port: number
   /** HTTPS instead of HTTP; then it needs `setSecureContext` before it starts. */
   isSecure: boolean
+  /** HTTP beside HTTPS on the same port, told by the first byte: whoever does not know of TLS yet goes on. */
+  takesPlain?: boolean
   /** How long `drain` waits for requests under way. */
   drainMs: number
   /** By address, or none counted; a connection gives its place back when it becomes a WebSocket. */
@@ -85,7 +87,8 @@ export class HttpListener implements Part {
         this.#giveBack(endpointOf(request.socket))
         onUpgrade(request, socket, head)
       })
-    this.#server.on('connection', (socket: Socket) => {
+    if (options.isSecure && options.takesPlain) takePlain(this.#server)
+    this.#server.prependListener('connection', (socket: Socket) => {
       this.#sockets.add(socket)
       socket.once('close', () => this.#sockets.delete(socket))
       this.#admit(socket)
@@ -151,6 +154,34 @@ export class HttpListener implements Part {
     const { host, isSecure } = this.#options
     return `${isSecure ? 'https' : 'http'}://${shownHost(host)}:${address.port}`
   }
+}
+
+/** The first byte of a TLS connection: a record with a handshake. Source: RFC 8446, section 5.1. */
+const TLS_HANDSHAKE = 22
+
+/**
+ * Has an HTTPS server serve HTTP as well. It hands connections to HTTP by its event `secureConnection`, so that a plain one
+ * has the same limits, upgrades and end.
+ */
+function takePlain(server: Server | SecureServer): void {
+  const handshakes = server.listeners('connection')
+  server.removeAllListeners('connection')
+  server.on('connection', (socket: Socket) => {
+    const silence = setTimeout(() => socket.destroy(), HANDSHAKE_TIMEOUT_MS)
+    const ignore = () => undefined
+    socket.once('close', () => clearTimeout(silence))
+    socket.on('error', ignore)
+    socket.once('data', (chunk: Buffer) => {
+      clearTimeout(silence)
+      socket.off('error', ignore)
+      socket.pause()
+      socket.unshift(chunk)
+      if (chunk[0] === TLS_HANDSHAKE) for (const begin of handshakes) begin.call(server, socket)
+      else server.emit('secureConnection', socket)
+      // whoever has it now listens by then
+      setImmediate(() => socket.resume())
+    })
+  })
 }
 
 /** What names a connection as long as it is open. */
