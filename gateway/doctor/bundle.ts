@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { arch, cpus, release, totalmem, uptime } from 'node:os'
 import { gzipSync } from 'node:zlib'
 import { toIso } from '#shared/time.ts'
 import { readVersion } from '#shared/version.ts'
 import { databasePath } from '#store/store.ts'
 import { countTables } from '#store/table-counts.ts'
+import { readSettingsFile } from '../settings-file.ts'
 import type { Examination } from './examine.ts'
 import { lineOf } from './finding.ts'
 import { readLog } from './log-lines.ts'
@@ -64,10 +64,8 @@ function withSecrets(
 /** The settings of a file, with the names that they have in the environment. */
 function givenIn(file: string | undefined): Record<string, unknown> {
   if (file === undefined) return {}
-  const content: unknown = attempt(() => JSON.parse(readFileSync(file, 'utf8')))
-  if (typeof content !== 'object' || content === null) return {}
   return Object.fromEntries(
-    Object.entries(content).map(([name, value]) => [
+    Object.entries(attempt(() => readSettingsFile(file)) ?? {}).map(([name, value]) => [
       name.startsWith('CARTBARN_') ? name : `CARTBARN_${name}`,
       value,
     ]),
