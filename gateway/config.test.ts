@@ -35,6 +35,7 @@ test('without any setting the defaults hold', () => {
     httpPort: 8080,
     mqttPort: 1883,
     mqttsPort: undefined,
+    backsUpBeforeUpgrade: true,
     tls: undefined,
     takesPlainHttp: true,
     adminApiKey: undefined,

@@ -251,6 +251,10 @@ const SETTINGS = {
     schema: bytesOrShare.default('80%'),
     help: 'bytes the data folder may use, or a share of its volume; past it, history a head office has goes first',
   },
+  BACKUP_BEFORE_UPGRADE: {
+    schema: z.enum(['true', 'false']).default('true'),
+    help: 'keeps the database as it was before an upgrade changes it; false where there is no space for a second one',
+  },
   CLOCK_CONFIRMED_BY: {
     schema: witnesses.prefault(CLOCK_WITNESSES.join(',')),
     help: 'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always does',
@@ -383,6 +387,7 @@ export interface Config {
   retentionDays: number
   eventRetentionDays: number
   diskBudget: DiskBudget
+  backsUpBeforeUpgrade: boolean
   /** Who may say that the clock is right; an admin always may. */
   clockConfirmedBy: readonly ClockWitness[]
   /** Undefined: no e-mail. */
@@ -472,6 +477,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
       typeof s.DISK_BUDGET === 'number'
         ? { kind: 'bytes', bytes: s.DISK_BUDGET }
         : { kind: 'share', percent: Number.parseInt(s.DISK_BUDGET, 10) },
+    backsUpBeforeUpgrade: s.BACKUP_BEFORE_UPGRADE === 'true',
     clockConfirmedBy: s.CLOCK_CONFIRMED_BY,
     mail:
       s.SMTP_URL === undefined || s.SMTP_FROM === undefined

@@ -340,6 +340,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...[publisher, { start: () => groups.publishMissing() }, zoneSwitches, zoneExempts, alerts],
     // its watchers are not told that all devices went offline when the gateway stops
     realtime,
+    // what devices are told is kept from then on is not undone
+    { start: async () => store.noteOpened() },
     ...[...doors(mqtt), withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING)],
     // whatever fails before has made no key that nobody would ever see
     ...[firstAdminKey, databaseCheck],

@@ -22,7 +22,7 @@ import {
 import { type Connection, openReader } from '#store/db/connection.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { forkEpoch } from '#store/ledger/cursors.ts'
-import { latestSchema, migrate } from '#store/migrate.ts'
+import { knownSchema, migrate } from '#store/migrate.ts'
 import { databasePath, prepareDataFolder } from '#store/store.ts'
 
 /** What a restore is asked for with. */
@@ -94,9 +94,9 @@ async function chooseBackup({ from, passphrase, number }: Restore) {
         : `${from.shown} has no backup ${number}; it has ${all.map((one) => one.number).join(', ')}`,
     )
   const manifest = await set.readManifest(chosen)
-  if (manifest.schema > latestSchema())
+  if (manifest.schema > knownSchema())
     throw new BackupFault(
-      `the backup was made by ${manifest.program} (schema ${manifest.schema}), which is newer than this program (schema ${latestSchema()}): install that version first`,
+      `the backup was made by ${manifest.program} (schema ${manifest.schema}), which is newer than this program (schema ${knownSchema()}): install that version first`,
     )
   return { set, manifest }
 }

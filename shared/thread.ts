@@ -5,6 +5,7 @@ import { isExecutable, readProgramFile } from './program-files.ts'
 export const THREADS = {
   reader: '../gateway/store/readers/worker.ts',
   writer: '../gateway/store/writer/worker.ts',
+  upgrade: '../gateway/store/upgrade/worker.ts',
   'part-decoder': '../cloud-sync/hub/sync/part-worker.ts',
   'start-watch': './start-watch-worker.ts',
 } as const

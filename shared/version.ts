@@ -6,3 +6,8 @@ export function readVersion(): string {
   const isPackage = typeof content === 'object' && content !== null && 'version' in content
   return `cartbarn ${isPackage ? content.version : 'of an unknown version'}`
 }
+
+/** The version alone, as in `1.0.0`. */
+export function programVersion(): string {
+  return readVersion().replace('cartbarn ', '')
+}

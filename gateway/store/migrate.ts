@@ -1,4 +1,6 @@
 import { programFolder, readProgramFile } from '#shared/program-files.ts'
+import { systemClock } from '#shared/time.ts'
+import { programVersion } from '#shared/version.ts'
 import type { Connection } from './db/connection.ts'
 import { sealRowTables } from './telemetry/row-tables.ts'
 
@@ -8,9 +10,18 @@ const AFTER_FILE: Record<string, (connection: Connection) => void> = {
   '007-telemetry-blocks.sql': sealRowTables,
 }
 const FILE_NAME = /^(\d{3})-[a-z0-9-]+\.sql$/
+/** The first schema that says who made it. */
+const NAMES_PROGRAM = 28
+
+/** A step of an upgrade that begins: the file of the migration without its ending, and how many are done. */
+export interface MigrationStep {
+  name: string
+  done: number
+  of: number
+}
 
 /** The schema of this program. */
-export function latestSchema(): number {
+export function knownSchema(): number {
   return migrationFiles().length
 }
 
@@ -24,22 +35,56 @@ function migrationFiles(): string[] {
  * Brings the database to the schema of this program, or to an older one, all steps in one transaction.
  * Throws when the file was written by a newer program.
  */
-export function migrate(connection: Connection, schema = Number.POSITIVE_INFINITY): void {
+export function migrate(
+  connection: Connection,
+  schema = Number.POSITIVE_INFINITY,
+  onStep: (step: MigrationStep) => void = () => undefined,
+): void {
   const { db } = connection
   const current = Number(db.pragma('user_version', { simple: true }))
   const files = migrationFiles()
-  if (current > files.length) {
-    throw new Error(
-      `the database has schema ${current}, this program knows ${files.length}: start a newer cartbarn`,
-    )
-  }
+  if (current > files.length)
+    throw new Error(newerDatabase(current, files.length, writtenBy(connection)?.program ?? null))
   const wanted = Math.min(schema, files.length)
   if (current >= wanted) return
   db.transaction(() => {
-    for (const name of files.slice(current, wanted)) {
+    for (const [done, name] of files.slice(current, wanted).entries()) {
+      onStep({ name: name.replace(/\.sql$/, ''), done, of: wanted - current })
       db.exec(readProgramFile(`${MIGRATIONS}/${name}`).toString())
       AFTER_FILE[name]?.(connection)
     }
     db.pragma(`user_version = ${wanted}`)
+    noteProgram(connection, current + 1, wanted)
   }).exclusive()
+}
+
+/** The schema of the database and the version of the program that brought it there; null in one from before both were kept. */
+export function writtenBy(connection: Connection): { program: string; atMs: number } | null {
+  if (connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'migration'") === undefined) return null
+  const newest = connection.get<{ program: string; atMs: number }>(
+    'SELECT program, at_ms AS atMs FROM migration ORDER BY schema DESC LIMIT 1',
+  )
+  return newest ?? null
+}
+
+function migrationFiles(): string[] {
+  return readdirSync(MIGRATIONS_DIR)
+    .filter((name) => FILE_NAME.test(name))
+    .sort()
+}
+
+/** Why a database of a later program is refused, and the way out. */
+function newerDatabase(schema: number, known: number, program: string | null): string {
+  const who = program === null ? 'a newer cartbarn' : `cartbarn ${program}`
+  const wanted = program === null ? 'a newer cartbarn' : `cartbarn ${program} or a newer one`
+  return `the database was written by ${who} (schema ${schema}), and this is cartbarn ${programVersion()}, which knows schemas up to ${known}: install ${wanted}, or put the backup from before that upgrade in its place`
+}
+
+function noteProgram(connection: Connection, from: number, to: number): void {
+  if (to < NAMES_PROGRAM) return
+  for (let schema = Math.max(from, NAMES_PROGRAM); schema <= to; schema++)
+    connection.run(
+      'INSERT OR REPLACE INTO migration (schema, program, at_ms) VALUES (?, ?, ?)',
+      ...[schema, programVersion(), systemClock.nowMs()],
+    )
 }

@@ -39,7 +39,7 @@ import { listGroups } from './groups.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
 import { isLockEventStored, type LockEventIdentity, latestLockEvent } from './lock-events.ts'
-import { migrate } from './migrate.ts'
+import { knownSchema, migrate, writtenBy } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listNotifiers } from './notifiers.ts'
 import { deliveriesOfAlert, deliveriesOfTarget, deliveryBodies, listDeliveries } from './outbox.ts'
@@ -58,6 +58,16 @@ import { TelemetryReader } from './telemetry/reader.ts'
 import { syncEnds } from './telemetry/stream-ends.ts'
 import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
 import { UnsavedRecords } from './telemetry/unsaved-states.ts'
+import { BACKUPS } from './upgrade/backup-before.ts'
+import { PROGRAM_RECORD } from './upgrade/program-record.ts'
+import {
+  noteOpened,
+  noteProgram,
+  type OlderDatabase,
+  type UpgradeProgress,
+  upgradeDatabase,
+} from './upgrade/upgrade.ts'
+import { requireOwnFile, requireOwnTables } from './upgrade/whose-database.ts'
 import { listUsers } from './users.ts'
 import { listWebhooks } from './webhooks.ts'
 import type { Appendable } from './writer/appender.ts'
@@ -74,6 +84,8 @@ export interface StoreOptions {
   readerThreads: number
   /** Rows that may wait for the disk; see `CommitQueue.isFull`. */
   writeQueueRows: number
+  /** Keeps a copy of a database with data before migrations; true unless told. */
+  backsUpBeforeUpgrade?: boolean
   /** Transactions of messages begin at least so long apart while little comes; 0 unless told. */
   commitMs?: number
 }
@@ -105,6 +117,8 @@ export class Store<Message extends Appendable = Appendable>
   readonly #pageSums: PageSums
   readonly #writer: Writer
   readonly #originNow: () => DatedOrigin
+  #stopping = new AbortController()
+  #upgrade: Promise<void> = Promise.resolve()
   #connection: Connection | undefined
   #telemetry: TelemetryReader | undefined
   #unsaved: UnsavedRecords | undefined
@@ -133,13 +147,17 @@ export class Store<Message extends Appendable = Appendable>
     this.queue = new CommitQueue<Message>(this.#writer, options.writeQueueRows, log, options.commitMs)
   }
 
-  /** Makes or upgrades the database and starts the threads. Throws when the file cannot be used. */
-  async start(): Promise<void> {
+  /**
+   * Makes or upgrades the database and starts the threads; `onUpgrade` is told of each step of an upgrade before it is
+   * done. Throws when the file cannot be used.
+   */
+  async start(onUpgrade: (progress: UpgradeProgress) => void = () => undefined): Promise<void> {
     prepareDataFolder(this.#options.dataDir)
     this.#lock.take()
     finishReplacement(this.#options.dataDir)
+    requireOwnFile(this.#path)
     try {
-      this.#setUp()
+      await this.#setUp(onUpgrade)
     } catch (error) {
       if (storeFaultCode(error) === null) throw error
       const { dataDir } = this.#options
@@ -155,22 +173,46 @@ export class Store<Message extends Appendable = Appendable>
     await this.readers.start()
   }
 
-  #setUp(): void {
+  async #setUp(onUpgrade: (progress: UpgradeProgress) => void): Promise<void> {
     // before the check of the log may put it aside: whether there is one says who had the database last
     this.#pageSums.prepare()
     const logDamage = checkLog(this.#path, systemClock.nowMs())
     if (logDamage !== null) this.damage.report(logDamage)
-    const connection = openForSetup(this.#path)
-    try {
-      migrate(connection)
-    } finally {
-      connection.close()
-    }
+    await this.#bringUpToDate(onUpgrade)
     for (const found of mendForStart({ path: this.#path, openWriter }, START_READS))
       this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
     this.#connection = openReader(this.#path)
     this.#pageSums.opened()
     this.#putPagesRight(this.#connection)
+  }
+
+  async #bringUpToDate(onUpgrade: (progress: UpgradeProgress) => void): Promise<void> {
+    const { dataDir, backsUpBeforeUpgrade = true } = this.#options
+    requireOwnTables(this.#path)
+    const connection = openForSetup(this.#path)
+    let older: OlderDatabase | undefined
+    try {
+      const schema = Number(connection.db.pragma('user_version', { simple: true }))
+      if (schema === 0 || schema >= knownSchema()) migrate(connection)
+      else {
+        const by = writtenBy(connection)?.program ?? null
+        older = {
+          ...{ dataDir, schema, path: this.#path, writtenBy: by, isBackedUp: backsUpBeforeUpgrade },
+        }
+      }
+    } finally {
+      connection.close()
+    }
+    if (older === undefined) noteProgram(dataDir)
+    else {
+      this.#upgrade = upgradeDatabase(older, onUpgrade, this.#stopping.signal)
+      await this.#upgrade
+    }
+  }
+
+  /** From now on nothing of an upgrade is undone by itself: called before devices are let in. */
+  noteOpened(): void {
+    noteOpened(this.#options.dataDir)
   }
 
   /** After `opened`: what another program than the gateway has changed since has other checksums. */
@@ -187,6 +229,8 @@ export class Store<Message extends Appendable = Appendable>
 
   /** Stores what is queued, then closes. */
   async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#upgrade.catch(() => undefined)
     await this.queue.stop()
     await this.readers.stop()
     this.#connection?.close()
@@ -419,7 +463,7 @@ const FILES = [
     'cartbarn.db-sums',
     'cartbarn.lock',
     'backup.lock',
-    ...['sync.slots', 'sync.json'],
+    ...['sync.slots', 'sync.json', PROGRAM_RECORD, BACKUPS],
     ...['admin-key.txt', TLS_FOLDER],
     DEMO_KEY,
   ],

@@ -29,6 +29,7 @@ const REMOVED = 2000
 const MAP_PAGE = 2
 /** A repair makes these anew, or adds to them. */
 const ANEW = [
+  'migration',
   'sync_identity',
   'sync_cursor',
   'device_state',

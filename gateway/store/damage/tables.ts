@@ -49,6 +49,11 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     size: 'small',
     meaning: 'Numbers go on far above any that may have been given.',
   },
+  migration: {
+    what: 'which programs brought the database to its schema',
+    size: 'small',
+    meaning: 'A program that is too old for it cannot say which to install.',
+  },
   sync_identity: {
     what: 'as what the head office knows this gateway',
     size: 'small',

@@ -1,0 +1,96 @@
+import { SqliteError } from 'better-sqlite3'
+import { startThread } from '#shared/thread.ts'
+import { systemClock } from '#shared/time.ts'
+import { programVersion } from '#shared/version.ts'
+import type { MigrationStep } from '../migrate.ts'
+import { isCurrent } from './backup-before.ts'
+import type { UpgradeAnswer, UpgradeWork } from './messages.ts'
+import {
+  type BackupBefore,
+  type ProgramRecord,
+  readProgramRecord,
+  writeProgramRecord,
+} from './program-record.ts'
+
+/** How far an upgrade is: its backup, or one of its migrations. */
+export type UpgradeProgress = { kind: 'backup' } | ({ kind: 'migration' } & MigrationStep)
+
+/** A database that is to be brought to the schema of this program. */
+export interface OlderDatabase {
+  dataDir: string
+  path: string
+  schema: number
+  /** The version of the program that brought it to its schema; null when it does not say. */
+  writtenBy: string | null
+  /** Whether a copy is kept of what it was. */
+  isBackedUp: boolean
+}
+
+/**
+ * Brings an older database to the schema of this program, in a thread of its own: a backup first, and who does what is
+ * noted before anything changes. Killed at any moment the database is the old or the new one.
+ */
+export async function upgradeDatabase(
+  older: OlderDatabase,
+  onProgress: (progress: UpgradeProgress) => void,
+  stopping: AbortSignal,
+): Promise<void> {
+  const { dataDir, path } = older
+  const last = readProgramRecord(dataDir)
+  const run = (work: UpgradeWork) => perform(work, onProgress, stopping)
+  const known = last?.backup ?? null
+  // a start that failed or was killed has made it already
+  const isMade = known?.schema === older.schema && isCurrent(dataDir, known, path)
+  if (older.isBackedUp && !isMade) onProgress({ kind: 'backup' })
+  const request = { dataDir, path, schema: older.schema, atMs: systemClock.nowMs() }
+  const backup = !older.isBackedUp ? null : isMade ? known : await run({ kind: 'backup', request })
+  const own = last?.program === programVersion() ? last : newRecord(last, older.writtenBy)
+  writeProgramRecord(dataDir, { ...own, backup, openedAtMs: null })
+  await run({ kind: 'migrate', path })
+}
+
+/** Notes that this program has the folder now, where another one had it before; for a database of its own schema. */
+export function noteProgram(dataDir: string): void {
+  const last = readProgramRecord(dataDir)
+  if (last?.program !== programVersion()) writeProgramRecord(dataDir, newRecord(last, null))
+}
+
+/** Notes that devices are let in: from now on nothing of the upgrade is undone by itself. */
+export function noteOpened(dataDir: string): void {
+  const record = readProgramRecord(dataDir)
+  if (record !== null && record.openedAtMs === null)
+    writeProgramRecord(dataDir, { ...record, openedAtMs: systemClock.nowMs() })
+}
+
+function newRecord(last: ProgramRecord | null, writtenBy: string | null): ProgramRecord {
+  return {
+    program: programVersion(),
+    previous: last?.program ?? writtenBy,
+    ...{ sinceMs: systemClock.nowMs(), backup: null, openedAtMs: null, swappedBack: null },
+  }
+}
+
+/** Resolves with the backup, if it is one. Rejects with what the thread met. */
+function perform(
+  work: UpgradeWork,
+  onProgress: (progress: UpgradeProgress) => void,
+  stopping: AbortSignal,
+): Promise<BackupBefore | null> {
+  stopping.throwIfAborted()
+  return new Promise((resolve, reject) => {
+    const worker = startThread('upgrade', { workerData: work })
+    worker.on('message', (answer: UpgradeAnswer) => {
+      if (answer.kind === 'step') onProgress({ kind: 'migration', ...answer.step })
+      else if (answer.kind === 'failed') reject(errorOf(answer))
+      else resolve(answer.kind === 'backed_up' ? answer.backup : null)
+    })
+    worker.on('error', reject)
+    stopping.addEventListener('abort', () => void worker.terminate(), { once: true })
+    // only then has nobody the database open
+    worker.on('exit', () => reject(new Error('the upgrade was stopped; the database is as it was')))
+  })
+}
+
+function errorOf({ message, faultCode }: Extract<UpgradeAnswer, { kind: 'failed' }>): Error {
+  return faultCode === null ? new Error(message) : new SqliteError(message, faultCode)
+}

@@ -1,0 +1,34 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { describeError } from '#shared/errors.ts'
+import { storeFaultCode } from '../db/fault.ts'
+import { migrate } from '../migrate.ts'
+import { openForSetup } from '../writer/open.ts'
+import { type BackupRequest, backUpBefore } from './backup-before.ts'
+import type { UpgradeAnswer, UpgradeWork } from './messages.ts'
+
+const work: UpgradeWork = workerData
+
+const tell = (answer: UpgradeAnswer) => parentPort?.postMessage(answer)
+
+try {
+  if (work.kind === 'backup') tell({ kind: 'backed_up', backup: backUp(work.request) })
+  else migrateAll(work.path)
+} catch (error) {
+  tell({ kind: 'failed', message: describeError(error), faultCode: storeFaultCode(error) })
+}
+
+function backUp(request: BackupRequest): ReturnType<typeof backUpBefore> {
+  // the log goes into the database, and the last one who has it open closes it
+  openForSetup(request.path).close()
+  return backUpBefore(request)
+}
+
+function migrateAll(path: string): void {
+  const connection = openForSetup(path)
+  try {
+    migrate(connection, undefined, (step) => tell({ kind: 'step', step }))
+  } finally {
+    connection.close()
+  }
+  tell({ kind: 'migrated' })
+}

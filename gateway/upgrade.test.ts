@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { toIso } from '#shared/time.ts'
+import { programVersion } from '#shared/version.ts'
+import { Connection } from '#store/db/connection.ts'
+import { knownSchema, migrate } from '#store/migrate.ts'
+import { readProgramRecord } from '#store/upgrade/program-record.ts'
+import { openForSetup } from '#store/writer/open.ts'
+import { FIRST_MS, fillSchema, RECORDS, ROWS } from '#testing/rows-of-schema.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-upgrade-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+function folderOf(t: TestContext, schema: number): string {
+  const folder = newFolder(t)
+  const connection = openForSetup(join(folder, 'cartbarn.db'))
+  migrate(connection, schema)
+  fillSchema(connection)
+  connection.close()
+  return folder
+}
+
+async function startOn(t: TestContext, folder: string): Promise<TestGateway> {
+  const gateway = await startGateway({ CARTBARN_DATA_DIR: folder })
+  t.after(() => gateway.stop())
+  return gateway
+}
+
+const countIn = (folder: string, sql: string) => {
+  const connection = new Connection(new Database(join(folder, 'cartbarn.db'), { readonly: true }))
+  try {
+    return connection.get<{ n: number }>(sql)?.n
+  } finally {
+    connection.close()
+  }
+}
+
+/** Every row of every schema is looked at in `store/upgrade/every-schema.test.ts`. */
+const SCHEMAS =
+  process.env.CARTBARN_TEST_LONG !== undefined
+    ? Array.from({ length: knownSchema() - 1 }, (_, i) => i + 1)
+    : [1, 6, 7, 14, 20, knownSchema() - 1]
+
+for (const schema of SCHEMAS) {
+  test(`a gateway starts with a folder of schema ${schema}, serves what is in it, and keeps it as it was`, async (t) => {
+    const folder = folderOf(t, schema)
+    const gateway = await startOn(t, folder)
+    const { status, body: health } = await gateway.request('GET', '/health')
+    assert.deepEqual([status, health.status, health.damage], [200, 'ok', undefined])
+
+    const { body: listed } = await gateway.request('GET', '/devices')
+    assert.deepEqual(
+      listed.devices.map((device: { hardware_id: string }) => device.hardware_id),
+      ['cart-1', 'cart-2', 'cart-3'],
+    )
+    const range = `from=${toIso(FIRST_MS)}&to=${toIso(FIRST_MS + RECORDS * 1000)}&limit=100`
+    for (const stream of ['gps', 'battery']) {
+      const { body: records } = await gateway.request('GET', `/devices/cart-2/${stream}?${range}`)
+      assert.equal(records.length, RECORDS, stream)
+    }
+    const { body: users } = await gateway.request('GET', '/users')
+    assert.equal(users.length, ROWS)
+    const { body: events } = await gateway.request('GET', `/lock-events?from=${toIso(FIRST_MS - 1)}`)
+    assert.equal((events.events ?? events).length, ROWS)
+
+    const [backup = ''] = readdirSync(join(folder, 'backups'))
+    assert.match(backup, /^before-\d+\.\d+\.\d+-\d{8}T\d{6}Z\.db$/)
+    const old = new Connection(new Database(join(folder, 'backups', backup), { readonly: true }))
+    assert.equal(old.db.pragma('user_version', { simple: true }), schema)
+    assert.equal(old.get<{ n: number }>('SELECT count(*) AS n FROM device')?.n, ROWS)
+    old.close()
+    const record = readProgramRecord(folder)
+    assert.deepEqual([record?.program, record?.backup?.file], [programVersion(), backup])
+    assert.ok(record?.openedAtMs)
+  })
+}
+
+test('a database of a later schema is refused, and it is said which program to install', async (t) => {
+  const folder = folderOf(t, knownSchema())
+  const connection = new Connection(new Database(join(folder, 'cartbarn.db')))
+  connection.run("INSERT INTO migration VALUES (99, '7.1.0', 1)")
+  connection.db.pragma('user_version = 99')
+  connection.close()
+  await assert.rejects(startGateway({ CARTBARN_DATA_DIR: folder }), (error: Error) => {
+    assert.match(error.message, /written by cartbarn 7\.1\.0 \(schema 99\)/)
+    assert.match(error.message, /install cartbarn 7\.1\.0 or a newer one/)
+    return true
+  })
+  assert.equal(countIn(folder, 'SELECT count(*) AS n FROM device'), ROWS)
+})
+
+test('the database of another program is refused and not touched', async (t) => {
+  for (const pragma of ['user_version = 0', 'user_version = 75', 'application_id = 77', 'user_version = 3']) {
+    const folder = newFolder(t)
+    const path = join(folder, 'cartbarn.db')
+    const other = new Database(path)
+    other.exec(
+      'CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url TEXT); CREATE INDEX by_url ON moz_places (url)',
+    )
+    other.pragma(pragma)
+    other.close()
+    const before = readFileSync(path)
+    await assert.rejects(startGateway({ CARTBARN_DATA_DIR: folder }), /database of another program/, pragma)
+    assert.deepEqual(readFileSync(path), before, pragma)
+  }
+})
+
+test('an empty file is a new database, but not where there was one', async (t) => {
+  const folder = newFolder(t)
+  writeFileSync(join(folder, 'cartbarn.db'), '')
+  const gateway = await startOn(t, folder)
+  await gateway.register('cart-1')
+  await gateway.restart(() => {
+    mkdirSync(join(folder, 'kept'))
+    writeFileSync(join(folder, 'kept', 'cartbarn.db'), readFileSync(join(folder, 'cartbarn.db')))
+  })
+  assert.equal((await gateway.request('GET', '/devices')).body.devices.length, 1)
+  await assert.rejects(
+    gateway.restart(() => writeFileSync(join(folder, 'cartbarn.db'), '')),
+    /is empty, and a database was here before/,
+  )
+})
+
+test('half a database is refused in words', async (t) => {
+  const folder = folderOf(t, 20)
+  const path = join(folder, 'cartbarn.db')
+  const whole = readFileSync(path)
+  writeFileSync(path, whole.subarray(0, Math.floor(whole.length / 2)))
+  await assert.rejects(startGateway({ CARTBARN_DATA_DIR: folder }), /cannot be used: .*npm run repair/)
+})
