@@ -61,12 +61,15 @@ import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import { readVersion } from '#shared/version.ts'
 import { Store } from '#store/store.ts'
+import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
 import { createBudgets } from './budgets.ts'
 import { type Config, describeSettings } from './config.ts'
+import { EarlyDoor } from './early-door.ts'
 import { Events } from './events.ts'
 import { createMetrics } from './metrics.ts'
 import { createMqtt, type Mqtt } from './mqtt.ts'
 import { createNotifications } from './notifications.ts'
+import { Opening } from './opening.ts'
 import { createReplication } from './replication.ts'
 import { authorityCertificate, certificateOptions, renewalOf } from './tls.ts'
 import { createUpgradeHandler } from './upgrades.ts'
@@ -111,6 +114,8 @@ export interface Overrides {
   dashboardDir?: string
   /** How often carts are judged. */
   heartbeatMs?: number
+  /** Is told of each step of an upgrade of the database, for whoever limits how long a start may take. */
+  onUpgrade?: OnUpgrade
 }
 
 /** How long the body of a request may take. */
@@ -281,6 +286,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     subscriptions: () => realtime.summary(),
     mqttConnections: config.mqttConnections,
   })
+  const opening = new Opening({ nowMs: () => clock.nowMs(), clockState: () => clockConfirmation.state })
+  const upgradeToWebSocket = createUpgradeHandler({
+    keyGuard,
+    realtime,
+    mqtt: mqtt.webSockets,
+    addresses,
+    log,
+  })
   const http = new HttpListener(
     {
       ...{ host: config.host, port: config.httpPort, isSecure: config.tls !== undefined, drainMs: DRAIN_MS },
@@ -291,9 +304,15 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
         requestMs: REQUEST_MS,
       },
     },
-    app.fetch,
-    createUpgradeHandler({ keyGuard, realtime, mqtt: mqtt.webSockets, addresses, log }),
+    (request, ...more) => (opening.isDone ? app.fetch(request, ...more) : opening.answer(request)),
+    (request, socket, head) =>
+      opening.isDone ? upgradeToWebSocket(request, socket, head) : opening.refuse(socket),
   )
+  const door = new EarlyDoor({
+    door: withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING),
+    ...{ opening, store, log },
+    onProgress: overrides.onUpgrade,
+  })
   for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
   wireEvents({
     ...{ events, store, broker, users, damage, devices, carts, commands, origins },
@@ -317,7 +336,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       ...present<Part>(leafRenewal, certificate),
       dashboard,
       kernelSync,
-      store,
+      door.withStore,
       ingest,
       clockMark,
       clockConfirmation,
@@ -340,9 +359,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...[publisher, { start: () => groups.publishMissing() }, zoneSwitches, zoneExempts, alerts],
     // its watchers are not told that all devices went offline when the gateway stops
     realtime,
-    // what devices are told is kept from then on is not undone
-    { start: async () => store.noteOpened() },
-    ...[...doors(mqtt), withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING)],
+    // devices are let in last: until then nothing was promised that going back would lose
+    ...[door, ...doors(mqtt)],
     // whatever fails before has made no key that nobody would ever see
     ...[firstAdminKey, databaseCheck],
     // waits for nobody, and nobody for it

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { readConfig } from '#gateway/config.ts'
+import { createGateway } from '#gateway/gateway.ts'
+import { createLog } from '#shared/log.ts'
 import { toIso } from '#shared/time.ts'
 import { programVersion } from '#shared/version.ts'
 import { Connection } from '#store/db/connection.ts'
@@ -135,4 +140,58 @@ test('half a database is refused in words', async (t) => {
   const whole = readFileSync(path)
   writeFileSync(path, whole.subarray(0, Math.floor(whole.length / 2)))
   await assert.rejects(startGateway({ CARTBARN_DATA_DIR: folder }), /cannot be used: .*npm run repair/)
+})
+
+test('while the database is upgraded HTTP says how far it is, and devices are let in once it is well', async (t) => {
+  const folder = folderOf(t, 20)
+  const probe = createServer()
+  probe.listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  probe.close()
+  const http = `http://127.0.0.1:${address.port}`
+  const ask = async (path: string, accept = '*/*') => {
+    const answer = await fetch(http + path, { headers: { accept } })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const steps: string[] = []
+  const seen: Awaited<ReturnType<typeof ask>>[] = []
+  const gateway = await startGateway(
+    { CARTBARN_DATA_DIR: folder, CARTBARN_HTTP_PORT: String(address.port) },
+    {
+      onUpgrade: async (progress) => {
+        steps.push(progress.kind)
+        if (progress.kind === 'backup')
+          seen.push(await ask('/health'), await ask('/devices'), await ask('/app/', 'text/html'))
+      },
+    },
+  )
+  t.after(() => gateway.stop())
+  assert.deepEqual(steps, ['backup', ...Array(knownSchema() - 20).fill('migration')])
+  const [health, devices, page] = seen
+  assert.deepEqual([health?.status, JSON.parse(health?.text ?? '').status], [503, 'upgrading'])
+  assert.deepEqual([devices?.status, JSON.parse(devices?.text ?? '').code], [503, 'upgrading'])
+  assert.equal(page?.status, 503)
+  assert.match(page?.text ?? '', /being upgraded/)
+  assert.equal((await gateway.request('GET', '/health')).body.status, 'ok')
+  await gateway.device('cart-9')
+})
+
+test('a stop in the middle of an upgrade leaves the database as it was', async (t) => {
+  const folder = folderOf(t, 20)
+  let stop: Promise<void> | undefined
+  const config = readConfig({
+    ...{ CARTBARN_DATA_DIR: folder, CARTBARN_HOST: '127.0.0.1' },
+    ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0' },
+  })
+  const gateway = createGateway(config, createLog('silent'), {
+    onUpgrade: () => {
+      stop ??= gateway.stop()
+    },
+  })
+  await assert.rejects(gateway.start())
+  await stop
+  assert.equal(countIn(folder, 'SELECT user_version AS n FROM pragma_user_version'), 20)
+  assert.equal(readProgramRecord(folder)?.openedAtMs ?? null, null)
 })

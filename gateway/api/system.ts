@@ -31,7 +31,7 @@ export function createHealthApi({
         'Needs no key. A wrong one gets the same answer as none, and counts as a failed key: a probe is never locked out.',
       responses: {
         200: json(healthSchema, 'The gateway runs; an admin gets details.'),
-        503: json(healthSchema, 'The store is unusable.'),
+        503: json(healthSchema, 'The store is unusable, or the gateway is being upgraded.'),
       },
     }),
     (c) => {

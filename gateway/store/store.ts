@@ -61,10 +61,11 @@ import { UnsavedRecords } from './telemetry/unsaved-states.ts'
 import { BACKUPS } from './upgrade/backup-before.ts'
 import { PROGRAM_RECORD } from './upgrade/program-record.ts'
 import {
+  isOpened,
   noteOpened,
   noteProgram,
   type OlderDatabase,
-  type UpgradeProgress,
+  type OnUpgrade,
   upgradeDatabase,
 } from './upgrade/upgrade.ts'
 import { requireOwnFile, requireOwnTables } from './upgrade/whose-database.ts'
@@ -151,7 +152,7 @@ export class Store<Message extends Appendable = Appendable>
    * Makes or upgrades the database and starts the threads; `onUpgrade` is told of each step of an upgrade before it is
    * done. Throws when the file cannot be used.
    */
-  async start(onUpgrade: (progress: UpgradeProgress) => void = () => undefined): Promise<void> {
+  async start(onUpgrade: OnUpgrade = () => undefined): Promise<void> {
     prepareDataFolder(this.#options.dataDir)
     this.#lock.take()
     finishReplacement(this.#options.dataDir)
@@ -173,7 +174,7 @@ export class Store<Message extends Appendable = Appendable>
     await this.readers.start()
   }
 
-  async #setUp(onUpgrade: (progress: UpgradeProgress) => void): Promise<void> {
+  async #setUp(onUpgrade: OnUpgrade): Promise<void> {
     // before the check of the log may put it aside: whether there is one says who had the database last
     this.#pageSums.prepare()
     const logDamage = checkLog(this.#path, systemClock.nowMs())
@@ -186,7 +187,7 @@ export class Store<Message extends Appendable = Appendable>
     this.#putPagesRight(this.#connection)
   }
 
-  async #bringUpToDate(onUpgrade: (progress: UpgradeProgress) => void): Promise<void> {
+  async #bringUpToDate(onUpgrade: OnUpgrade): Promise<void> {
     const { dataDir, backsUpBeforeUpgrade = true } = this.#options
     requireOwnTables(this.#path)
     const connection = openForSetup(this.#path)
@@ -210,9 +211,15 @@ export class Store<Message extends Appendable = Appendable>
     }
   }
 
-  /** From now on nothing of an upgrade is undone by itself: called before devices are let in. */
-  noteOpened(): void {
-    noteOpened(this.#options.dataDir)
+  /**
+   * From now on nothing of an upgrade is undone by itself: before devices are let in. Rejects when it is the first time
+   * after an upgrade and nothing can be stored.
+   */
+  async noteOpened(): Promise<void> {
+    const { dataDir } = this.#options
+    if (isOpened(dataDir)) return
+    await this.queue.write({ kind: 'probe' })
+    noteOpened(dataDir)
   }
 
   /** After `opened`: what another program than the gateway has changed since has other checksums. */

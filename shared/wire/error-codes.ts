@@ -221,6 +221,11 @@ export const ERROR_CODES: Readonly<
     meaning: 'The user has as many long histories under way as it may; wait Retry-After seconds.',
   },
   internal_error: { status: 500, meaning: 'A fault of the gateway. Its log has the request_id.' },
+  upgrading: {
+    status: 503,
+    meaning:
+      'The gateway is being upgraded, and answers in some seconds or minutes. GET /health says how far it is.',
+  },
   store_unavailable: {
     status: 503,
     meaning: 'Nothing can be stored now, as with a full disk; try again later.',

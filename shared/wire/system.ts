@@ -85,8 +85,17 @@ export const diskUseSchema = z
 
 export const healthSchema = z
   .object({
-    status: z.enum(['ok', 'error']).meta({ description: 'error: nothing can be stored.' }),
+    status: z.enum(['ok', 'error', 'starting', 'upgrading']).meta({
+      description:
+        'error: nothing can be stored. upgrading: the database is brought to the schema of this program, and no device is let in. starting: that is done, and the gateway is about to be there.',
+    }),
     timestamp: isoSchema,
+    migration: z.string().optional().meta({
+      description: 'With upgrading: what is being done; absent while the backup before it is made.',
+      example: '025-zone-event-indexes',
+    }),
+    done: z.number().int().optional().meta({ description: 'Migrations that are done.', example: 2 }),
+    of: z.number().int().optional().meta({ description: 'Migrations of this upgrade.', example: 5 }),
     detail: z.string().optional().meta({ description: 'What is wrong, for admins.' }),
     clock: z.enum(['confirmed', 'trusted', 'untrusted']).meta({
       description:

@@ -12,8 +12,11 @@ import {
   writeProgramRecord,
 } from './program-record.ts'
 
-/** How far an upgrade is: its backup, or one of its migrations. */
+/** How far an upgrade is: its backup, which is told of in any case, or one of its migrations. */
 export type UpgradeProgress = { kind: 'backup' } | ({ kind: 'migration' } & MigrationStep)
+
+/** Is told of each step; the work begins when it has heard of the first. */
+export type OnUpgrade = (progress: UpgradeProgress) => void | Promise<void>
 
 /** A database that is to be brought to the schema of this program. */
 export interface OlderDatabase {
@@ -32,7 +35,7 @@ export interface OlderDatabase {
  */
 export async function upgradeDatabase(
   older: OlderDatabase,
-  onProgress: (progress: UpgradeProgress) => void,
+  onProgress: OnUpgrade,
   stopping: AbortSignal,
 ): Promise<void> {
   const { dataDir, path } = older
@@ -41,7 +44,7 @@ export async function upgradeDatabase(
   const known = last?.backup ?? null
   // a start that failed or was killed has made it already
   const isMade = known?.schema === older.schema && isCurrent(dataDir, known, path)
-  if (older.isBackedUp && !isMade) onProgress({ kind: 'backup' })
+  await onProgress({ kind: 'backup' })
   const request = { dataDir, path, schema: older.schema, atMs: systemClock.nowMs() }
   const backup = !older.isBackedUp ? null : isMade ? known : await run({ kind: 'backup', request })
   const own = last?.program === programVersion() ? last : newRecord(last, older.writtenBy)
@@ -49,17 +52,30 @@ export async function upgradeDatabase(
   await run({ kind: 'migrate', path })
 }
 
-/** Notes that this program has the folder now, where another one had it before; for a database of its own schema. */
+/**
+ * Notes that this program has the folder now, where another one had it before; for a database of its own schema. A disk
+ * that takes nothing keeps no gateway from starting: then going back by itself is not possible.
+ */
 export function noteProgram(dataDir: string): void {
   const last = readProgramRecord(dataDir)
-  if (last?.program !== programVersion()) writeProgramRecord(dataDir, newRecord(last, null))
+  if (last?.program === programVersion()) return
+  try {
+    writeProgramRecord(dataDir, newRecord(last, null))
+  } catch {
+    // the record of before says that its program was opened
+  }
 }
 
-/** Notes that devices are let in: from now on nothing of the upgrade is undone by itself. */
+/** Whether devices were let in since this program has the folder, or nothing says that they were not. */
+export function isOpened(dataDir: string): boolean {
+  const record = readProgramRecord(dataDir)
+  return record === null || record.openedAtMs !== null
+}
+
+/** Notes that devices are let in. Throws when it cannot. */
 export function noteOpened(dataDir: string): void {
   const record = readProgramRecord(dataDir)
-  if (record !== null && record.openedAtMs === null)
-    writeProgramRecord(dataDir, { ...record, openedAtMs: systemClock.nowMs() })
+  if (record !== null) writeProgramRecord(dataDir, { ...record, openedAtMs: systemClock.nowMs() })
 }
 
 function newRecord(last: ProgramRecord | null, writtenBy: string | null): ProgramRecord {
@@ -73,14 +89,14 @@ function newRecord(last: ProgramRecord | null, writtenBy: string | null): Progra
 /** Resolves with the backup, if it is one. Rejects with what the thread met. */
 function perform(
   work: UpgradeWork,
-  onProgress: (progress: UpgradeProgress) => void,
+  onProgress: OnUpgrade,
   stopping: AbortSignal,
 ): Promise<BackupBefore | null> {
   stopping.throwIfAborted()
   return new Promise((resolve, reject) => {
     const worker = startThread('upgrade', { workerData: work })
     worker.on('message', (answer: UpgradeAnswer) => {
-      if (answer.kind === 'step') onProgress({ kind: 'migration', ...answer.step })
+      if (answer.kind === 'step') void onProgress({ kind: 'migration', ...answer.step })
       else if (answer.kind === 'failed') reject(errorOf(answer))
       else resolve(answer.kind === 'backed_up' ? answer.backup : null)
     })

@@ -1,0 +1,81 @@
+import { STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { AppError } from '#shared/errors.ts'
+import { problemOf } from '#shared/http/problem.ts'
+import { SAFETY_HEADERS } from '#shared/http/request-guards.ts'
+import { newUuid } from '#shared/ids.ts'
+import { toIso } from '#shared/time.ts'
+import type { UpgradeProgress } from '#store/upgrade/upgrade.ts'
+
+const RETRY_S = 5
+/** For browsers that come meanwhile; the app itself may not be there yet. */
+const PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="refresh" content="${RETRY_S}"><title>cartbarn</title>
+<h1>The gateway is being upgraded.</h1><p>This page looks again by itself. Carts keep what they measure until it is done.</p>
+<h1 lang="de">Das Gateway wird aktualisiert.</h1><p lang="de">Diese Seite sieht von selbst wieder nach. Die Carts heben auf, was sie messen.</p>`
+
+interface OpeningDeps {
+  nowMs(): number
+  clockState(): string
+}
+
+/** Answers HTTP in the place of a gateway that is not there yet, as its database is brought to the schema of this program. */
+export class Opening {
+  readonly #deps: OpeningDeps
+  #progress: UpgradeProgress | null = null
+  #isDone = false
+
+  constructor(deps: OpeningDeps) {
+    this.#deps = deps
+  }
+
+  /** How far it is; null when the upgrade is done and the rest is being started. */
+  tell(progress: UpgradeProgress | null): void {
+    this.#progress = progress
+  }
+
+  /** From now on the gateway answers itself. */
+  done(): void {
+    this.#isDone = true
+  }
+
+  get isDone(): boolean {
+    return this.#isDone
+  }
+
+  answer(request: Request): Response {
+    const { pathname } = new URL(request.url)
+    const headers = { ...SAFETY_HEADERS, 'cache-control': 'no-store', 'retry-after': String(RETRY_S) }
+    if (pathname.replace(/\/$/, '') === '/health')
+      return Response.json(this.#health(), { status: 503, headers })
+    if (request.method === 'GET' && request.headers.get('accept')?.includes('text/html') === true)
+      return new Response(PAGE, {
+        status: 503,
+        headers: { ...headers, 'content-type': 'text/html; charset=utf-8' },
+      })
+    const error = new AppError('unavailable', 'upgrading', 'the gateway is being upgraded; try again soon')
+    const { status, body, headers: own } = problemOf(error, newUuid())
+    return Response.json(body, { status, headers: { ...headers, ...own } })
+  }
+
+  /** Of a WebSocket, which comes again. */
+  refuse(socket: Duplex): void {
+    socket.on('error', () => socket.destroy())
+    socket.end(
+      `HTTP/1.1 503 ${STATUS_CODES[503]}\r\nretry-after: ${RETRY_S}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
+      () => socket.destroy(),
+    )
+  }
+
+  #health() {
+    const progress = this.#progress
+    return {
+      status: progress === null ? 'starting' : 'upgrading',
+      timestamp: toIso(this.#deps.nowMs()),
+      clock: this.#deps.clockState(),
+      ...(progress?.kind === 'migration'
+        ? { migration: progress.name, done: progress.done, of: progress.of }
+        : {}),
+    }
+  }
+}
