@@ -6,8 +6,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { readConfig } from '#gateway/config.ts'
-import { createGateway } from '#gateway/gateway.ts'
 import { createLog } from '#shared/log.ts'
 import { toIso } from '#shared/time.ts'
 import { programVersion } from '#shared/version.ts'
@@ -17,6 +15,8 @@ import { readProgramRecord } from '#store/upgrade/program-record.ts'
 import { openForSetup } from '#store/writer/open.ts'
 import { FIRST_MS, fillSchema, RECORDS, ROWS } from '#testing/rows-of-schema.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { readConfig } from './config.ts'
+import { createGateway } from './gateway.ts'
 
 function newFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-upgrade-'))

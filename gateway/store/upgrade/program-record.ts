@@ -17,8 +17,6 @@ export interface ProgramRecord {
   backup: BackupBefore | null
   /** When it opened its doors to devices: from then on going back to the backup would lose what they were promised. */
   openedAtMs: number | null
-  /** It took the place of a program that did not start; until an admin has seen it. */
-  swappedBack: SwappedBack | null
 }
 
 /** A backup, and the file it was made of: as long as that is the same, the backup is as good as a new one. */
@@ -27,16 +25,6 @@ export interface BackupBefore {
   schema: number
   bytes: number
   modifiedAtMs: number
-}
-
-export interface SwappedBack {
-  /** The version that did not start. */
-  from: string
-  /** The version that runs instead. */
-  to: string
-  atMs: number
-  /** Where the database is that the newer program left; null when there was no other. */
-  keptIn: string | null
 }
 
 /** What the folder says; null without a record, or with one that cannot be read. */

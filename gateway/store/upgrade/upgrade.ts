@@ -82,7 +82,7 @@ function newRecord(last: ProgramRecord | null, writtenBy: string | null): Progra
   return {
     program: programVersion(),
     previous: last?.program ?? writtenBy,
-    ...{ sinceMs: systemClock.nowMs(), backup: null, openedAtMs: null, swappedBack: null },
+    ...{ sinceMs: systemClock.nowMs(), backup: null, openedAtMs: null },
   }
 }
 

@@ -3,7 +3,7 @@ import { sumsOf } from '../damage/repair/replace-database.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 
 /** "CART", in each database from schema 28 on. */
-export const APPLICATION_ID = 0x43415254
+const APPLICATION_ID = 0x43415254
 /** Schemas whose databases do not say that they are ours. */
 const LAST_UNNAMED = 27
 const MAGIC = 'SQLite format 3\0'
