@@ -67,12 +67,6 @@ export function writtenBy(connection: Connection): { program: string; atMs: numb
   return newest ?? null
 }
 
-function migrationFiles(): string[] {
-  return readdirSync(MIGRATIONS_DIR)
-    .filter((name) => FILE_NAME.test(name))
-    .sort()
-}
-
 /** Why a database of a later program is refused, and the way out. */
 function newerDatabase(schema: number, known: number, program: string | null): string {
   const who = program === null ? 'a newer cartbarn' : `cartbarn ${program}`
