@@ -1,8 +1,19 @@
+import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip as gzipCallback } from 'node:zlib'
 import type { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
 import { Tally } from '#shared/tally.ts'
+import {
+  type RebuildKind,
+  type RebuildOffer,
+  type RebuildPage,
+  type Rebuilt,
+  type RebuiltAnswer,
+  rebuildOfferSchema,
+  rebuildPageSchema,
+  rebuiltAnswerSchema,
+} from '#shared/wire/replication/rebuild.ts'
 import {
   type Audit,
   type AuditAnswer,
@@ -44,6 +55,7 @@ interface Timeouts {
 }
 
 const TIMEOUTS_MS: Timeouts = { short: 20_000, push: 90_000, audit: 120_000, intents: 20_000 }
+const REBUILD = '/sync/v1/rebuild'
 const ANSWER_BYTES = 1_048_576
 const LONG_ANSWER_BYTES = 16_777_216
 /** Errors before the hub was reached: no route, no name, no network. */
@@ -55,7 +67,7 @@ export type Density = 'loose' | 'dense'
 /** The hub over HTTP: each request has a timeout, each answer a maximum size and a schema. Never throws. */
 export class Upstream {
   /** Bytes of compressed bodies, by kind of request. */
-  readonly sentBytes = new Tally(['hello', 'push', 'latest', 'audit'])
+  readonly sentBytes = new Tally(['hello', 'push', 'latest', 'audit', 'rebuild'])
   readonly host: string
   readonly #exchange: HttpExchange
   readonly #isShared: boolean
@@ -105,6 +117,28 @@ export class Upstream {
     const timeoutMs = waitS * 1000 + this.#timeouts.intents
     const outcome = await this.#request('GET', path, undefined, intentsAnswerSchema, timeoutMs, signal)
     return outcome.kind === 'ok' ? { kind: 'ok', answer: outcome.answer.intents } : outcome
+  }
+
+  /** What the hub can give back to a gateway that lost its database. */
+  rebuildOffer(signal: AbortSignal): Promise<Outcome<RebuildOffer>> {
+    return this.#request('GET', REBUILD, undefined, rebuildOfferSchema, this.#timeouts.short, signal)
+  }
+
+  /** The page behind `after` of what the hub has of a kind; records only from `sinceMs` on. */
+  async rebuildPage(
+    { kind, after, sinceMs }: { kind: RebuildKind; after: string | null; sinceMs: number },
+    signal: AbortSignal,
+  ): Promise<Outcome<RebuildPage>> {
+    const query = `since=${Math.max(0, sinceMs)}${after === null ? '' : `&after=${encodeURIComponent(after)}`}`
+    const path = `${REBUILD}/${kind}?${query}`
+    const page = await this.#request('GET', path, undefined, rebuildPageSchema, this.#timeouts.audit, signal)
+    if (page.kind !== 'ok' || hash('sha256', page.answer.content) === page.answer.sum) return page
+    return retry('bad_answer', 'a page was changed on its way')
+  }
+
+  /** Says as which epoch the database goes on that was made of the pages. */
+  rebuilt(rebuilt: Rebuilt, signal: AbortSignal): Promise<Outcome<RebuiltAnswer>> {
+    return this.#post('rebuild', rebuilt, rebuiltAnswerSchema, this.#timeouts.audit, signal)
   }
 
   async #post<Schema extends z.ZodType>(

@@ -74,6 +74,11 @@ const COMMANDS: readonly ProductCommand[] = [
     'encrypt what is on the network: an authority of this machine, its state',
     async () => (await import('./tls.ts')).tls,
   ],
+  [
+    'restore',
+    'make a lost gateway anew from what its head office has (--from-upstream)',
+    async () => (await import('./restore-from-upstream.ts')).restoreFromUpstream,
+  ],
   ['version', 'print the version', async () => printVersion],
 ]
 

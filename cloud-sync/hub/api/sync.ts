@@ -8,12 +8,14 @@ import { answerAudit } from '#hub/sync/audits.ts'
 import { CursorConflictError, LIMITS, sayHello } from '#hub/sync/hello.ts'
 import type { PartDecoder } from '#hub/sync/part-decoder.ts'
 import { takeParts } from '#hub/sync/push.ts'
+import { offerRebuild, rebuildPage, takeRebuilt } from '#hub/sync/rebuild.ts'
 import type { BodyReservation, SiteBudgets } from '#hub/sync/site-budgets.ts'
 import { takeLatest } from '#hub/sync/take-latest.ts'
-import { ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
+import { ForbiddenError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { RequestEnv } from '#shared/http/api-env.ts'
 import { problemOf } from '#shared/http/problem.ts'
 import type { Clock } from '#shared/time.ts'
+import { rebuildKindSchema, rebuildPageQuerySchema, rebuiltSchema } from '#shared/wire/replication/rebuild.ts'
 import {
   auditSchema,
   HUB_TIME_HEADER,
@@ -122,6 +124,19 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   app.post('/audit', async (c) => {
     const audit = parseBody(auditSchema, await readBody(c))
     return c.json(await answerAudit(deps, c.var.siteId, audit))
+  })
+  app.get('/rebuild', async (c) => c.json(await offerRebuild(deps, c.var.siteId)))
+  app.get('/rebuild/:kind', async (c) => {
+    const kind = rebuildKindSchema.safeParse(c.req.param('kind'))
+    if (!kind.success) throw new NotFoundError('not_found', 'a hub gives back nothing of this name')
+    const query = rebuildPageQuerySchema.safeParse(c.req.query())
+    if (!query.success) throw new InvalidRequestError('invalid_cursor', 'after or since cannot be read')
+    const { after, since } = query.data
+    return c.json(await rebuildPage(deps, c.var.siteId, { kind: kind.data, after, since }))
+  })
+  app.post('/rebuild', async (c) => {
+    const rebuilt = parseBody(rebuiltSchema, await readBody(c))
+    return c.json(await takeRebuilt(deps, c.var.siteId, rebuilt))
   })
   app.get('/intents', async (c) => {
     const query = intentsQuerySchema.safeParse(c.req.query())

@@ -1,0 +1,99 @@
+import type { Sql } from './database/database.ts'
+
+/** A row as it is given back to its gateway; `place` is where it stands in the order of its kind. */
+export interface KeptRow {
+  readonly place: readonly (string | number)[]
+  readonly table: string
+  readonly key: string
+  /** JSON. */
+  readonly body: string
+}
+
+/** The next living entities behind a table and key. */
+export async function entitiesBehind(
+  sql: Sql,
+  siteId: string,
+  [table = '', key = '']: readonly (string | number)[],
+  limit: number,
+): Promise<KeptRow[]> {
+  const rows = await sql.all<Omit<KeptRow, 'place'>>(
+    `SELECT entity_table AS "table", entity_key AS "key", body FROM entity
+      WHERE site_id = $1 AND (entity_table, entity_key) > ($2, $3) AND body IS NOT NULL
+        AND entity_table <> 'audit_entry'
+      ORDER BY entity_table, entity_key LIMIT $4`,
+    [siteId, table, key, limit],
+  )
+  return rows.map((row) => ({ ...row, place: [row.table, row.key] }))
+}
+
+/** The next entries of the audit log, oldest first; of those that were deleted for their age nothing is left. */
+export async function auditEntriesBehind(
+  sql: Sql,
+  siteId: string,
+  [atMs = Number.MIN_SAFE_INTEGER, seq = 0, id = '']: readonly (string | number)[],
+  limit: number,
+): Promise<KeptRow[]> {
+  const rows = await sql.all<{ atMs: number; seq: number; key: string; body: string }>(
+    `SELECT at_ms AS "atMs", seq, entry_id AS "key", body FROM audit_entry
+      WHERE site_id = $1 AND (at_ms, seq, entry_id) > ($2, $3, $4) AND body IS NOT NULL
+      ORDER BY at_ms, seq, entry_id LIMIT $5`,
+    [siteId, atMs, seq, id, limit],
+  )
+  return rows.map(({ atMs: at, seq: n, key, body }) => ({
+    ...{ table: 'audit_entry', key, body },
+    place: [at, n, key],
+  }))
+}
+
+/** The next events of a stream, oldest first, of one instant in the order in which they were stored. */
+export async function eventsBehind(
+  sql: Sql,
+  siteId: string,
+  stream: string,
+  [atMs = Number.MIN_SAFE_INTEGER, seq = 0, id = '']: readonly (string | number)[],
+  limit: number,
+): Promise<KeptRow[]> {
+  const rows = await sql.all<{ atMs: number; seq: number; key: string; body: string }>(
+    `SELECT at_ms AS "atMs", COALESCE(seq, 0) AS seq, event_id AS "key", body FROM event
+      WHERE site_id = $1 AND stream = $2 AND (at_ms, COALESCE(seq, 0), event_id) > ($3, $4, $5) AND at_ms >= $3
+      ORDER BY at_ms, COALESCE(seq, 0), event_id LIMIT $6`,
+    [siteId, stream, atMs, seq, id, limit],
+  )
+  return rows.map(({ atMs: at, seq: n, key, body }) => ({
+    ...{ table: stream, key, body },
+    place: [at, n, key],
+  }))
+}
+
+/** The first device from `hardwareId` on, or behind it, that has blocks of a stream since a time. */
+export async function deviceWithBlocks(
+  sql: Sql,
+  siteId: string,
+  stream: string,
+  { hardwareId, isIncluded, sinceMs }: { hardwareId: string; isIncluded: boolean; sinceMs: number },
+): Promise<string | undefined> {
+  const row = await sql.get<{ hardwareId: string }>(
+    `SELECT hardware_id AS "hardwareId" FROM telemetry_block
+      WHERE site_id = $1 AND stream = $2 AND hardware_id ${isIncluded ? '>=' : '>'} $3 AND last_ms >= $4
+      ORDER BY hardware_id LIMIT 1`,
+    [siteId, stream, hardwareId, sinceMs],
+  )
+  return row?.hardwareId
+}
+
+/** What the hub knows of a site that asks for its data back. */
+export function siteToRebuild(
+  sql: Sql,
+  siteId: string,
+): Promise<{ epoch: string | null; lastSeenMs: number | null; backlogRows: number | null } | undefined> {
+  return sql.get(
+    `SELECT epoch, last_seen_ms AS "lastSeenMs", backlog_rows AS "backlogRows" FROM site WHERE site_id = $1`,
+    [siteId],
+  )
+}
+
+/** Makes all that the hub has of the site's entities and audit log those of this epoch, which was made of them. */
+export async function passToEpoch(sql: Sql, siteId: string, epoch: string): Promise<void> {
+  await sql.run('UPDATE entity SET epoch = $2, seq = 0 WHERE site_id = $1', [siteId, epoch])
+  await sql.run('UPDATE audit_entry SET epoch = $2 WHERE site_id = $1 AND body IS NOT NULL', [siteId, epoch])
+}

@@ -1,0 +1,210 @@
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Backoff } from '#agent/backoff.ts'
+import type { Outcome } from '#agent/outcome.ts'
+import { Upstream } from '#agent/upstream.ts'
+import { DAY_MS } from '#shared/time.ts'
+import type { RebuildOffer } from '#shared/wire/replication/rebuild.ts'
+import { DataLock } from '#store/db/data-lock.ts'
+import { describeFault, storeFaultCode } from '#store/db/fault.ts'
+import { migrate } from '#store/migrate.ts'
+import { type RebuildProgress, RebuiltDatabase } from '#store/rebuild/rebuilt-database.ts'
+import {
+  isKnownBefore,
+  keepSecrets,
+  type NewSecret,
+  newSecrets,
+  takeSecrets,
+} from '#store/rebuild/secrets.ts'
+import { databasePath, prepareDataFolder } from '#store/store.ts'
+import { openForSetup } from '#store/writer/open.ts'
+import type { Config } from './config.ts'
+
+/** The new passwords and keys, until somebody has handed them out. */
+const CREDENTIALS = 'new-credentials.csv'
+/** A copy of the database that secrets are taken from: it may have to be brought to this version. */
+const EARLIER = 'cartbarn-secrets.db'
+
+export interface RebuildOptions {
+  config: Config
+  /** A database of before, whose passwords and keys go on to hold; undefined makes all anew. */
+  secretsFrom: string | undefined
+  /** How long the head office may be away. */
+  retryForS: number
+  nowMs: number
+  signal: AbortSignal
+  onOffer: (offer: RebuildOffer, isResumed: boolean) => void
+  onProgress: (progress: RebuildProgress) => void
+  /** The head office does not answer, in words. */
+  onAway: (detail: string) => void
+}
+
+/** A database that was put in place. */
+export interface RebuiltGateway {
+  progress: RebuildProgress
+  path: string
+  /** The file with what was made anew, and how many are in it; null when nothing was. */
+  credentials: { path: string; devices: number; users: number } | null
+}
+
+/**
+ * Makes the database of a gateway anew from what its head office has. The folder must have none. Killed at any moment, or
+ * cut off from the head office, it goes on where it was when it is called again. Throws an `Error` in words.
+ */
+export async function rebuildFromUpstream(options: RebuildOptions): Promise<RebuiltGateway> {
+  const { dataDir, upstream } = options.config
+  if (upstream === undefined)
+    throw new Error(
+      'no head office is set: CARTBARN_UPSTREAM_URL, CARTBARN_SITE_ID and CARTBARN_UPSTREAM_KEY',
+    )
+  prepareDataFolder(dataDir)
+  const lock = new DataLock(dataDir)
+  lock.take()
+  const hub = new Upstream({ ...upstream, isInsecureAllowed: upstream.isInsecureAllowed })
+  try {
+    if (existsSync(databasePath(dataDir)))
+      throw new Error(
+        `${dataDir} has a database already: set CARTBARN_DATA_DIR to an empty folder, or move cartbarn.db* away if it is of no use`,
+      )
+    return await rebuild(hub, upstream.siteId, options)
+  } catch (error) {
+    const fault = storeFaultCode(error)
+    if (fault === null) throw error
+    throw new Error(
+      `the database cannot be written in ${dataDir}: ${describeFault(error)}; free some space and call this again, it goes on where it was`,
+      { cause: error },
+    )
+  } finally {
+    hub.close()
+    lock.release()
+  }
+}
+
+async function rebuild(hub: Upstream, site: string, options: RebuildOptions): Promise<RebuiltGateway> {
+  const { config, secretsFrom, nowMs } = options
+  const isResumed = RebuiltDatabase.isBegun(config.dataDir)
+  const offer = await answered(options, (signal) => hub.rebuildOffer(signal), true)
+  if (offer.epoch === null)
+    throw new Error(
+      `the head office has nothing of site ${site}: start a new gateway, or check CARTBARN_SITE_ID`,
+    )
+  options.onOffer(offer, isResumed)
+  const database = new RebuiltDatabase(config.dataDir)
+  let isOpen = true
+  try {
+    let progress = database.progress ?? database.begin(site, sinceMsOf(config, nowMs))
+    if (progress.site !== site)
+      throw new Error(
+        `${config.dataDir} holds the begun database of site ${progress.site}: choose an empty folder`,
+      )
+    while (progress.kind !== null) {
+      const { kind, after, sinceMs } = progress
+      const page = await answered(options, (signal) => hub.rebuildPage({ kind, after, sinceMs }, signal))
+      progress = database.take(page)
+      options.onProgress(progress)
+    }
+    let credentials: RebuiltGateway['credentials'] = null
+    const identity = database.identity()
+    if (identity.site === null) {
+      database.complete(nowMs)
+      const forkedFrom = { epoch: offer.epoch, reason: 'made anew from what the head office had' }
+      const { epoch, ends } = database.identity()
+      const rebuilt = { epoch, ends, forked_from: forkedFrom }
+      const { cursors } = await answered(options, (signal) => hub.rebuilt(rebuilt, signal))
+      const secrets = secretsFor(database, config.dataDir, secretsFrom)
+      credentials = writeSecrets(join(config.dataDir, CREDENTIALS), secrets)
+      database.settle({ site, cursors, forkedFrom }, (connection) => keepSecrets(connection, secrets))
+    }
+    const path = databasePath(config.dataDir)
+    isOpen = false
+    database.putInPlace(path)
+    return { progress, path, credentials }
+  } finally {
+    if (isOpen) database.close()
+  }
+}
+
+/** What retention would delete at once is not fetched. */
+function sinceMsOf({ retentionDays }: Config, nowMs: number): number {
+  return retentionDays === 0 ? 0 : Math.max(0, nowMs - retentionDays * DAY_MS)
+}
+
+function secretsFor(database: RebuiltDatabase, dataDir: string, from: string | undefined): NewSecret[] {
+  const made = newSecrets(database.connection)
+  if (from === undefined) return made
+  const copy = join(dataDir, EARLIER)
+  const remove = () => {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
+  }
+  try {
+    remove()
+    copyFileSync(from, copy)
+    if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${copy}-wal`)
+    const earlier = openForSetup(copy)
+    try {
+      migrate(earlier)
+    } finally {
+      earlier.close()
+    }
+    takeSecrets(database.connection, copy)
+    const isKnown = isKnownBefore(database.connection, copy)
+    return made.filter((one) => !isKnown(one))
+  } catch (error) {
+    throw new Error(
+      `${from} is no database that passwords and keys can be taken from (${describeFault(error)}): name another one, or leave --secrets-from out, and all are made anew`,
+      { cause: error },
+    )
+  } finally {
+    remove()
+  }
+}
+
+/** On the disk before they are valid. */
+function writeSecrets(path: string, secrets: readonly NewSecret[]): RebuiltGateway['credentials'] {
+  if (secrets.length === 0) return null
+  const lines = secrets.map(({ kind, id, name, secret }) =>
+    [kind, id, name ?? '', secret].map(field).join(','),
+  )
+  rmSync(path, { force: true })
+  const file = openSync(path, 'wx', 0o600)
+  try {
+    writeSync(file, `${['kind,id,name,password_or_key', ...lines].join('\n')}\n`)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  const devices = secrets.filter(({ kind }) => kind === 'device').length
+  return { path, devices, users: secrets.length - devices }
+}
+
+function field(text: string): string {
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+/** An answer of the head office, however often it has to be asked within the time given. Throws an `Error` in words. */
+async function answered<Answer>(
+  { retryForS, signal, onAway }: RebuildOptions,
+  ask: (signal: AbortSignal) => Promise<Outcome<Answer>>,
+  isFirst = false,
+): Promise<Answer> {
+  const backoff = new Backoff(Math.random, { firstMs: 250, longestMs: 10_000 })
+  const startedMs = performance.now()
+  for (;;) {
+    const outcome = await ask(signal)
+    signal.throwIfAborted()
+    if (outcome.kind === 'ok') return outcome.answer
+    const detail = 'detail' in outcome ? outcome.detail : outcome.kind
+    // a hub of before that has nothing at this address
+    if (isFirst && outcome.kind === 'retry' && outcome.reason === 'bad_answer')
+      throw new Error(`the head office cannot give data back (${detail}): update it first`)
+    if (outcome.kind !== 'retry') throw new Error(`the head office refuses: ${detail}`)
+    const waitMs = backoff.nextMs(outcome.retryAfterMs)
+    if (performance.now() - startedMs + waitMs > retryForS * 1000)
+      throw new Error(
+        `the head office was away for ${retryForS} s (${detail}): call this again, it goes on where it was`,
+      )
+    if (backoff.failures === 1) onAway(detail)
+    await sleep(waitMs, undefined, { signal })
+  }
+}

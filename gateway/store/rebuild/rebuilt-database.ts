@@ -1,0 +1,200 @@
+import { existsSync, renameSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SyncIdentity } from '#shared/sync-source.ts'
+import {
+  REBUILD_KINDS,
+  type RebuildKind,
+  type RebuildPage,
+  rebuildEntitySchema,
+} from '#shared/wire/replication/rebuild.ts'
+import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
+import type { Connection } from '../db/connection.ts'
+import { adoptCursors, claimSite, syncIdentity } from '../ledger/cursors.ts'
+import { migrate } from '../migrate.ts'
+import { syncEnds } from '../telemetry/stream-ends.ts'
+import { openForSetup } from '../writer/open.ts'
+import { countRecords, putBlocks } from './blocks.ts'
+import { putEntity, putEvent } from './rows.ts'
+
+/** The database while it is made; a start does not know it. */
+const UNFINISHED = 'cartbarn-from-upstream.db'
+
+/** How far it is: the kind that is being fetched, and behind what; no kind once all are there. */
+export interface RebuildProgress {
+  readonly site: string
+  readonly kind: RebuildKind | null
+  readonly after: string | null
+  /** No records of before: the same in each try, or there would be holes. */
+  readonly sinceMs: number
+  /** What was stored so far. */
+  readonly rows: number
+  readonly records: number
+}
+
+/** Configurations are told to devices with numbers that only rise; those that were told are not known any more. */
+const VERSIONS_SINCE_MS = Date.UTC(2020, 0, 1)
+const MINUTE_MS = 60_000
+
+/**
+ * A database that is made of what a head office has, page by page: each page and how far it goes are one transaction, so
+ * that a try that was killed goes on where it was.
+ */
+export class RebuiltDatabase {
+  readonly #path: string
+  readonly connection: Connection
+
+  /** Opens what an earlier try has left, or begins. The folder must be locked. */
+  constructor(dataDir: string) {
+    this.#path = join(dataDir, UNFINISHED)
+    const tables = openForSetup(this.#path)
+    this.connection = tables
+    try {
+      migrate(tables)
+      tables.db.pragma('foreign_keys = OFF')
+      // no other thread does it here
+      tables.db.pragma('wal_autocheckpoint = 4000')
+      tables.db.exec(
+        `CREATE TABLE IF NOT EXISTS rebuild_progress (only INTEGER PRIMARY KEY CHECK (only = 1), site TEXT NOT NULL,
+           kind TEXT, after TEXT, since_ms INTEGER NOT NULL, rows INTEGER NOT NULL, records INTEGER NOT NULL)`,
+      )
+    } catch (error) {
+      tables.close()
+      throw error
+    }
+  }
+
+  /** Whether a try was begun in this folder. */
+  static isBegun(dataDir: string): boolean {
+    return existsSync(join(dataDir, UNFINISHED))
+  }
+
+  get progress(): RebuildProgress | undefined {
+    return this.connection.get<RebuildProgress>(
+      'SELECT site, kind, after, since_ms AS sinceMs, rows, records FROM rebuild_progress',
+    )
+  }
+
+  begin(site: string, sinceMs: number): RebuildProgress {
+    const progress = { site, kind: REBUILD_KINDS[0], after: null, sinceMs, rows: 0, records: 0 }
+    this.#setProgress(progress)
+    return progress
+  }
+
+  /** Stores a page of the kind it is at. Throws for what cannot be stored. */
+  take(page: RebuildPage): RebuildProgress {
+    return this.connection.db.transaction(() => {
+      const known = this.progress
+      if (known === undefined || known.kind === null) throw new Error('no page is expected')
+      const { kind, rows, records } = known
+      const isTelemetry = kind === 'gps' || kind === 'battery'
+      const stored = isTelemetry ? this.#takeRecords(page) : this.#takeRows(kind, page)
+      const next = page.next ?? null
+      const progress = {
+        ...known,
+        kind: next === null ? kindBehind(kind) : kind,
+        after: next,
+        rows: rows + (isTelemetry ? 0 : stored),
+        records: records + (isTelemetry ? stored : 0),
+      }
+      this.#setProgress(progress)
+      return progress
+    })()
+  }
+
+  /** What the head office is told of it. */
+  identity(): SyncIdentity & { ends: Record<SyncStream, number> } {
+    return { ...syncIdentity(this.connection), ends: syncEnds(this.connection) }
+  }
+
+  /** What follows from the rows; before the head office is told where the streams end. May be done again. */
+  complete(nowMs: number): void {
+    const { connection } = this
+    connection.db.transaction(() => {
+      countRecords(connection)
+      for (const [table, time] of IN_ORDER) renumber(connection, table, time)
+      connection.run(
+        'INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command',
+      )
+      connection.run(
+        'INSERT OR REPLACE INTO config_version (config_version_id, version) VALUES (1, ?)',
+        Math.max(1000, Math.floor((nowMs - VERSIONS_SINCE_MS) / MINUTE_MS)),
+      )
+      const orphans = connection.all<{ table: string }>('PRAGMA foreign_key_check')
+      if (orphans.length > 0)
+        throw new Error(`rows of ${orphans[0]?.table} refer to what the head office does not have`)
+    })()
+  }
+
+  /** Takes the cursors of the head office, and what `also` writes, all or nothing: from then on it is a gateway's. */
+  settle(
+    {
+      site,
+      cursors,
+      forkedFrom,
+    }: { site: string; cursors: SyncCursors; forkedFrom: SyncIdentity['forkedFrom'] },
+    also: (connection: Connection) => void,
+  ): void {
+    const { connection } = this
+    connection.db.transaction(() => {
+      adoptCursors(connection, { cursors })
+      claimSite(connection, { site })
+      connection.run('UPDATE sync_identity SET forked_from = ?', JSON.stringify(forkedFrom))
+      also(connection)
+    })()
+  }
+
+  close(): void {
+    this.connection.close()
+  }
+
+  /** Closes it and gives it the name of the database: a start finds it as a whole. */
+  putInPlace(path: string): void {
+    const { connection } = this
+    connection.run('DROP TABLE rebuild_progress')
+    connection.db.pragma('wal_checkpoint(TRUNCATE)')
+    connection.close()
+    for (const suffix of ['-wal', '-shm']) rmSync(this.#path + suffix, { force: true })
+    renameSync(this.#path, path)
+  }
+
+  #takeRows(kind: Exclude<RebuildKind, 'gps' | 'battery'>, { content }: RebuildPage): number {
+    const rows: unknown = JSON.parse(content)
+    if (!Array.isArray(rows)) throw new Error('a page of the head office holds no rows')
+    for (const row of rows) {
+      if (kind === 'entities' || kind === 'audit_entries')
+        putEntity(this.connection, rebuildEntitySchema.parse(row))
+      else putEvent(this.connection, kind, row)
+    }
+    return rows.length
+  }
+
+  #takeRecords({ content }: RebuildPage): number {
+    return content === '' ? 0 : putBlocks(this.connection, Buffer.from(content, 'base64'))
+  }
+
+  #setProgress({ site, kind, after, sinceMs, rows, records }: RebuildProgress): void {
+    this.connection.run(
+      'INSERT OR REPLACE INTO rebuild_progress (only, site, kind, after, since_ms, rows, records) VALUES (1, ?, ?, ?, ?, ?, ?)',
+      ...[site, kind, after, sinceMs, rows, records],
+    )
+  }
+}
+
+/** Tables whose numbers follow the time; the head office gives their rows by key. */
+const IN_ORDER = [
+  ['command', 'created_at_ms'],
+  ['alert', 'opened_at_ms'],
+] as const
+
+function renumber(connection: Connection, table: string, time: string): void {
+  connection.run(
+    `UPDATE ${table} SET seq = -place.number FROM
+       (SELECT seq AS old, row_number() OVER (ORDER BY ${time}, seq) AS number FROM ${table}) AS place
+     WHERE seq = place.old`,
+  )
+  connection.run(`UPDATE ${table} SET seq = -seq WHERE seq < 0`)
+}
+
+function kindBehind(kind: RebuildKind): RebuildKind | null {
+  return REBUILD_KINDS[REBUILD_KINDS.indexOf(kind) + 1] ?? null
+}

@@ -1,0 +1,113 @@
+import { toE7 } from '#shared/geo.ts'
+import type { RebuildEntity } from '#shared/wire/replication/rebuild.ts'
+import type { Connection, Value } from '../db/connection.ts'
+
+/** Columns of a row by name. */
+type Row = Record<string, unknown>
+
+/** What no key or password has as its hash: nobody is let in until it is made anew. */
+const NO_SECRET = () => ({ sql: 'lower(hex(randomblob(32)))' })
+
+/** What a head office is never sent, and a row cannot do without. */
+const COMPLETIONS: Record<string, (row: Row) => Row> = {
+  device: () => ({ mqtt_password_hash: NO_SECRET() }),
+  user: ({ created_at_ms }) => ({
+    key_hash: NO_SECRET(),
+    updated_at_ms: created_at_ms,
+    last_reset_ms: created_at_ms,
+  }),
+  // what the alert is about beside its cart; open ones are judged anew
+  alert: () => ({ subject: '' }),
+  // a head office knows only that it was
+  command: ({ forced }) => ({ forced: forced === true ? 'all' : null }),
+  course: ({ sent }) => ({ sent: undefined, features: sent }),
+  device_config: ({ hardware_id }) => ({
+    hardware_id: undefined,
+    device_id: { sql: '(SELECT device_id FROM device WHERE hardware_id = ?)', values: [String(hardware_id)] },
+  }),
+  lock_event: ({ event_id, short_id }) => ({ identity: `${short_id ?? ''} rebuilt:${event_id}` }),
+  geofence_event: ({ lat, long }) => ({
+    ...{ lat: undefined, long: undefined },
+    ...{ lat_e7: toE7(Number(lat)), long_e7: toE7(Number(long)) },
+  }),
+}
+
+/** Rows that a head office cannot give back as they were, in words. */
+export type Left = 'course'
+
+/** Stores a row as the head office has it, once; false when it has too little of it. */
+export function putEntity(connection: Connection, { table, key, body }: RebuildEntity): boolean {
+  if (table === 'course' && body.sent === null) return false
+  // one of a table that only a newer gateway knows
+  if (columnsOf(connection, table).size === 0) return false
+  // what is kept of the configuration of a device that is gone belongs to nothing
+  if (table === 'device_config' && !hasDevice(connection, body.hardware_id)) return false
+  putRow(
+    connection,
+    table,
+    table === 'zone_set' || table === 'site' || table === 'course' ? { only: 1, ...body } : body,
+  )
+  if (table === 'device') addState(connection, key)
+  return true
+}
+
+const EVENT_TABLES = { notes: 'note', lock_events: 'lock_event', geofence_events: 'geofence_event' } as const
+
+/** Stores an event or a note as the head office has it, once. */
+export function putEvent(connection: Connection, stream: keyof typeof EVENT_TABLES, body: Row): void {
+  putRow(connection, EVENT_TABLES[stream], body)
+}
+
+function putRow(connection: Connection, table: string, body: Row): void {
+  const known = columnsOf(connection, table)
+  const row: Row = { ...body, ...COMPLETIONS[table]?.(body) }
+  // an absent field has no column; a field of a newer gateway is left out
+  const cells = Object.entries(row).filter(([column, value]) => value !== undefined && known.has(column))
+  const values: Value[] = []
+  const places = cells.map(([, value]) => {
+    if (isExpression(value)) {
+      values.push(...(value.values ?? []))
+      return value.sql
+    }
+    values.push(toValue(value))
+    return '?'
+  })
+  connection.run(
+    `INSERT OR IGNORE INTO ${table} (${cells.map(([column]) => `"${column}"`).join(', ')}) VALUES (${places.join(', ')})`,
+    ...values,
+  )
+}
+
+/** JSON is sent as what it is, and 0 and 1 as false and true. */
+function toValue(value: unknown): Value {
+  if (typeof value === 'boolean') return Number(value)
+  if (value === null || typeof value === 'string' || typeof value === 'number') return value
+  return JSON.stringify(value)
+}
+
+interface Expression {
+  readonly sql: string
+  readonly values?: readonly string[]
+}
+
+function isExpression(value: unknown): value is Expression {
+  return typeof value === 'object' && value !== null && 'sql' in value && typeof value.sql === 'string'
+}
+
+function columnsOf(connection: Connection, table: string): Set<string> {
+  const rows = connection.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', table)
+  return new Set(rows.map(({ name }) => name))
+}
+
+function hasDevice(connection: Connection, hardwareId: unknown): boolean {
+  return connection.get('SELECT 1 FROM device WHERE hardware_id = ?', String(hardwareId)) !== undefined
+}
+
+// what it said last is not known: it says so again
+function addState(connection: Connection, hardwareId: string): void {
+  connection.run(
+    `INSERT OR IGNORE INTO device_state (device_id, latest, updated_at_ms)
+       SELECT device_id, '{}', updated_at_ms FROM device WHERE hardware_id = ?`,
+    hardwareId,
+  )
+}

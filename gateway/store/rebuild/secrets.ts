@@ -1,0 +1,83 @@
+import { hashSecret, newApiKey, newMqttPassword } from '#shared/ids.ts'
+import type { Connection } from '../db/connection.ts'
+
+/** A secret that was made because the old one is known to nobody here. */
+export interface NewSecret {
+  readonly kind: 'device' | 'user'
+  readonly id: string
+  readonly name: string | null
+  readonly secret: string
+}
+
+interface Holder {
+  kind: NewSecret['kind']
+  id: string
+  name: string | null
+}
+
+/**
+ * New passwords of devices and keys of users, to be given to people first, and then made valid by `keepSecrets`. The
+ * oldest admin gets its key by the next start, as at the first.
+ */
+export function newSecrets(connection: Connection): NewSecret[] {
+  const holders = connection.all<Holder>(
+    `SELECT 'device' AS kind, hardware_id AS id, name FROM device
+     UNION ALL SELECT 'user', user_id, name FROM user WHERE is_active = 1 AND user_id IS NOT (${OLDEST_ADMIN})
+     ORDER BY 1, 2`,
+  )
+  return holders.map((one) => ({ ...one, secret: one.kind === 'device' ? newMqttPassword() : newApiKey() }))
+}
+
+const OLDEST_ADMIN = `SELECT user_id FROM user WHERE role = 'admin' AND is_active = 1 ORDER BY created_at_ms, user_id LIMIT 1`
+
+/** Makes the secrets valid. */
+export function keepSecrets(connection: Connection, secrets: readonly NewSecret[]): void {
+  for (const { kind, id, secret } of secrets) {
+    const hash = hashSecret(secret)
+    if (kind === 'device')
+      connection.run('UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ?', hash, id)
+    else connection.run('UPDATE user SET key_hash = ? WHERE user_id = ?', hash, id)
+  }
+}
+
+/** Tables of which a head office has nothing, and a backup all. */
+const ONLY_HERE = ['webhook', 'notifier', 'secret', 'course_photo', 'zone_version', 'removed_device'] as const
+
+/**
+ * Takes over from an older database what a head office is never sent: passwords and keys of those devices and users that
+ * the head office still has, and whole tables. A user that was disabled since stays so. Throws when it cannot be read.
+ */
+export function takeSecrets(connection: Connection, path: string): void {
+  connection.run('ATTACH ? AS earlier', path)
+  try {
+    connection.db.transaction(() => {
+      connection.run(
+        `UPDATE device SET (mqtt_password_hash, is_on_shared_key) = (e.mqtt_password_hash, e.is_on_shared_key)
+           FROM earlier.device e WHERE e.hardware_id = device.hardware_id AND e.short_id = device.short_id`,
+      )
+      connection.run(
+        `UPDATE user SET (key_hash, pin_hash, first_used_at_ms) = (e.key_hash, e.pin_hash, e.first_used_at_ms)
+           FROM earlier.user e WHERE e.user_id = user.user_id`,
+      )
+      for (const table of ONLY_HERE)
+        connection.run(`INSERT OR IGNORE INTO ${table} SELECT * FROM earlier.${table}`)
+    })()
+  } finally {
+    connection.run('DETACH earlier')
+  }
+}
+
+/** Those of `secrets` that have an older one, which `takeSecrets` brought. */
+export function isKnownBefore(connection: Connection, path: string): (one: NewSecret) => boolean {
+  connection.run('ATTACH ? AS earlier', path)
+  try {
+    const known = connection.all<{ kind: string; id: string }>(
+      `SELECT 'device' AS kind, d.hardware_id AS id FROM device d JOIN earlier.device e USING (hardware_id, short_id)
+       UNION ALL SELECT 'user', u.user_id FROM user u JOIN earlier.user e USING (user_id)`,
+    )
+    const keys = new Set(known.map(({ kind, id }) => `${kind} ${id}`))
+    return ({ kind, id }) => keys.has(`${kind} ${id}`)
+  } finally {
+    connection.run('DETACH earlier')
+  }
+}

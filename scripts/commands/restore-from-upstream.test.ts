@@ -1,0 +1,337 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { DATABASE_KINDS, type DatabaseKind } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { ENTRY } from '#scripts/cli/start-command.ts'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const DEVICES = ['cart-1', 'cart-2', 'cart-3']
+const RECORDS = 4500
+const NOW_MS = Date.now()
+
+/** What a head office has of each table; positions and voltages are compared as the API shows them. */
+const TABLES: Record<string, string> = {
+  device: 'device_id, hardware_id, short_id, device_type, name, cart, group_id, created_at_ms, updated_at_ms',
+  device_group: '*',
+  device_config: '*',
+  group_config: '*',
+  geofence_set: 'group_id, version, zones, updated_at_ms',
+  zone_set: '*',
+  site: '*',
+  course: 'version, attribution, features, updated_at_ms',
+  user: 'user_id, name, email, role, is_active, allowed_hardware_ids, mask_codes, created_at_ms',
+  command:
+    'command_id, hardware_id, short_id, command, params, metadata, status, requested_by, created_at_ms, error',
+  audit_entry: 'entry_id, at_ms, user_id, person, address, action, target, before, after',
+  cart_note: '*',
+  lock_event: 'event_id, hardware_id, short_id, event, source, at_ms, code, command_id, metadata',
+  geofence_event:
+    'event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, at_ms, lat_e7, long_e7',
+  note: 'note_id, kind, at_ms, body',
+  device_state:
+    'device_id, gps_count, gps_first_ms, gps_last_ms, battery_count, battery_first_ms, battery_last_ms',
+}
+
+function rowsOf(dataDir: string): Record<string, unknown[]> {
+  const db = new Database(join(dataDir, 'cartbarn.db'))
+  try {
+    return Object.fromEntries(
+      Object.entries(TABLES).map(([table, columns]) => [
+        table,
+        db
+          .prepare(`SELECT ${columns} FROM ${table} ORDER BY ${table === 'user' ? 'user_id' : 'rowid'}`)
+          .all(),
+      ]),
+    )
+  } finally {
+    db.close()
+  }
+}
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-rebuild-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return join(folder, 'data')
+}
+
+const ZONES = {
+  type: 'FeatureCollection',
+  features: [
+    {
+      type: 'Feature',
+      geometry: { type: 'Point', coordinates: [7.001, 51.001] },
+      properties: { name: 'Pond', type: 'stop', radius_m: 100 },
+    },
+  ],
+}
+
+async function done(answer: Promise<{ status: number; body: unknown }>): Promise<void> {
+  const { status, body } = await answer
+  assert.ok(status < 300, JSON.stringify(body))
+}
+
+/** A course at work: some of everything that a head office gets. */
+async function fill(g: TestGateway): Promise<void> {
+  const { body } = await g.request('POST', '/groups', { body: { name: 'North "side"' } })
+  const groupId = body.group_id
+  for (const [i, id] of DEVICES.entries()) {
+    const device = await g.device(id)
+    await done(g.request('PATCH', `/devices/${id}`, { body: { name: `Cart ${i}`, cart: `${i}` } }))
+    await done(g.request('PUT', `/groups/${groupId}/devices/${id}`))
+    const gps = Array.from({ length: RECORDS }, (_, n) => ({
+      timestamp: toIso(NOW_MS - DAY_MS - n * 1000 * (i + 1)),
+      ...{ lat: 51 + n / 1e5, long: -7.0000001 - i },
+      ...(n % 3 === 0 ? {} : { speed: n / 1000 }),
+    }))
+    const battery = gps.slice(0, 100 * i).map(({ timestamp }, n) => ({ timestamp, battery_voltage: n / 100 }))
+    await done(g.request('POST', `/devices/${id}/telemetry/import`, { body: { gps, battery } }))
+    for (const [eid, code] of [
+      ['1', '04AB'],
+      ['2', null],
+    ] as const) {
+      const event = {
+        event: 'unlock',
+        source: code === null ? 'key' : 'rfid',
+        eid,
+        ...(code === null ? {} : { code }),
+      }
+      await device.publishAsync(`dev/${id}/evt`, JSON.stringify(event), { qos: 1 })
+    }
+    await device.publishAsync(`dev/${id}/tlm`, JSON.stringify({ lat: 51.001, long: 7.001, ts: NOW_MS }), {
+      qos: 1,
+    })
+  }
+  await done(g.request('PUT', `/devices/cart-1/config`, { body: { realtime_enabled: false } }))
+  await done(g.request('PUT', `/groups/${groupId}/geofences`, { body: ZONES }))
+  const device = await g.connect('cart-9', await g.register('cart-9'))
+  await done(g.request('PUT', `/groups/${groupId}/devices/cart-9`))
+  for (const [n, lat] of [50, 51.001, 50].entries()) {
+    const fix = { lat, long: 7.001, ts: NOW_MS + n }
+    await device.publishAsync('dev/cart-9/tlm', JSON.stringify(fix), { qos: 1 })
+  }
+  await done(g.request('PATCH', '/site', { body: { name: 'Old Course' } }))
+  await done(
+    g.request('POST', '/devices/cart-2/commands', {
+      body: { command: 'locate', metadata: { why: ['a', 1] } },
+    }),
+  )
+  for (let n = 0; n < 5; n++)
+    await done(g.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } }))
+  await g.createUser({ name: 'Clerk', role: 'user', allowed_hardware_ids: ['cart-1'] })
+  await done(g.request('DELETE', '/devices/cart-3/telemetry/battery'))
+}
+
+async function status(g: TestGateway) {
+  return (await g.request('GET', '/sync/status')).body
+}
+
+interface Site {
+  hub: TestHub
+  settings: Record<string, string>
+}
+
+async function newSite(t: TestContext, kind: DatabaseKind): Promise<Site> {
+  const hub = await openHub(kind)
+  t.after(() => hub.stop())
+  const { siteId, key } = await hub.hub.sites.add('Old Course')
+  return {
+    hub,
+    settings: { CARTBARN_UPSTREAM_URL: hub.hub.url(), CARTBARN_UPSTREAM_KEY: key, CARTBARN_SITE_ID: siteId },
+  }
+}
+
+/** Runs the command in a process of its own; `during` may end it. */
+async function restore(
+  settings: Record<string, string>,
+  options: readonly string[] = [],
+  during?: (child: ReturnType<typeof spawn>) => void,
+) {
+  const child = spawn(process.execPath, [ENTRY, 'restore', '--from-upstream', ...options], {
+    env: bareEnvironment(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  during?.(child)
+  const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  return { out, err, code }
+}
+
+/** Stands before a hub; `onPage` says of the n-th request what becomes of it. */
+async function startFront(
+  t: TestContext,
+  hubUrl: string,
+  onRequest: (n: number) => 'pass' | 'cut' | 'change',
+) {
+  let requests = 0
+  const server = createServer(async (request, response) => {
+    const fate = onRequest(++requests)
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { authorization = '', 'content-encoding': encoding } = request.headers
+    const answer = await fetch(hubUrl + request.url, {
+      method: request.method ?? 'GET',
+      headers: {
+        authorization,
+        ...(encoding === undefined
+          ? {}
+          : { 'content-type': 'application/json', 'content-encoding': encoding }),
+      },
+      ...(request.method === 'POST' ? { body: Buffer.concat(chunks) } : {}),
+    })
+    const body = Buffer.from(await answer.arrayBuffer())
+    response.writeHead(answer.status, { 'content-type': 'application/json', 'content-length': body.length })
+    if (fate === 'cut') {
+      response.write(body.subarray(0, body.length / 2), () => response.destroy())
+      return
+    }
+    const at = body.indexOf('"content":"') + 14
+    // a letter of base64 or of a text: it is JSON still
+    if (fate === 'change' && at > 14) body[at] = body[at] === 0x41 ? 0x42 : 0x41
+    response.end(body)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  // it listens on a port
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, requests: () => requests }
+}
+
+/** A course that burnt: the hub has all of it. Returns what it had, and what its API answered. */
+async function burn(t: TestContext, site: Site) {
+  const g = await startGateway({ ...site.settings, CARTBARN_UPSTREAM_HOLD_MS: '0' })
+  const burnt = newFolder(t)
+  let isStopped = false
+  t.after(() => (isStopped ? undefined : g.stop()))
+  await fill(g)
+  await eventually(async () => {
+    const { state, details } = await status(g)
+    return (
+      state === 'in_sync' &&
+      details.streams.every(({ waiting_rows }: { waiting_rows: number }) => waiting_rows === 0)
+    )
+  }, 'everything at the hub').catch(async () => assert.fail(JSON.stringify(await status(g))))
+  await g.closeClients()
+  await new Promise((resolve) => setTimeout(resolve, 500))
+  await eventually(async () => (await status(g)).state === 'in_sync', 'in sync')
+  const histories = await historiesOf(g)
+  await g.restart(() => cpSync(g.config.dataDir, burnt, { recursive: true }))
+  await g.stop()
+  isStopped = true
+  return { rows: rowsOf(burnt), histories, burnt }
+}
+
+async function historiesOf(g: TestGateway) {
+  const found: Record<string, unknown> = {}
+  for (const id of DEVICES)
+    for (const stream of ['gps', 'battery'])
+      found[`${id} ${stream}`] = (
+        await g.request('GET', `/devices/${id}/${stream}?limit=10000&order=asc`)
+      ).body
+  return found
+}
+
+for (const kind of DATABASE_KINDS) {
+  test(`a burnt gateway is made anew row by row, killed and cut off in the middle, on ${kind.name}`, {
+    skip: kind.skip,
+  }, async (t) => {
+    const site = await newSite(t, kind)
+    const { rows, histories } = await burn(t, site)
+    const dataDir = newFolder(t)
+    let fate: (n: number) => 'pass' | 'cut' | 'change' = () => 'pass'
+    const front = await startFront(t, site.settings.CARTBARN_UPSTREAM_URL ?? '', (n) => fate(n))
+    const settings = { ...site.settings, CARTBARN_UPSTREAM_URL: front.url, CARTBARN_DATA_DIR: dataDir }
+    for (const kill of [1, 2, 3, 4]) {
+      const before = front.requests()
+      await restore(settings, [], (child) => {
+        fate = (n) => {
+          if (n - before === kill) child.kill('SIGKILL')
+          return 'pass'
+        }
+      })
+      assert.ok(!existsSync(join(dataDir, 'cartbarn.db')), `killed at request ${kill}`)
+    }
+    const before = front.requests()
+    fate = (n) => (['pass', 'cut', 'change'] as const)[(n - before) % 3] ?? 'pass'
+    const { out, err, code } = await restore(settings)
+    assert.equal(code, 0, err)
+    assert.match(
+      out,
+      /^Going on with site .*\n.* has [\d,]+ rows and [\d,]+ positions and voltages\. Start the gateway\.$/m,
+    )
+    const found = rowsOf(dataDir)
+    for (const table of Object.keys(TABLES)) assert.deepEqual(found[table], rows[table], table)
+    for (const table of [
+      'device',
+      'lock_event',
+      'audit_entry',
+      'user',
+      'command',
+      'geofence_set',
+      'device_config',
+    ])
+      assert.ok((rows[table]?.length ?? 0) > 0, `no rows of ${table}`)
+    assert.deepEqual(
+      readdirSync(dataDir).filter((name) => !/^cartbarn\.(db|lock)/.test(name)),
+      ['new-credentials.csv'],
+    )
+
+    const credentials = readFileSync(join(dataDir, 'new-credentials.csv'), 'utf8').trimEnd().split('\n')
+    assert.equal(statSync(join(dataDir, 'new-credentials.csv')).mode & 0o777, 0o600)
+    assert.deepEqual(
+      credentials.map((line) => line.split(',').slice(0, 1).join()),
+      ['kind', 'device', 'device', 'device', 'device', 'user'],
+    )
+    const { database } = site.hub.hub
+    const received = () =>
+      database.all('SELECT stream, seq, row_count FROM sync_cursor ORDER BY epoch, stream')
+    const events = () =>
+      database.all('SELECT stream, COUNT(*) AS n FROM event GROUP BY stream ORDER BY stream')
+    const earlier = { received: await received(), events: await events() }
+
+    const g = await startGateway({
+      ...site.settings,
+      CARTBARN_ADMIN_API_KEY: undefined as never,
+      CARTBARN_DATA_DIR: dataDir,
+    })
+    t.after(() => g.stop())
+    const key = readFileSync(join(dataDir, 'admin-key.txt'), 'utf8').split('\n')[0] ?? ''
+    const asked = async (path: string) => (await g.request('GET', path, { key })).body
+    for (const [name, history] of Object.entries(histories)) {
+      const [id, stream] = name.split(' ')
+      assert.deepEqual(await asked(`/devices/${id}/${stream}?limit=10000&order=asc`), history, name)
+    }
+    const password = /^device,cart-2,.*,(.+)$/m.exec(credentials.join('\n'))?.[1] ?? ''
+    await g.connect('cart-2', password)
+    await eventually(async () => (await asked('/sync/status')).state === 'in_sync', 'in sync')
+    assert.deepEqual(await events(), earlier.events, 'no event a second time')
+    const now = await received()
+    // what the start itself changed is the only thing that was sent
+    const rowsSent = (now as { row_count: number }[]).reduce((sum, row) => sum + Number(row.row_count), 0)
+    const rowsBefore = (earlier.received as { row_count: number }[]).reduce(
+      (sum, row) => sum + Number(row.row_count),
+      0,
+    )
+    assert.ok(rowsSent - rowsBefore < 10, `${rowsSent - rowsBefore} rows were sent again`)
+
+    await g.request('POST', '/sync/audit', { key })
+    await eventually(async () => {
+      const { details } = await asked('/sync/status')
+      return details.audit.last !== null && details.audit.state === 'idle'
+    }, 'an audit')
+    const { counts } = (await asked('/sync/status')).details.audit.last
+    for (const { kind: what, rows: count, confirmed, resent, extra } of counts)
+      assert.deepEqual([what, confirmed, resent, extra], [what, count, 0, 0], JSON.stringify(counts))
+  })
+}

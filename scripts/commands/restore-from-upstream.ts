@@ -1,0 +1,85 @@
+import { type RebuiltGateway, rebuildFromUpstream } from '#gateway/rebuild.ts'
+import {
+  CommandError,
+  type CommandIo,
+  EXIT,
+  pathFrom,
+  type RunCommand,
+  runCommand,
+} from '#scripts/cli/command.ts'
+import { number, parseCommandLine } from '#scripts/cli/command-line.ts'
+import { describeError } from '#shared/errors.ts'
+import { systemClock, toIso } from '#shared/time.ts'
+import type { RebuildOffer } from '#shared/wire/replication/rebuild.ts'
+import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
+
+/** Between two lines of progress, in rows and records. */
+const TELL_EVERY = 500_000
+
+/** `cartbarn restore --from-upstream`: a gateway that burnt, made anew from what the head office has. */
+export const restoreFromUpstream: RunCommand = (argv, io) =>
+  runCommand('restore', io, async () => {
+    const command = createSettingsCommandLine('restore', io)
+      .description(
+        'Makes the database of a gateway that is lost anew from what its head office has of the site: positions, ' +
+          'voltages, events, devices, groups, zones, configurations, users, the audit log. The head office has no ' +
+          'passwords and keys: they are taken from an older database (--secrets-from), or made anew and written into ' +
+          'new-credentials.csv of the data folder. The folder must have no database. When it is interrupted, call it ' +
+          'again: it goes on where it was.',
+      )
+      .requiredOption('--from-upstream', 'from the head office of CARTBARN_UPSTREAM_URL')
+      .option('--secrets-from <file>', 'the cartbarn.db of a backup, of any age')
+      .option('--retry-for <s>', 'seconds to go on trying while the head office is away', number(0, 1e9), 300)
+    const { config, secretsFrom, retryFor } = parseCommandLine(command, argv).opts()
+    let told = 0
+    const rebuilt = await rebuildFromUpstream({
+      config: readSettings(config, io),
+      secretsFrom: secretsFrom === undefined ? undefined : pathFrom(io, secretsFrom),
+      retryForS: retryFor,
+      nowMs: systemClock.nowMs(),
+      signal: io.signal,
+      onOffer: (offer, isResumed) => io.stdout.write(`${offerText(offer, isResumed)}\n`),
+      onProgress: ({ kind, rows, records }) => {
+        if (rows + records < told + TELL_EVERY) return
+        told = rows + records
+        io.stderr.write(
+          `${kind ?? 'done'}: ${figure(rows)} rows, ${figure(records)} positions and voltages\n`,
+        )
+      },
+      onAway: (detail) => io.stderr.write(`waiting for the head office: ${detail}\n`),
+    }).catch((error: unknown) => {
+      throw new CommandError(describeError(error), { cause: error })
+    })
+    tell(io, rebuilt)
+    return EXIT.ok
+  })
+
+function offerText(
+  { site, last_seen_ms: lastSeenMs, backlog_rows: backlog }: RebuildOffer,
+  isResumed: boolean,
+): string {
+  const heard = lastSeenMs === null ? 'never' : toIso(lastSeenMs)
+  const lacks =
+    backlog === null || backlog === 0
+      ? 'What the gateway recorded after that is lost.'
+      : `The head office lacked ${figure(backlog)} rows then: those are lost, and what was recorded after.`
+  return `${isResumed ? 'Going on with' : 'Fetching'} site ${site}, which the head office heard of last at ${heard}. ${lacks}`
+}
+
+function tell({ stdout }: CommandIo, { progress, path, credentials }: RebuiltGateway): void {
+  const lines = [
+    `${path} has ${figure(progress.rows)} rows and ${figure(progress.records)} positions and voltages. Start the gateway.`,
+    ...(credentials === null
+      ? []
+      : [
+          `${credentials.path} has ${credentials.devices} new MQTT passwords of devices and ${credentials.users} new API keys of users: the old ones are void. Hand them out, then delete it.`,
+        ]),
+    'If the admin has no key any more, the first start writes a new one into admin-key.txt of the data folder.',
+    'The head office never has: webhooks, notifiers, PINs, browsers that are signed in, the photo of the course, and earlier sets of zones. What of them --secrets-from did not bring must be set up again.',
+  ]
+  stdout.write(`${lines.join('\n')}\n`)
+}
+
+function figure(count: number): string {
+  return count.toLocaleString('en-US')
+}
