@@ -79,6 +79,11 @@ const COMMANDS: readonly ProductCommand[] = [
     'make a lost gateway anew from what its head office has (--from-upstream)',
     async () => (await import('./restore-from-upstream.ts')).restoreFromUpstream,
   ],
+  [
+    'new-site',
+    'make a copied card the gateway of another course',
+    async () => (await import('./new-site.ts')).newSite,
+  ],
   ['version', 'print the version', async () => printVersion],
 ]
 
