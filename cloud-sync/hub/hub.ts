@@ -98,7 +98,13 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   // only the embedded database cannot be opened by a second process
   const control =
     config.databaseUrl === undefined
-      ? [new ControlSocket(config.dataDir, (command) => runHubCommand({ sites, adminKey }, command), log)]
+      ? [
+          new ControlSocket(
+            config.dataDir,
+            (command) => runHubCommand({ sites, adminKey, database }, command),
+            log,
+          ),
+        ]
       : []
   // stopped in reverse order: first the HTTP listener, then waiting gateways, then background work
   const parts: Partial<Part>[] = [

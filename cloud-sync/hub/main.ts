@@ -51,7 +51,7 @@ export async function manageHub(config: HubConfig, command: HubCommand): Promise
     const { dataDir } = config
     const file = new AdminKeyFile(dataDir)
     const adminKey = new HubAdminKey({ database, file, dataDir, clock: systemClock, log }, undefined)
-    return await runHubCommand({ sites: new Sites(database, systemClock), adminKey }, command)
+    return await runHubCommand({ sites: new Sites(database, systemClock), adminKey, database }, command)
   } catch (error) {
     if (error instanceof FolderInUseError) return await askHub(config.dataDir, command)
     throw error

@@ -1,3 +1,4 @@
+import { restoreHub } from '#hub/backup.ts'
 import type { HubCommand } from '#hub/commands.ts'
 import { describeHubSettings, readHubConfig } from '#hub/config.ts'
 import { manageHub, runHub } from '#hub/main.ts'
@@ -6,12 +7,14 @@ import {
   CommandError,
   type CommandIo,
   EXIT,
+  pathFrom,
   type RunCommand,
   runCommand,
   UsageError,
 } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine, settingsHelp } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
+import { systemClock } from '#shared/time.ts'
 
 /** `cartbarn hub`: the head office until a signal, or what is asked of it. */
 export const hub: RunCommand = (argv, io) =>
@@ -55,6 +58,27 @@ export const hub: RunCommand = (argv, io) =>
         "give the oldest active admin a new key and end the admin's old key: printed on a terminal, else written into admin-key.txt of the data folder; also while the hub runs",
       )
       .action(() => ask({ action: 'admin-key', isShown: io.stdout.isTTY === true }))
+    command
+      .command('backup')
+      .description('write the embedded database into a new file; also while the hub runs')
+      .argument('<file>')
+      .action((file) => ask({ action: 'backup', path: pathFrom(io, file) }))
+    command
+      .command('restore')
+      .description(
+        'put the embedded database of a backup in the place of the one there is, which is kept beside it; the hub must be stopped',
+      )
+      .argument('<file>')
+      .action((file) => {
+        work = () => {
+          const { databaseUrl, dataDir } = readSettings(io)
+          if (databaseUrl !== undefined)
+            throw new CommandError(
+              'the hub is on PostgreSQL: restore that with its own tools, see docs/head-office.md',
+            )
+          return print(io, restoreHub(dataDir, pathFrom(io, file), systemClock.nowMs()))
+        }
+      })
     command
       .command('citus')
       .description('print the SQL that spreads the tables over a Citus cluster')

@@ -1,3 +1,4 @@
+import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type PGliteOptions, type Transaction } from '@electric-sql/pglite'
 import { closeToOthers, preparePrivateFolder } from '#shared/private-files.ts'
@@ -22,13 +23,15 @@ const PARSERS = { [INT8]: Number, [NUMERIC]: Number }
 export class PgliteDatabase implements Database {
   readonly #folder: string | undefined
   readonly #template: Blob | undefined
+  readonly #name: string
   readonly #lock: FolderLock | undefined
   #db: PGlite | undefined
   #handle: NodeJS.Timeout | undefined
 
-  /** `template`: a copy of an empty database, which would take seconds to create. */
-  constructor(folder?: string, template?: Blob) {
+  /** `template`: what a new one begins with, instead of an empty one, which takes seconds to create. */
+  constructor(folder?: string, template?: Blob, name = 'postgres') {
     this.#folder = folder
+    this.#name = name
     this.#template = template
     this.#lock = folder === undefined ? undefined : new FolderLock(folder)
   }
@@ -38,9 +41,10 @@ export class PgliteDatabase implements Database {
     if (this.#db !== undefined) return
     if (this.#folder !== undefined) preparePrivateFolder(this.#folder, FILES)
     this.#lock?.take()
+    if (this.#folder !== undefined) finishRestore(this.#folder)
     // its WASM is no handle: without one Node waits for V8's threads in a way that can hang (nodejs/node#54918)
     this.#handle ??= setInterval(() => undefined, HANDLE_MS)
-    const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, 'postgres')
+    const dataDir = this.#folder === undefined ? 'memory://' : join(this.#folder, this.#name)
     const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
     this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template, ...(await ownParts()) })
     // it unpacks a new database with permissions of its own
@@ -76,6 +80,13 @@ export class PgliteDatabase implements Database {
     return withRetries(() => this.#running().transaction((transaction) => work(sqlOf(transaction))))
   }
 
+  /** All of it as one archive, which `template` takes; nothing else runs meanwhile. */
+  async dump(): Promise<Blob> {
+    const db = this.#running()
+    await db.query('CHECKPOINT')
+    return db.transaction(() => db.dumpDataDir('gzip'))
+  }
+
   #running(): PGlite {
     if (this.#db === undefined) throw new Error('the database is not running')
     return this.#db
@@ -92,6 +103,15 @@ async function ownParts(): Promise<
     initdbWasmModule: await WebAssembly.compile(readProgramFile(`${PARTS}/initdb.wasm`)),
     fsBundle: new Blob([readProgramFile(`${PARTS}/pglite.data`)]),
   }
+}
+
+/** A whole database under this name takes the place of the one that was moved away. */
+export const SUCCESSOR = 'postgres-successor'
+
+/** Finishes a restore that was cut off between its two names. The folder must be locked. */
+function finishRestore(folder: string): void {
+  const [successor, current] = [join(folder, SUCCESSOR), join(folder, 'postgres')]
+  if (existsSync(successor) && !existsSync(current)) renameSync(successor, current)
 }
 
 function sqlOf(db: Pick<PGlite | Transaction, 'query'>): Sql {
