@@ -29,10 +29,10 @@ const ENDPOINTS = [
       'Compares the rows of one day. The answer: resend, the groups to send again as parts with is_resend, and extra, the groups of which the hub has more rows. A group may be in both lists, but only the first time it is compared.',
   },
   {
-    call: 'GET /sync/v1/rebuild/KIND?after=NEXT&since=MS',
+    call: 'GET /sync/v1/rebuild/:kind?after=NEXT&since=MS',
     body: '',
     meaning:
-      'For a gateway that lost its database: what the hub has of the site, page by page. KIND is entities, audit_entries, notes, lock_events, geofence_events, gps or battery. The answer: count, content (JSON of rows; of gps and battery base64 of blocks), sum (its SHA-256), and next, to be given as after; null ends the kind. GET /sync/v1/rebuild says what there is.',
+      'For a gateway that lost its database: what the hub has of the site, page by page. The kind is entities, audit_entries, notes, lock_events, geofence_events, gps or battery. The answer: count, content (JSON of rows; of gps and battery base64 of blocks), sum (its SHA-256), and next, to be given as after; null ends the kind. GET /sync/v1/rebuild says what there is.',
   },
   {
     call: 'POST /sync/v1/rebuild',
