@@ -32,9 +32,6 @@ const COMPLETIONS: Record<string, (row: Row) => Row> = {
   }),
 }
 
-/** Rows that a head office cannot give back as they were, in words. */
-export type Left = 'course'
-
 /** Stores a row as the head office has it, once; false when it has too little of it. */
 export function putEntity(connection: Connection, { table, key, body }: RebuildEntity): boolean {
   if (table === 'course' && body.sent === null) return false
