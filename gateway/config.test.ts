@@ -75,6 +75,7 @@ test('without any setting the defaults hold', () => {
     retentionDays: 400,
     eventRetentionDays: 400,
     diskBudget: { kind: 'share', percent: 80 },
+    backup: undefined,
     clockConfirmedBy: ['system', 'hardware', 'devices', 'admin'],
     mail: undefined,
     telegramUrl: 'https://api.telegram.org',
@@ -225,7 +226,7 @@ test('numbers and origins are read from text', () => {
 })
 
 test('what is wrong with any setting is said in words of ours', () => {
-  const anyText = /_DIR|HOST|TLS_|_FILE|CORS_ORIGINS/
+  const anyText = /_DIR|HOST|TLS_|_FILE|CORS_ORIGINS|BACKUP_TO/
   for (const { name } of describeSettings().filter(({ name }) => !anyText.test(name))) {
     const fault = refusalOf({ [name]: '~' }).find((line) => line.startsWith(`${name}: must `))
     assert.doesNotMatch(fault ?? assert.fail(name), /invalid|expected|received|too (?:small|big)/i)

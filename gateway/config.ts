@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import type { BlockList } from 'node:net'
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
 import { CLOCK_WITNESSES, type ClockWitness } from '#domain/clock-state.ts'
+import type { BackupSettings } from '#services/backups.ts'
 import type { MailSettings } from '#services/notifications/mailer.ts'
 import type { DiskBudget } from '#services/telemetry/disk-guard.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
@@ -66,7 +68,7 @@ const HUB_PREFIX = 'CARTBARN_HUB_'
 /** What commands read of the same environment. */
 const COMMAND_VARIABLES = ['CARTBARN_API_KEY', 'CARTBARN_CONFIG']
 /** They may be in files too. */
-const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'SMTP_URL', 'UPSTREAM_KEY']
+const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'SMTP_URL', 'UPSTREAM_KEY', 'BACKUP_PASSPHRASE']
 
 function secretFile(name: string) {
   return {
@@ -255,6 +257,24 @@ const SETTINGS = {
     schema: z.enum(['true', 'false']).default('true'),
     help: 'keeps the database as it was before an upgrade changes it; false where there is no space for a second one',
   },
+  BACKUP_TO: {
+    schema: z.string().min(1).optional(),
+    help: 'folder for a backup every night, best on another disk; under /media and /mnt a disk must be mounted there',
+  },
+  BACKUP_PASSPHRASE: {
+    schema: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
+    help: 'encrypts the nightly backups; without it nobody can read them, you included: keep it elsewhere too',
+  },
+  BACKUP_PASSPHRASE_FILE: secretFile('BACKUP_PASSPHRASE'),
+  BACKUP_KEEP: { schema: count(1, 3_650).default(14), help: 'nightly backups that are kept' },
+  BACKUP_HOUR: {
+    schema: count(0, 23).default(3),
+    help: 'hour of the nightly backup, by the time zone of the site',
+  },
+  BACKUP_REQUIRE_MOUNT: {
+    schema: z.enum(['true', 'false']).default('false'),
+    help: 'true refuses a folder for backups that is not on a disk of its own, wherever it is',
+  },
   CLOCK_CONFIRMED_BY: {
     schema: witnesses.prefault(CLOCK_WITNESSES.join(',')),
     help: 'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always does',
@@ -388,6 +408,8 @@ export interface Config {
   eventRetentionDays: number
   diskBudget: DiskBudget
   backsUpBeforeUpgrade: boolean
+  /** Undefined: no nightly backup. */
+  backup: BackupSettings | undefined
   /** Who may say that the clock is right; an admin always may. */
   clockConfirmedBy: readonly ClockWitness[]
   /** Undefined: no e-mail. */
@@ -478,6 +500,14 @@ export function readConfig(environment: Record<string, string | undefined>, file
         ? { kind: 'bytes', bytes: s.DISK_BUDGET }
         : { kind: 'share', percent: Number.parseInt(s.DISK_BUDGET, 10) },
     backsUpBeforeUpgrade: s.BACKUP_BEFORE_UPGRADE === 'true',
+    backup:
+      s.BACKUP_TO === undefined || s.BACKUP_PASSPHRASE === undefined
+        ? undefined
+        : {
+            // a folder, whether it is there yet or not
+            ...{ target: `${resolve(s.BACKUP_TO)}/`, passphrase: s.BACKUP_PASSPHRASE, keep: s.BACKUP_KEEP },
+            ...{ hour: s.BACKUP_HOUR, mustBeMounted: s.BACKUP_REQUIRE_MOUNT === 'true' },
+          },
     clockConfirmedBy: s.CLOCK_CONFIRMED_BY,
     mail:
       s.SMTP_URL === undefined || s.SMTP_FROM === undefined
@@ -558,7 +588,19 @@ function findContradictions(settings: Settings): string[] {
     lines.push(`${PREFIX}PLAIN_HTTP: off needs a certificate, or no port would be left for browsers`)
   if (MQTT_PORT === 'off' && MQTTS_PORT === undefined)
     lines.push(`${PREFIX}MQTT_PORT: off needs ${PREFIX}MQTTS_PORT, or no port would be left for devices`)
-  return [...lines, ...findMailContradictions(settings), ...findUpstreamContradictions(settings)]
+  return [
+    ...lines,
+    ...findBackupContradictions(settings),
+    ...findMailContradictions(settings),
+    ...findUpstreamContradictions(settings),
+  ]
+}
+
+function findBackupContradictions({ BACKUP_TO, BACKUP_PASSPHRASE }: Settings): string[] {
+  if ((BACKUP_TO === undefined) === (BACKUP_PASSPHRASE === undefined)) return []
+  const [missing, given] =
+    BACKUP_TO === undefined ? ['BACKUP_TO', 'BACKUP_PASSPHRASE'] : ['BACKUP_PASSPHRASE', 'BACKUP_TO']
+  return [`${PREFIX}${missing}: is needed with ${PREFIX}${given}`]
 }
 
 /** One's own certificate, else that of the authority in the data folder. */

@@ -8,6 +8,7 @@ import type { WrittenDisk } from '#host/watchdog.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { FirstAdminKey } from '#services/admin-key.ts'
 import { Alerts } from '#services/alerts/alerts.ts'
+import { Backups } from '#services/backups.ts'
 import { CartNotebook } from '#services/carts/cart-notebook.ts'
 import { Carts } from '#services/carts/carts.ts'
 import { VisibleCarts } from '#services/carts/visible-carts.ts'
@@ -191,8 +192,11 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     autoLockAtMs: (cart) => locks.autoLock.atMs(cart),
     openAlertIdsOf: (key) => alerts.openAlertIdsOf(key),
   })
+  const backups = new Backups({
+    ...{ ...base, dataDir: config.dataDir, settings: config.backup, site, confirmation: clockConfirmation },
+  })
   const alerts = new Alerts({
-    ...{ ...base, site, carts, users, sync, downlink: broker, diskGuard: telemetry.diskGuard },
+    ...{ ...base, site, carts, users, sync, downlink: broker, diskGuard: telemetry.diskGuard, backups },
     confirmation: clockConfirmation,
   })
   const eventGrowth = new EventGrowth(base)
@@ -242,7 +246,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     },
     ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
     ...{ eventDeletion: telemetry.events, databaseCheck, people, alerts, outbox },
-    ...{ gate, ownLocks: locks.ownLocks },
+    ...{ gate, backups, ownLocks: locks.ownLocks },
     retention: { telemetry: config.retentionDays, events: config.eventRetentionDays },
   })
   const dashboard = new Dashboard(
@@ -272,6 +276,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     tracks: new Tracks({ store, downloads: budgets.downloads }),
     course,
     rounds,
+    backups,
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
     zoneSwitches,
@@ -362,7 +367,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     // devices are let in last: until then nothing was promised that going back would lose
     ...[door, ...doors(mqtt)],
     // whatever fails before has made no key that nobody would ever see
-    ...[firstAdminKey, databaseCheck],
+    ...[firstAdminKey, databaseCheck, backups],
     // waits for nobody, and nobody for it
     ...present(sync),
   ]

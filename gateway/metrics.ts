@@ -30,6 +30,7 @@ export interface MetricParts {
   }
   damage: { unreadable: Tally; summary: { blocks: number } }
   /** `last` is undefined until the database was checked. */
+  backups: { failures: number; status: { lastGoodMs: number | null } | null }
   databaseCheck: { last: { atMs: number; damaged: readonly string[] } | undefined }
   telemetry: { deleted: Tally }
   eventDeletion: { deleted: Tally }
@@ -228,6 +229,14 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   cartbarn_damaged_blocks: gauge(
     'Telemetry blocks that are damaged on the disk and that the gateway has set aside.',
     ({ damage }) => damage.summary.blocks,
+  ),
+  cartbarn_last_backup_timestamp_seconds: gauge(
+    'When the last good nightly backup was made, in seconds since 1970; 0 if none was.',
+    ({ backups: { status } }) => (status === null ? undefined : Math.floor((status.lastGoodMs ?? 0) / 1000)),
+  ),
+  cartbarn_backup_failures_total: counter(
+    'Nightly backups that failed since the start.',
+    ({ backups }) => backups.failures,
   ),
   cartbarn_database_check_timestamp_seconds: gauge(
     'When the last check of the database ended, in seconds since 1970; 0 until one was done.',

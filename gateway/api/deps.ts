@@ -1,6 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
 import type { z } from 'zod'
 import type { Alerts } from '#services/alerts/alerts.ts'
+import type { Backups } from '#services/backups.ts'
 import type { CartNotebook } from '#services/carts/cart-notebook.ts'
 import type { Carts } from '#services/carts/carts.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
@@ -103,6 +104,7 @@ export interface ApiDeps {
   downloads: Slots
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
+  backups: Pick<Backups, 'status'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>

@@ -5,7 +5,7 @@ import { describeDoubt } from '#services/clock/doubt.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { sessionTokenIn } from '#shared/http/session-cookie.ts'
-import { toIso } from '#shared/time.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import { type damagedSchema, type diskUseSchema, healthSchema, statsSchema } from '#shared/wire/system.ts'
 import type { DamageFinding } from '#store/damage/findings.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
@@ -19,6 +19,7 @@ export function createHealthApi({
   damage,
   databaseCheck,
   diskGuard,
+  backups,
   clock,
   clockConfirmation,
   subscriptions,
@@ -56,6 +57,7 @@ export function createHealthApi({
               ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
               ...(databaseCheck.last === undefined ? {} : { last_check_at: toIso(databaseCheck.last.atMs) }),
               ...toFoundDamageJson(store.damage.all),
+              ...toBackupJson(backups),
               ...toDiskJson(diskGuard),
             }
           : {}
@@ -77,6 +79,17 @@ function toFoundDamageJson(findings: readonly DamageFinding[]): Pick<z.infer<typ
   if (findings.length === 0) return {}
   return {
     damage: findings.map(({ foundAtMs, ...finding }) => ({ ...finding, found_at: toIso(foundAtMs) })),
+  }
+}
+
+function toBackupJson({ status }: ApiDeps['backups']): Pick<z.infer<typeof healthSchema>, 'backup'> {
+  if (status === null) return {}
+  const { lastGoodMs, isOverdue, fault } = status
+  return {
+    backup: {
+      ...{ last_good_at: isoOrNull(lastGoodMs), overdue: isOverdue },
+      ...(fault === null ? {} : { detail: fault }),
+    },
   }
 }
 

@@ -469,7 +469,7 @@ const FILES = [
     'cartbarn.db-shm',
     'cartbarn.db-sums',
     'cartbarn.lock',
-    'backup.lock',
+    ...['backup.lock', 'backups.json'],
     ...['sync.slots', 'sync.json', PROGRAM_RECORD, BACKUPS],
     ...['admin-key.txt', TLS_FOLDER],
     DEMO_KEY,

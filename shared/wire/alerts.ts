@@ -12,12 +12,12 @@ import {
 export const ALERT_KINDS = [
   ...(['low_battery', 'outside', 'zone_stay', 'moved_while_locked', 'moved_after_hours'] as const),
   ...(['silent_on_course', 'open_after_closing', 'out_after_closing', 'not_charging'] as const),
-  ...(['disk', 'clock', 'sync', 'pin_locked'] as const),
+  ...(['disk', 'clock', 'sync', 'backup', 'pin_locked'] as const),
 ] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** Kinds that are about the site and no cart. */
-const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>(['disk', 'clock', 'sync', 'pin_locked'])
+const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>(['disk', 'clock', 'sync', 'backup', 'pin_locked'])
 
 export function isSiteKind(kind: string): boolean {
   return SITE_KINDS.has(kind)
@@ -40,7 +40,8 @@ export const alertSchema = z
     alert_id: z.string().meta({ description: 'Unique.', example: '8f1c…' }),
     kind: z.enum(ALERT_KINDS),
     cart: z.string().nullable().meta({
-      description: 'As in GET /carts; null for disk, clock, sync and pin_locked, which are about the site.',
+      description:
+        'As in GET /carts; null for disk, clock, sync, backup and pin_locked, which are about the site.',
       example: '17',
     }),
     hardware_id: z.string().nullable().meta({ description: 'The device of the cart that told it.' }),

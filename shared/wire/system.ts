@@ -119,6 +119,14 @@ export const healthSchema = z
       description:
         'Damage of the database that was found since the start, and what was put aside before. Absent without any. For admins.',
     }),
+    backup: z
+      .object({
+        last_good_at: isoSchema.nullable().meta({ description: 'Null: none since the place was set.' }),
+        overdue: z.boolean().meta({ description: 'No good backup for 36 hours.' }),
+        detail: z.string().optional().meta({ description: 'Why the last attempt failed, for people.' }),
+      })
+      .optional()
+      .meta({ description: 'Nightly backups; absent without a place for them. For admins.' }),
     disk: diskUseSchema.optional().meta({ description: 'Absent while there is room. For admins.' }),
     subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
   })

@@ -133,6 +133,7 @@ class Course {
       users: { find: (userId) => this.users.get(userId) },
       confirmation: withState(() => this.state),
       diskGuard: withUse(() => this.disk),
+      backups: { overdue: 'over', status: null },
       sync: undefined,
     })
   }

@@ -23,6 +23,7 @@ import { type CartCase, forget, remember } from './memory.ts'
 import { PinAlerts } from './pin-alerts.ts'
 import { isQuietGround } from './quiet.ts'
 import { RecentHistory } from './recent-history.ts'
+import type { Judgement } from './rule.ts'
 import { isWell, type SiteFacts } from './site-rules.ts'
 
 export interface AlertsDeps {
@@ -36,6 +37,7 @@ export interface AlertsDeps {
   users: { find(userId: string): { row: { name: string } } | undefined }
   confirmation: { readonly state: ClockState }
   diskGuard: { readonly use: DiskUse }
+  backups: { readonly overdue: Judgement; readonly status: { lastGoodMs: number | null } | null }
   /** Undefined without a head office. */
   sync: { readonly status: Pick<SyncStatus, 'state' | 'lastContactMs'> } | undefined
 }
@@ -303,7 +305,7 @@ export class Alerts implements Part {
   }
 
   #siteFacts(): SiteFacts {
-    const { clock, confirmation, diskGuard, sync } = this.#deps
+    const { clock, confirmation, diskGuard, sync, backups } = this.#deps
     const monotonicMs = clock.monotonicMs()
     const { state } = confirmation
     if (state === 'confirmed') this.#confirmedAtMonotonicMs = monotonicMs
@@ -311,6 +313,7 @@ export class Alerts implements Part {
     if (status === undefined || isWell(status.state)) this.#wellAtMonotonicMs = monotonicMs
     return {
       disk: diskGuard.use,
+      backup: { overdue: backups.overdue, lastGoodMs: backups.status?.lastGoodMs ?? null },
       clock: { state, unconfirmedMs: monotonicMs - this.#confirmedAtMonotonicMs },
       sync:
         status === undefined

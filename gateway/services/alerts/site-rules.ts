@@ -11,6 +11,8 @@ export interface SiteFacts {
   clock: { state: ClockState; unconfirmedMs: number }
   /** Null without a head office. */
   sync: { state: SyncState; lastContactMs: number | null; unwellMs: number } | null
+  /** Whether there was no good backup for too long; never without a place for backups. */
+  backup: { overdue: Judgement; lastGoodMs: number | null }
 }
 
 /** When the site itself raises an alert of a kind. */
@@ -66,5 +68,11 @@ const SYNC: SiteRule = {
   }),
 }
 
+const BACKUP: SiteRule = {
+  kind: 'backup',
+  judge: ({ backup }) => backup.overdue,
+  tell: ({ backup }) => ({ last_good_at: isoOrNull(backup.lastGoodMs) }),
+}
+
 /** All rules of the site; what persons do wrong with PINs comes as an event. */
-export const SITE_RULES: readonly SiteRule[] = [DISK, CLOCK, SYNC]
+export const SITE_RULES: readonly SiteRule[] = [DISK, CLOCK, SYNC, BACKUP]

@@ -63,6 +63,7 @@ const ENGLISH: Words = {
     disk: () => 'the disk needs attention',
     clock: () => 'the clock is not confirmed',
     sync: () => 'the head office is not up to date',
+    backup: () => 'there was no good backup for 36 hours',
     pin_locked: (d) =>
       `too many wrong PINs${around(': ', d.text('name'))}${around(', locked until ', d.time('until'))}`,
   },
@@ -95,6 +96,7 @@ const GERMAN: Words = {
     disk: () => 'die Festplatte braucht Aufmerksamkeit',
     clock: () => 'die Uhr ist nicht bestätigt',
     sync: () => 'die Zentrale ist nicht auf dem neuesten Stand',
+    backup: () => 'seit 36 Stunden gab es keine gute Sicherung',
     pin_locked: (d) =>
       `zu viele falsche PINs${around(': ', d.text('name'))}${around(', gesperrt bis ', d.time('until'))}`,
   },

@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 /** Brings a file, or the names in a folder, to the disk. */
 export function syncPath(path: string): void {
@@ -18,4 +19,12 @@ export function syncNames(folder: string): void {
     if (!(error instanceof Error && 'code' in error && ['EINVAL', 'ENOTSUP'].includes(String(error.code))))
       throw error
   }
+}
+
+/** Puts a small file in the place of one that may be there: after a power cut one or the other is whole. */
+export function replaceFile(path: string, content: string): void {
+  const temporary = `${path}.tmp`
+  writeFileSync(temporary, content, { mode: 0o600, flush: true })
+  renameSync(temporary, path)
+  syncNames(dirname(path))
 }

@@ -1,0 +1,31 @@
+// The thread of a backup: it makes one, says what it came to, and ends.
+
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { BackupAnswer, BackupRequest } from '#services/backups.ts'
+import { describeError } from '#shared/errors.ts'
+import { backupPlaceOf } from './backup-places.ts'
+import { backUp } from './backups.ts'
+
+/** Below everything else: Linux counts it for the thread that asks. */
+const LOWEST = 19
+
+async function answer(request: BackupRequest): Promise<BackupAnswer> {
+  const { dataDir, target, mustBeMounted, passphrase, keep, atMs } = request
+  try {
+    try {
+      setPriority(LOWEST)
+    } catch {
+      // without it the rests between the parts have to do
+    }
+    const to = backupPlaceOf(target, 'write', { mustBeMounted })
+    const made = await backUp({ dataDir, to, passphrase, keep, atMs, isGentle: true })
+    return { kind: 'made', made }
+  } catch (error) {
+    return { kind: 'failed', reason: describeError(error) }
+  }
+}
+
+// the service that started the thread gave it this
+const request = workerData as BackupRequest
+parentPort?.postMessage(await answer(request))

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createLog } from '#shared/log.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { HOUR_MS } from '#shared/time.ts'
+import { BlockTable } from '#testing/block-table.ts'
+import { Backups } from './backups.ts'
+
+const AT_NOON = Date.UTC(2026, 4, 1, 12)
+
+function setUp(t: TestContext) {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-nightly-'))
+  const dataDir = join(folder, 'data')
+  mkdirSync(dataDir)
+  const table = new BlockTable(join(dataDir, 'cartbarn.db'))
+  table.newDevice()
+  table.close()
+  const target = join(folder, 'stick')
+  const clock = new FakeClock(AT_NOON)
+  const confirmation = { state: 'confirmed' }
+  const settings = { target: `${target}/`, mustBeMounted: false, passphrase: 'nineteenth', keep: 2, hour: 3 }
+  const create = () =>
+    new Backups({
+      ...{ settings, dataDir, clock, confirmation, log: createLog('silent') },
+      site: { settings: { timeZone: 'Europe/Berlin' } },
+    })
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  return {
+    target,
+    clock,
+    confirmation,
+    create,
+    snapshots: () => readdirSync(join(target, 'snapshots')).length,
+  }
+}
+
+test('a backup is made in the night of the site, once, and as many are kept as are wanted', async (t) => {
+  const { target, clock, create, snapshots } = setUp(t)
+  const backups = create()
+  await backups.start()
+  t.after(() => backups.stop())
+  backups.look()
+  assert.equal(backups.status?.lastGoodMs, null)
+  // three o'clock in Berlin
+  clock.advance(13 * HOUR_MS)
+  for (let night = 1; night <= 3; night++) {
+    backups.look()
+    await backups.runNow()
+    assert.deepEqual(backups.status, { lastGoodMs: clock.nowMs(), isOverdue: false, fault: null })
+    assert.equal(snapshots(), Math.min(night, 2))
+    clock.advance(24 * HOUR_MS)
+  }
+  assert.deepEqual(readdirSync(target).sort(), ['blobs', 'cartbarn-backup.json', 'snapshots', 'unfinished'])
+})
+
+test('no good backup for 36 hours is told, also after a restart, and over with the next one', async (t) => {
+  const { target, clock, confirmation, create } = setUp(t)
+  writeFileSync(target, 'in the way')
+  const first = create()
+  await first.start()
+  clock.advance(20 * HOUR_MS)
+  await first.runNow()
+  assert.match(first.status?.fault ?? '', /stick/)
+  assert.deepEqual([first.overdue, first.failures], ['over', 1])
+  await first.stop()
+  const second = create()
+  await second.start()
+  t.after(() => second.stop())
+  clock.advance(16 * HOUR_MS)
+  assert.equal(second.overdue, 'holds')
+  confirmation.state = 'unconfirmed'
+  assert.equal(second.overdue, 'unsure')
+  confirmation.state = 'confirmed'
+  rmSync(target)
+  await second.runNow()
+  assert.equal(second.overdue, 'over')
+})

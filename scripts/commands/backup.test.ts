@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { ENTRY } from '#scripts/cli/start-command.ts'
+import { CommandFolder } from '#scripts/testing/command-folder.ts'
+import { createRandom } from '#shared/random.ts'
+import { bareEnvironment } from '#shared/testing/bare-environment.ts'
+import { finishReplacement } from '#store/damage/repair/replace-database.ts'
+import { BlockTable } from '#testing/block-table.ts'
+import { backup } from './backup.ts'
+import { restore } from './restore.ts'
+
+/** Set CARTBARN_TEST_LONG=1 for fifty moments of a kill of each kind. */
+const KILLS = process.env.CARTBARN_TEST_LONG === undefined ? 4 : 50
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-backup-kill-'))
+const commands = new CommandFolder()
+after(() => {
+  rmSync(folder, { recursive: true, force: true })
+  commands.remove()
+})
+
+const whole = join(folder, 'whole.db')
+makeWhole()
+
+function makeWhole(): void {
+  const table = new BlockTable(whole)
+  table.newDevice()
+  table.connection.db.exec(`
+    WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 60000)
+      INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms, metadata)
+      SELECT 'e' || i, 'cart-1', 'i' || i, 'unlock', 'rfid', i, hex(randomblob(60)) FROM c`)
+  table.close()
+}
+
+function dataFolder(name: string): string {
+  const data = mkdtempSync(join(folder, `${name}-`))
+  copyFileSync(whole, join(data, 'cartbarn.db'))
+  return data
+}
+
+function eventsIn(path: string): number {
+  const db = new Database(path, { readonly: true })
+  try {
+    assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
+    return Number(db.prepare('SELECT count(*) FROM lock_event').pluck().get())
+  } finally {
+    db.close()
+  }
+}
+
+/** How long the command takes when nobody ends it. */
+async function runAndTime(argv: readonly string[], killedAfterMs?: number): Promise<number> {
+  const beganMs = performance.now()
+  const child = spawn(process.execPath, [ENTRY, ...argv], { stdio: 'ignore', env: bareEnvironment({}) })
+  const exit = once(child, 'exit')
+  if (killedAfterMs !== undefined) {
+    await Promise.race([exit, sleep(killedAfterMs)])
+    child.kill('SIGKILL')
+  }
+  await exit
+  return performance.now() - beganMs
+}
+
+const passphraseFile = join(folder, 'passphrase')
+writeFileSync(passphraseFile, 'nineteenth hole\n')
+const secret = ['--passphrase-file', passphraseFile]
+
+test('a backup that is killed at any moment leaves what was there, or is whole', {
+  timeout: 600_000,
+}, async () => {
+  const random = createRandom('killed backups')
+  const [data, file, sets] = [dataFolder('data'), join(folder, 'one.backup'), `${join(folder, 'sets')}/`]
+  const tookMs = await runAndTime(['backup', file, '--data', data, ...secret])
+  await runAndTime(['backup', sets, '--data', data, '--keep', '2', ...secret])
+  for (let kill = 0; kill < KILLS; kill++) {
+    const target = kill % 2 === 0 ? file : sets
+    const argv = ['backup', target, '--data', data, ...(kill % 2 === 0 ? [] : ['--keep', '2']), ...secret]
+    await runAndTime(argv, random.between(0.3, 1.1) * tookMs)
+    const to = mkdtempSync(join(folder, 'to-'))
+    const { code, err } = await commands.run(restore, [target, '--data', to, ...secret])
+    assert.equal(code, 0, err)
+    assert.equal(eventsIn(join(to, 'cartbarn.db')), 60_000)
+    rmSync(to, { recursive: true })
+  }
+  // what was left over goes with the next one
+  await runAndTime(['backup', file, '--data', data, ...secret])
+  assert.deepEqual(
+    readdirSync(folder).filter((name) => name.includes('unfinished')),
+    [],
+  )
+})
+
+test('a restore that is killed at any moment leaves the old or the new database, whole', {
+  timeout: 600_000,
+}, async () => {
+  const random = createRandom('killed restores')
+  const file = join(folder, 'to-restore.backup')
+  await runAndTime(['backup', file, '--data', dataFolder('data')])
+  const outcomes = new Set<number>()
+  const newData = () => {
+    const data = dataFolder('newer')
+    const db = new Database(join(data, 'cartbarn.db'))
+    db.exec(
+      "DELETE FROM lock_event WHERE seq > 10; UPDATE sqlite_sequence SET seq = 90000 WHERE name = 'lock_event'",
+    )
+    db.close()
+    return data
+  }
+  const tookMs = await runAndTime(['restore', file, '--force', '--data', newData()])
+  for (let kill = 0; kill < KILLS; kill++) {
+    const data = newData()
+    await runAndTime(['restore', file, '--force', '--data', data], random.between(0.3, 1.1) * tookMs)
+    // as each start does
+    finishReplacement(data)
+    const events = eventsIn(join(data, 'cartbarn.db'))
+    assert.ok([10, 60_000].includes(events), `${events} events`)
+    outcomes.add(events)
+    const again = await commands.run(restore, [file, '--force', '--data', data])
+    assert.equal(again.code, 0, again.err)
+    assert.equal(eventsIn(join(data, 'cartbarn.db')), 60_000)
+    assert.equal(existsSync(join(data, 'restore-unfinished')), false)
+    rmSync(data, { recursive: true })
+  }
+  assert.ok(outcomes.has(10))
+})
+
+test('both commands say in one line what is wrong, and end with 1', async () => {
+  const data = dataFolder('data')
+  const lines = [
+    [
+      await commands.run(backup, ['x.backup', '--data', join(folder, 'nowhere')]),
+      /^backup: .*has no database of a gateway/,
+    ],
+    [
+      await commands.run(backup, [join(folder, 'no', 'x.backup'), '--data', data]),
+      /^backup: there is no folder/,
+    ],
+    [
+      await commands.run(restore, ['none.backup', '--data', data]),
+      /^restore: .*it is not there\. Nothing was changed\.\n$/,
+    ],
+  ] as const
+  for (const [{ code, err }, text] of lines) {
+    assert.equal(code, 1)
+    assert.match(err, text)
+    assert.equal(err.split('\n').length, 2)
+  }
+  const { code } = await commands.run(backup, ['x.backup', '--keep', '0', '--data', data])
+  assert.equal(code, 2)
+})
