@@ -231,8 +231,8 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ damage }) => damage.summary.blocks,
   ),
   cartbarn_last_backup_timestamp_seconds: gauge(
-    'When the last good nightly backup was made, in seconds since 1970; 0 if none was.',
-    ({ backups: { status } }) => (status === null ? undefined : Math.floor((status.lastGoodMs ?? 0) / 1000)),
+    'When the last good nightly backup was made, in seconds since 1970; 0 if none was, or none is wanted.',
+    ({ backups: { status } }) => Math.floor((status?.lastGoodMs ?? 0) / 1000),
   ),
   cartbarn_backup_failures_total: counter(
     'Nightly backups that failed since the start.',
