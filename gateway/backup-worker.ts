@@ -28,4 +28,4 @@ async function answer(request: BackupRequest): Promise<BackupAnswer> {
 
 // the service that started the thread gave it this
 const request = workerData as BackupRequest
-parentPort?.postMessage(await answer(request))
+void answer(request).then((made) => parentPort?.postMessage(made))

@@ -9,7 +9,7 @@ import { DataLock } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/store.ts'
 
 /** What a restored gateway needs besides its database. */
-export const NOT_IN_A_BACKUP = [
+const NOT_IN_A_BACKUP = [
   'settings: the environment, the configuration file, and secrets that they name',
   'files of TLS: certificate and private key',
   'the passphrase of backups',

@@ -40,7 +40,7 @@ interface Deps {
 }
 
 /** How long there may be no good backup before it is an alert. */
-export const OVERDUE_MS = 36 * HOUR_MS
+const OVERDUE_MS = 36 * HOUR_MS
 /** A machine that is off at night makes its backup when it is on. */
 const LATE_MS = 26 * HOUR_MS
 const RETRY_MS = HOUR_MS

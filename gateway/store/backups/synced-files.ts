@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:
 import { dirname } from 'node:path'
 
 /** Brings a file, or the names in a folder, to the disk. */
-export function syncPath(path: string): void {
+function syncPath(path: string): void {
   const file = openSync(path, 'r')
   try {
     fsyncSync(file)
