@@ -75,11 +75,6 @@ const COMMANDS: readonly ProductCommand[] = [
     async () => (await import('./tls.ts')).tls,
   ],
   [
-    'restore',
-    'make a lost gateway anew from what its head office has (--from-upstream)',
-    async () => (await import('./restore-from-upstream.ts')).restoreFromUpstream,
-  ],
-  [
     'new-site',
     'make a copied card the gateway of another course',
     async () => (await import('./new-site.ts')).newSite,

@@ -71,7 +71,7 @@ export const hub: RunCommand = (argv, io) =>
       .argument('<file>')
       .action((file) => {
         work = () => {
-          const { databaseUrl, dataDir } = readSettings(io)
+          const { databaseUrl, dataDir } = readHubConfig(io.env)
           if (databaseUrl !== undefined)
             throw new CommandError(
               'the hub is on PostgreSQL: restore that with its own tools, see docs/head-office.md',

@@ -14,9 +14,13 @@ import { describeError } from '#shared/errors.ts'
 import { systemClock, toIso } from '#shared/time.ts'
 import { createBackupCommandLine, passphraseIn } from './backup-options.ts'
 import { readSettings } from './gateway-settings.ts'
+import { restoreFromUpstream } from './restore-from-upstream.ts'
 
 /** `cartbarn restore`: the database of a backup, in the place of the one that is there. */
 export const restore: RunCommand = (argv, io) =>
+  argv.includes('--from-upstream') ? restoreFromUpstream(argv, io) : restoreFromBackup(argv, io)
+
+const restoreFromBackup: RunCommand = (argv, io) =>
   runCommand('restore', io, async () => {
     const command = createBackupCommandLine('restore', io)
       .argument('<source>', 'a file of cartbarn backup, or a folder of backups')
@@ -28,6 +32,10 @@ export const restore: RunCommand = (argv, io) =>
       )
       .option('--number <n>', 'of a folder: the backup of this number, instead of the newest')
       .option('--force', 'also when the database that is there has what the backup lacks')
+      .addHelpText(
+        'after',
+        '\ncartbarn restore --from-upstream --help says how to make it anew from the head office.',
+      )
     const parsed = parseCommandLine(command, argv)
     const { data, passphraseFile, config, number, force = false, quiet = false } = parsed.opts()
     const [source] = parsed.processedArgs
