@@ -1,0 +1,68 @@
+import { basename, join } from 'node:path'
+import { build, type Plugin } from 'rolldown'
+import { ENTRY } from '#scripts/cli/start-command.ts'
+import { THREADS } from '#shared/thread.ts'
+
+const HERE = import.meta.dirname
+const SHARED = join(HERE, '../../../shared')
+
+/** The code of the program as CommonJS. */
+export interface Bundle {
+  /** By name; the one of a thread has its name. */
+  chunks: ReadonlyMap<string, string>
+  /** Paths of the files it was made of. */
+  sources: readonly string[]
+}
+
+/** What the executable has in place of some modules. */
+const replacements: Plugin = {
+  name: 'replacements',
+  resolveId(name, importer = '') {
+    if (name === './binding' && importer.includes('/better-sqlite3/lib/'))
+      return join(HERE, 'sqlite-binding.ts')
+    // see gateway/broker/quiet-packets.ts
+    if (name === 'debug' && importer.includes('/node_modules/mqtt-packet/')) return '\0no-debug'
+    if (basename(name) === 'quiet-packets.ts') return '\0nothing'
+    return null
+  },
+  load(id) {
+    if (id === '\0no-debug') return 'module.exports = () => () => undefined'
+    return id === '\0nothing' ? '' : null
+  },
+}
+
+/** Bundles every command and thread. Throws when anything in it would be looked for on the disk. */
+export async function bundleProgram(): Promise<Bundle> {
+  const threads = Object.entries(THREADS).map(([name, file]) => [name, join(SHARED, file)])
+  const program = await bundle({ cartbarn: ENTRY, ...Object.fromEntries(threads) })
+  const loader = await bundle({ loader: join(HERE, 'loader.ts') })
+  return {
+    chunks: new Map([...program.chunks, ...loader.chunks]),
+    sources: [...program.sources, ...loader.sources],
+  }
+}
+
+async function bundle(input: Record<string, string>): Promise<Bundle> {
+  const { output } = await build({
+    input,
+    platform: 'node',
+    write: false,
+    plugins: [replacements],
+    onLog(level, log, report) {
+      // packages that would use these if they were installed
+      if (log.code !== 'UNRESOLVED_IMPORT') return report(level, log)
+    },
+    output: {
+      format: 'cjs',
+      entryFileNames: '[name].cjs',
+      chunkFileNames: '[name]-[hash].cjs',
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: false } },
+      legalComments: 'none',
+    },
+  })
+  const chunks = output.filter((one) => one.type === 'chunk')
+  return {
+    chunks: new Map(chunks.map(({ fileName, code }) => [fileName, code])),
+    sources: chunks.flatMap(({ moduleIds }) => moduleIds),
+  }
+}

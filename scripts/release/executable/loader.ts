@@ -1,0 +1,31 @@
+// The first code of the executable, and of each of its threads: loads the code of this thread from the assets. Chunks import
+// each other as CommonJS, as the main of an executable is that on Node 24; each thread loads those it needs.
+import { getRawAsset } from 'node:sea'
+import { compileFunction } from 'node:vm'
+import { isMainThread, threadName } from 'node:worker_threads'
+
+const FOLDER = 'code'
+const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname']
+const loaded = new Map<string, { exports: unknown }>()
+
+function load(name: string): unknown {
+  const known = loaded.get(name)
+  if (known !== undefined) return known.exports
+  const module = { exports: {} }
+  loaded.set(name, module)
+  const filename = `/${FOLDER}/${name}`
+  const code = Buffer.from(getRawAsset(`${FOLDER}/${name}`)).toString()
+  compileFunction(code, PARAMETERS, { filename })(module.exports, find, module, filename, `/${FOLDER}`)
+  return module.exports
+}
+
+/** Nothing is ever looked for on the disk. */
+function find(name: string): unknown {
+  if (name.startsWith('./')) return load(name.slice(2))
+  const builtin = process.getBuiltinModule(name)
+  if (builtin === undefined)
+    throw Object.assign(new Error(`the executable has no module ${name}`), { code: 'MODULE_NOT_FOUND' })
+  return builtin
+}
+
+load(`${isMainThread ? 'cartbarn' : threadName}.cjs`)
