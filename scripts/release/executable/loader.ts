@@ -1,7 +1,7 @@
 // The first code of the executable, and of each of its threads: loads the code of this thread from the assets. Chunks import
 // each other as CommonJS, as the main of an executable is that on Node 24; each thread loads those it needs.
 import { getRawAsset } from 'node:sea'
-import { compileFunction } from 'node:vm'
+import { compileFunction, constants } from 'node:vm'
 import { isMainThread, threadName } from 'node:worker_threads'
 
 const FOLDER = 'code'
@@ -15,7 +15,10 @@ function load(name: string): unknown {
   loaded.set(name, module)
   const filename = `/${FOLDER}/${name}`
   const code = Buffer.from(getRawAsset(`${FOLDER}/${name}`)).toString()
-  compileFunction(code, PARAMETERS, { filename })(module.exports, find, module, filename, `/${FOLDER}`)
+  // PGlite imports modules of Node only when it knows that it runs there
+  const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
+  const run = compileFunction(code, PARAMETERS, { filename, importModuleDynamically })
+  run(module.exports, find, module, filename, `/${FOLDER}`)
   return module.exports
 }
 
