@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
-import { hasServiceManager, tellServiceManager } from './service-manager.ts'
+import { hasServiceManager, tellServiceManager } from '#shared/service/manager.ts'
 
 /** A start that does anything uses more of a processor than this. */
 const IDLE_SHARE = 0.02

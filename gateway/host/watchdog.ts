@@ -1,6 +1,6 @@
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { type ServiceNews, tellServiceManager } from '#shared/service-manager.ts'
+import { type ServiceNews, tellServiceManager } from '#shared/service/manager.ts'
 
 /** The disk, as its writer knows it. */
 export interface WrittenDisk {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tellServiceManager, watchdogPatienceMs } from './service-manager.ts'
+import { tellServiceManager, watchdogPatienceMs } from './manager.ts'
 
 /** Stands for the command of systemd, which needs systemd itself: writes down what it is given. */
 function putNotify(t: TestContext): string {
