@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Config } from '#gateway/config.ts'
-import { portHolder } from '#shared/port-fault.ts'
+import { portHolder } from '#shared/http/port-fault.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import type { Machine } from './machine.ts'
 

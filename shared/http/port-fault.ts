@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { ConfigError } from './errors.ts'
-import type { Part } from './lifecycle.ts'
+import { ConfigError } from '#shared/errors.ts'
+import type { Part } from '#shared/lifecycle.ts'
 
 /**
  * What listens, with errors for the person who starts it: they name the settings of the port and of the address, and
