@@ -399,5 +399,5 @@ test('a start with a certificate that cannot be used fails and names the setting
   const { program, logged } = run(t, { ...folder.settings, CARTBARN_TLS_CERT: '/nowhere/cert.pem' })
   const exited = once(program, 'exit')
   assert.match((await logged('not started')).reason ?? '', /^CARTBARN_TLS_CERT: cannot be read: .*nowhere/)
-  assert.deepEqual(await exited, [1, null])
+  assert.deepEqual(await exited, [78, null])
 })
