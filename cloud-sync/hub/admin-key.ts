@@ -1,10 +1,10 @@
 import type { Database } from '#hub/store/database/database.ts'
 import { changeHubUser, hasHubAdmin, hubUserByKey, listHubUsers } from '#hub/store/users.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
+import { preparePrivateFolder } from '#shared/files/private-files.ts'
 import { hashSecret, newHubKey } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { preparePrivateFolder } from '#shared/private-files.ts'
 import type { Clock } from '#shared/time.ts'
 import { createFirstHubAdmin } from './users.ts'
 

@@ -1,8 +1,8 @@
 import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
+import { withSecretFiles } from '#shared/files/secret-files.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
-import { withSecretFiles } from '#shared/secret-files.ts'
 import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 
 const PREFIX = 'CARTBARN_'

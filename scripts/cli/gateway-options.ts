@@ -1,5 +1,5 @@
 import { describeError } from '#shared/errors.ts'
-import { readSecretFile } from '#shared/secret-files.ts'
+import { readSecretFile } from '#shared/files/secret-files.ts'
 import { type CommandIo, pathFrom, UsageError } from './command.ts'
 import { address, createCommandLine, number } from './command-line.ts'
 

@@ -1,7 +1,7 @@
 import { type CommandIo, pathFrom, UsageError } from '#scripts/cli/command.ts'
 import { createCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
-import { readSecretFile } from '#shared/secret-files.ts'
+import { readSecretFile } from '#shared/files/secret-files.ts'
 
 /** The options of what makes and reads backups. */
 export function createBackupCommandLine(name: string, io: CommandIo) {

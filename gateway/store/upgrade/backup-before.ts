@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { syncPath } from '#shared/durable.ts'
+import { syncPath } from '#shared/files/durable.ts'
 import { programVersion } from '#shared/version.ts'
 import type { BackupBefore } from './program-record.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { syncPath } from '#shared/durable.ts'
+import { syncPath } from '#shared/files/durable.ts'
 
 /** The file in the data folder that says which program has it. */
 export const PROGRAM_RECORD = 'program.json'

@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type PGliteOptions, type Transaction } from '@electric-sql/pglite'
-import { closeToOthers, preparePrivateFolder } from '#shared/private-files.ts'
+import { closeToOthers, preparePrivateFolder } from '#shared/files/private-files.ts'
 import { isExecutable, readProgramFile } from '#shared/program-files.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { asAppError, withRetries } from './faults.ts'

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
-import { ConfigError, describeError } from './errors.ts'
+import { ConfigError, describeError } from '#shared/errors.ts'
 
 /** The permissions of everybody but the owner. */
 const OTHERS = 0o077

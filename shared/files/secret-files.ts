@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { describeError } from './errors.ts'
+import { describeError } from '#shared/errors.ts'
 
 const SUFFIX = '_FILE'
 
