@@ -8,7 +8,7 @@ import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { pagesOf } from '#testing/damaged-pages.ts'
-import { flipPageBits, pageContent } from '#testing/flip-page-bits.ts'
+import { flipPageBits, pageContent } from '#testing/flip-bit.ts'
 import { databasePath, Store } from '../store.ts'
 import type { DamageFinding } from './findings.ts'
 
