@@ -17,7 +17,7 @@ import { loadLibrary, programFolder } from '#shared/program-files.ts'
 /** Of the file of checksums: what it is, and whether a gateway has it open. The rest is described in `page-sums.c`. */
 export const HEADER_BYTES = 512
 const STATE_AT = 64
-/** Size of the database, and when it was last written, at the last stop: 8 bytes each, little-endian. */
+/** Size of the database, and when it was last written, when they were shut or begun: 8 bytes each, little-endian. */
 const FILE_AT = 80
 const FILE_MARK_BYTES = 16
 export const ENTRY_BYTES = 16
@@ -59,7 +59,7 @@ export class PageSums {
     try {
       const doubt = this.#doubt(loaded)
       if (doubt !== null) {
-        writeFileSync(this.#sumsPath, headerOf('shut'), { mode: 0o600 })
+        writeFileSync(this.#sumsPath, newHeader(this.#path), { mode: 0o600 })
         if (doubt !== '') this.#log.warn({ reason: doubt }, 'makes the checksums of the database pages anew')
       }
     } finally {
@@ -104,7 +104,7 @@ export class PageSums {
         return 'they are not in the form of this program'
       const isShut = header.toString('latin1', STATE_AT, STATE_AT + 4) === 'shut'
       if (isShut && !isSameFile(header.subarray(FILE_AT, FILE_AT + FILE_MARK_BYTES), fileMark(this.#path)))
-        return 'the database was replaced or written since the gateway was stopped'
+        return 'the database was replaced or written since the gateway was stopped, or a start was ended while it wrote'
       if (!isShut && !existsSync(`${this.#path}-wal`))
         return 'another program has opened the database since the gateway was ended without a stop'
       return this.#isOfAnother(sums, tester) ? 'most of them belong to other content' : null
@@ -153,10 +153,15 @@ function sampleOf(pages: number): number[] {
   return Array.from({ length: count }, (_, i) => 1 + Math.floor((i * pages) / count))
 }
 
-function headerOf(state: State): Buffer {
+/**
+ * Of checksums that are begun. A start may be killed before it marks them, and what another program makes of the database
+ * then must not pass for what they were kept for.
+ */
+function newHeader(databasePath: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)
   header.write(MAGIC, 'latin1')
-  header.write(state, STATE_AT, 'latin1')
+  header.write('shut' satisfies State, STATE_AT, 'latin1')
+  fileMark(databasePath).copy(header, FILE_AT)
   return header
 }
 
@@ -166,17 +171,18 @@ function pageSizeOf(header: Buffer): number {
   return stored === 1 ? 65536 : Math.max(stored, 512)
 }
 
+/** Zeros without a file: no database that there is later has them. */
 function fileMark(path: string): Buffer {
-  const { size, mtimeMs } = statSync(path)
   const mark = Buffer.alloc(FILE_MARK_BYTES)
-  mark.writeDoubleLE(size, 0)
-  mark.writeDoubleLE(mtimeMs, 8)
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return mark
+  mark.writeDoubleLE(found.size, 0)
+  mark.writeDoubleLE(found.mtimeMs, 8)
   return mark
 }
 
 /** Within a millisecond: not every file system, and no restored copy, keeps the time to the last digit. */
 function isSameFile(noted: Buffer, found: Buffer): boolean {
-  if (noted.every((byte) => byte === 0)) return true
   return (
     noted.readDoubleLE(0) === found.readDoubleLE(0) &&
     Math.abs(noted.readDoubleLE(8) - found.readDoubleLE(8)) <= 1

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
+import { createLog } from '#shared/log.ts'
 import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { fillSchema, RECORDS, ROWS } from '#testing/rows-of-schema.ts'
 import { recordsIn } from '#testing/telemetry-tables.ts'
+import { PageSums } from '../damage/page-sums.ts'
 import { Connection } from '../db/connection.ts'
 import { knownSchema, migrate } from '../migrate.ts'
 import { openForSetup } from '../writer/open.ts'
@@ -93,3 +96,37 @@ test('an upgrade that is killed at any moment leaves the old database or the new
     assert.ok(existsSync(join(folder, 'program.json')))
   }
 })
+
+for (const schema of [0, OLD_SCHEMA])
+  test(`an upgrade from schema ${schema} that is killed after its commit may be looked at by another program before it goes on`, async (t) => {
+    const root = mkdtempSync(join(tmpdir(), 'cartbarn-killed-commit-'))
+    t.after(() => rmSync(root, { recursive: true, force: true }))
+    const path = join(root, 'cartbarn.db')
+    if (schema > 0) {
+      const old = openForSetup(path)
+      migrate(old, schema)
+      fillSchema(old)
+      old.close()
+    }
+    // as a start does it
+    new PageSums(path, createLog('silent')).prepare()
+    const upgraded = openForSetup(path)
+    upgraded.all('PRAGMA integrity_check')
+    migrate(upgraded)
+    if (schema === 0) fillSchema(upgraded)
+    const killed = join(root, 'killed')
+    mkdirSync(killed)
+    for (const end of ['', '-wal', '-sums'])
+      copyFileSync(path + end, join(killed, `cartbarn.db${end}`))
+    upgraded.close()
+    // Node has an SQLite of its own, which knows nothing of checksums: it empties the log into the database
+    const other = new DatabaseSync(join(killed, 'cartbarn.db'))
+    other.exec('SELECT count(*) FROM device')
+    other.close()
+    assert.equal(existsSync(join(killed, 'cartbarn.db-wal')), false)
+    await open(killed)
+    assert.deepEqual(contentOf(join(killed, 'cartbarn.db')), {
+      schema: knownSchema(),
+      ...{ devices: ROWS, records: ROWS * RECORDS * 2 },
+    })
+  })
