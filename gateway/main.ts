@@ -1,6 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
+import { tellUpgrade } from '#host/upgrade-news.ts'
 import { Watchdog } from '#host/watchdog.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { isLoopback } from '#shared/http/listener.ts'
@@ -25,7 +26,7 @@ export interface Company {
 /** Runs a gateway until `stopping` is aborted; resolves with the exit code. */
 export async function runGateway(config: Config, stopping: AbortSignal, company?: Company): Promise<number> {
   const log = await createProgramLog(config.logLevel, isatty(1))
-  const gateway = createGateway(config, log)
+  const gateway = createGateway(config, log, { onUpgrade: (step) => tellUpgrade(step) })
   // without a certificate it keeps its usual meaning: the terminal is gone
   if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
   let companion: Part | undefined
