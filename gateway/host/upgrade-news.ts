@@ -1,7 +1,7 @@
 import { type ServiceNews, tellServiceManager } from '#shared/service/manager.ts'
 
 /** What goes on in an upgrade of the database: its backup, or a migration and how many are done. */
-export type UpgradeStep = { kind: 'backup' } | { kind: 'migration'; name: string; done: number; of: number }
+type UpgradeStep = { kind: 'backup' } | { kind: 'migration'; name: string; done: number; of: number }
 
 /** So long a step may take before the next news; a start that gets on asks for more by itself (`shared/start-watch`). */
 const STEP_US = 300_000_000
