@@ -1,5 +1,6 @@
 import { existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { typedCommand } from '#shared/typed-command.ts'
 import { finishReplacement, replaceDatabase, syncDatabase } from '#store/damage/repair/replace-database.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { describeFault, storeFaultCode } from '#store/db/fault.ts'
@@ -43,7 +44,7 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
   } catch (error) {
     if (storeFaultCode(error) === null) throw error
     throw new Error(
-      `the database in ${dataDir} cannot be used: ${describeFault(error)}; nothing was changed. npm run repair makes a new one of all that can be read`,
+      `the database in ${dataDir} cannot be used: ${describeFault(error)}; nothing was changed. ${typedCommand('repair')} makes a new one of all that can be read`,
       { cause: error },
     )
   } finally {

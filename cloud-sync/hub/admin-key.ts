@@ -6,6 +6,7 @@ import { hashSecret, newHubKey } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import { createFirstHubAdmin } from './users.ts'
 
 interface HubAdminKeyDeps {
@@ -46,7 +47,7 @@ export class HubAdminKey implements Part {
     if (this.#givenKey !== undefined && !(await this.#isAdmins(this.#givenKey)))
       log.warn(
         {},
-        'CARTBARN_HUB_ADMIN_API_KEY is the key of no admin: it counts at the first start only; npm run hub -- admin-key makes a new key',
+        `CARTBARN_HUB_ADMIN_API_KEY is the key of no admin: it counts at the first start only; ${typedCommand('hub admin-key')} makes a new key`,
       )
     const key = file.read()
     if (key !== undefined && !(await this.#isAdmins(key))) file.tryRemove(log)

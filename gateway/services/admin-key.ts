@@ -3,6 +3,7 @@ import { describeError, UnavailableError } from '#shared/errors.ts'
 import { hashSecret, newApiKey } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import type { Store } from '#store/store.ts'
 import { groupedCode, newCode, readCode } from './people/codes.ts'
 import type { Pairing } from './people/pairing-codes.ts'
@@ -136,7 +137,7 @@ export class FirstAdminKey implements Part {
     if (givenKey === undefined || this.#activeAdmin(hashSecret(givenKey)) !== undefined) return
     log.warn(
       {},
-      'CARTBARN_ADMIN_API_KEY is the key of no admin: it counts at the first start only; npm run admin-key makes a new key',
+      `CARTBARN_ADMIN_API_KEY is the key of no admin: it counts at the first start only; ${typedCommand('admin-key')} makes a new key`,
     )
   }
 

@@ -3,6 +3,7 @@ import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, HOUR_MS } from '#shared/time.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import type { Store } from '#store/store.ts'
 
 interface DatabaseCheckDeps {
@@ -91,7 +92,7 @@ export class DatabaseCheck implements Part {
       const [first] = problem.split('\n').filter((line) => !line.startsWith('***'))
       this.#report(
         table,
-        `The table ${table} is damaged (${first}). What needs the damaged part is refused. Stop the gateway and run npm run repair.`,
+        `The table ${table} is damaged (${first}). What needs the damaged part is refused. Stop the gateway and run ${typedCommand('repair')}.`,
       )
     }
     return damaged
@@ -107,7 +108,7 @@ export class DatabaseCheck implements Part {
     const shown = wrong.slice(0, SHOWN_PAGES).join(', ')
     this.#report(
       'file',
-      `Of the pages of the database ${wrong.length} are not as they were written (${shown}): in tables that are named, in the telemetry or in free space. What is damaged of the telemetry is set aside when it is read. Look after the disk; npm run repair makes a new database of all that can be read.`,
+      `Of the pages of the database ${wrong.length} are not as they were written (${shown}): in tables that are named, in the telemetry or in free space. What is damaged of the telemetry is set aside when it is read. Look after the disk; ${typedCommand('repair')} makes a new database of all that can be read.`,
     )
     return false
   }

@@ -11,6 +11,7 @@ import type { Log } from '#shared/log.ts'
 import type { Registration } from '#shared/registrations.ts'
 import type { Tally } from '#shared/tally.ts'
 import { systemClock } from '#shared/time.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import { closedDay, findAlert, listAlertMessages, listLiveAlerts } from './alerts.ts'
 import type { DatedOrigin } from './audit-log.ts'
@@ -164,7 +165,7 @@ export class Store<Message extends Appendable = Appendable>
       const { dataDir } = this.#options
       const advice =
         isUnreadable(error) && isDiskReadable(this.#path)
-          ? '; npm run repair makes a new one of all that can be read'
+          ? `; ${typedCommand('repair')} makes a new one of all that can be read`
           : ''
       throw new Error(`the database in ${dataDir} cannot be used: ${describeFault(error)}${advice}`, {
         cause: error,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toIso } from '#shared/time.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import type { Sites } from './sites.ts'
 
 const word = z.string().max(1000)
@@ -35,7 +36,7 @@ export async function runSiteCommand(sites: Sites, command: SiteCommand): Promis
 
 async function describeSites(sites: Sites): Promise<string> {
   const all = await sites.list()
-  if (all.length === 0) return 'no sites yet; add one with: npm run hub -- site add NAME\n'
+  if (all.length === 0) return `no sites yet; add one with: ${typedCommand('hub site add NAME')}\n`
   const lines = all.map(({ siteId, name, keys, lastSeenMs }) => {
     const seen = lastSeenMs === null ? 'never seen' : `last seen ${toIso(lastSeenMs)}`
     return `${siteId.padEnd(34)}${name}  (${keys === 0 ? 'no key' : 'key in use'}, ${seen})\n`

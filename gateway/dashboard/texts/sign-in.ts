@@ -28,7 +28,7 @@ export const signInTexts = defineTexts({
     ownKeyHow:
       'This key opens everything. It is shown only now: write it down and keep it where nobody else looks.',
     keyLost:
-      'The gateway may have made a new key that did not arrive. Run npm run admin-key on its computer.',
+      'The gateway may have made a new key that did not arrive. Run cartbarn admin-key on its computer.',
     writtenDown: 'I have written it down',
     tooLate: 'Ten minutes have gone by. Give the key in the file admin-key.txt of the gateway.',
     adminKey: 'Key of the admin',
@@ -60,7 +60,7 @@ export const signInTexts = defineTexts({
     ownKeyHow:
       'Dieser Schlüssel öffnet alles. Er wird nur jetzt gezeigt: aufschreiben und dort aufheben, wo sonst niemand hinsieht.',
     keyLost:
-      'Vielleicht hat das Gateway einen neuen Schlüssel gemacht, der nicht ankam. Auf seinem Rechner npm run admin-key ausführen.',
+      'Vielleicht hat das Gateway einen neuen Schlüssel gemacht, der nicht ankam. Auf seinem Rechner cartbarn admin-key ausführen.',
     writtenDown: 'Ich habe ihn aufgeschrieben',
     tooLate: 'Zehn Minuten sind um. Den Schlüssel aus der Datei admin-key.txt des Gateways angeben.',
     adminKey: 'Schlüssel des Admins',

@@ -1,3 +1,4 @@
+import { typedCommand } from '#shared/typed-command.ts'
 import type { Connection } from '../db/connection.ts'
 import type { Mended } from './mend.ts'
 import { type JsonColumn, TABLES } from './tables.ts'
@@ -32,6 +33,6 @@ function putAside(writing: Connection, table: string, json: JsonColumn): Mended[
     .immediate()
   const { what, meaning } = TABLES[table] ?? { what: table, meaning: '' }
   const found = `What is in ${column} of ${rows} ${rows === 1 ? 'row' : 'rows'} cannot be read and was put aside.`
-  const detail = `Table ${table} (${what}): ${found} ${meaning} Check the disk, and run npm run repair when the gateway can be stopped.`
+  const detail = `Table ${table} (${what}): ${found} ${meaning} Check the disk, and run ${typedCommand('repair')} when the gateway can be stopped.`
   return [{ place: table, outcome: 'set_aside', detail }]
 }

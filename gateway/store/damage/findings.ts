@@ -10,7 +10,7 @@ export type DamageOutcome =
   | 'mended'
   /** Something acknowledged is gone. */
   | 'lost'
-  /** It is still there, and in the way: `npm run repair` is needed. */
+  /** It is still there, and in the way: `repair` is needed. */
   | 'unreadable'
 
 /** Damage that was found: what the disk returned is not what was written to it. */

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, openSync, readFileSync, readSync, rmSync, statSync } from 'node:fs'
 import { describeError } from '#shared/errors.ts'
 import { toIso } from '#shared/time.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import type { DamageFinding } from './findings.ts'
 import {
   FRAME_HEADER_BYTES,
@@ -265,7 +266,7 @@ function describeLoss({ frames, usable, acknowledged, copyBegun }: Judged, writt
   const transactions = frames.slice(usable, acknowledged).filter(isEnd).length
   const mixed =
     copyBegun > usable
-      ? ' Parts of them are in the database, which may not fit together: stop the gateway and run npm run repair.'
+      ? ` Parts of them are in the database, which may not fit together: stop the gateway and run ${typedCommand('repair')}.`
       : ''
   return (
     `The write-ahead log was damaged: ${acknowledged - usable} frames with at least ${Math.max(1, transactions)} transactions ` +

@@ -1,4 +1,5 @@
 import { describeError } from '#shared/errors.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader, openUncheckedReader, stopChecking } from '../db/connection.ts'
 import { storeFaultCode } from '../db/fault.ts'
 import { damagedParts } from './check.ts'
@@ -20,15 +21,15 @@ export interface MendedFile {
   readonly openWriter: (path: string) => Connection
 }
 
-const ADVICE = 'Check the disk, and run npm run repair when the gateway can be stopped.'
-const REPAIR = 'Stop the gateway and run npm run repair.'
+const ADVICE = `Check the disk, and run ${typedCommand('repair')} when the gateway can be stopped.`
+const REPAIR = `Stop the gateway and run ${typedCommand('repair')}.`
 
 /** The table is in the memory of the gateway, which would say something else than the database from now on. */
 class RestartNeeded extends Error {}
 
 /**
  * Looks at tables of a database and begins those anew that are damaged, with all rows that can be read. The
- * damaged pages stay in the file, in a table `damaged_TABLE_1`, for `npm run repair`. Nobody else may write meanwhile;
+ * damaged pages stay in the file, in a table `damaged_TABLE_1`, for `repair`. Nobody else may write meanwhile;
  * readers go on. Says what was found; throws what SQLite throws when the database cannot be written.
  */
 export function mendTables(

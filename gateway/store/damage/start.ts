@@ -1,3 +1,4 @@
+import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import { putUnparseableAside } from './contents.ts'
@@ -37,7 +38,7 @@ function asideBefore({ path }: MendedFile): Mended[] {
   try {
     return [...Map.groupBy(tablesAside(reading), originOf)].map(([place, names]) => {
       const { what = place } = TABLES[place] ?? {}
-      const detail = `Table ${place} (${what}): Damaged pages or rows of it were put aside before (${names.join(', ')}). npm run repair makes a database without them, of all that can be read.`
+      const detail = `Table ${place} (${what}): Damaged pages or rows of it were put aside before (${names.join(', ')}). ${typedCommand('repair')} makes a database without them, of all that can be read.`
       return { place, outcome: 'set_aside', detail }
     })
   } finally {
@@ -54,7 +55,7 @@ export function tablesOfSize(...sizes: string[]): string[] {
 
 /** Damage that something met and that no check of the tables finds. */
 export function unplaced(fault: string): Mended {
-  const detail = `A page that is damaged is in the way (${fault}): it is in the history of telemetry, or in no table. What needs it is refused, the rest goes on. Stop the gateway and run npm run repair.`
+  const detail = `A page that is damaged is in the way (${fault}): it is in the history of telemetry, or in no table. What needs it is refused, the rest goes on. Stop the gateway and run ${typedCommand('repair')}.`
   return { place: 'file', outcome: 'unreadable', detail }
 }
 

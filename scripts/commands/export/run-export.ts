@@ -10,7 +10,7 @@ import { type ExportOptions, parseExportOptions } from './options.ts'
 import { RecordCount } from './record-count.ts'
 import { requireFree, WholeFile } from './whole-file.ts'
 
-/** `npm run export`: returns the exit code. */
+/** `cartbarn export`: returns the exit code. */
 export function runExport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('export', io, async () => {
     const options = parseExportOptions(argv, io)

@@ -14,7 +14,7 @@ import { openTrackFile, type TrackFile, textOf } from './track-file.ts'
 import type { TrackReader, TrackSink } from './track-reader.ts'
 import { Upload } from './upload.ts'
 
-/** `npm run import`: returns the exit code. */
+/** `cartbarn import`: returns the exit code. */
 export function runImport(argv: readonly string[], io: CommandIo): Promise<number> {
   return runCommand('import', io, async () => {
     const options = parseImportOptions(argv, io)

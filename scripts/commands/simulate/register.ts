@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { CommandError } from '#scripts/cli/command.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import type { AnswerOf } from '#shared/wire/operations.ts'
 import { chooseCarts } from './cart-numbers.ts'
 import type { PlannedDevice } from './fleet-plan.ts'
@@ -47,7 +48,7 @@ export async function registerDevices(
   },
 ): Promise<Map<string, MqttCredentials>> {
   const { gatewayUrl: url, adminKey: apiKey, enrolmentKey, prefix, signal } = options
-  const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
+  const gateway: Registry = { name: 'gateway', startedWith: typedCommand('run'), url, signal }
   const client = new ApiClient({ url, apiKey, signal })
   const known = await asked(gateway, 'list devices', () => listDevices(client))
   const carts = chooseCarts(devices, known, prefix)

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { ApiClient, ApiError } from '#shared/client.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import type { NewGeofences } from '#shared/wire/geofences.ts'
 import { drawingOf } from './course/drawing.ts'
 import { zonesOf } from './course/zones.ts'
@@ -16,7 +17,7 @@ export async function setUpCourse(
   { gatewayUrl: url, adminKey: apiKey }: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'>,
   { nowMs, signal }: { nowMs: number; signal: AbortSignal },
 ): Promise<void> {
-  const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
+  const gateway: Registry = { name: 'gateway', startedWith: typedCommand('run'), url, signal }
   const client = new ApiClient({ url, apiKey, signal })
   await asked(gateway, 'take the settings', () => setUpSite(client, nowMs))
   await asked(gateway, 'take the drawing of the course', () => drawCourse(client, plan))
@@ -29,7 +30,7 @@ export async function groupFleet(
   { gatewayUrl: url, adminKey: apiKey }: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const gateway: Registry = { name: 'gateway', startedWith: 'npm start', url, signal }
+  const gateway: Registry = { name: 'gateway', startedWith: typedCommand('run'), url, signal }
   const client = new ApiClient({ url, apiKey, signal })
   await asked(gateway, 'take a group', () => groupCarts(client, plan))
 }

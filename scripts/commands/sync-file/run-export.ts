@@ -11,6 +11,7 @@ import {
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { createGatewayCommandLine, requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import { syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { requireFree, WholeFile } from '../export/whole-file.ts'
 
@@ -64,7 +65,7 @@ async function writeFile(io: CommandIo, gateway: Gateway, path: string, isForced
     throw new CommandError('the gateway broke off: try again')
   }
   io.stderr.write(
-    `${path}: ${bytes.toLocaleString('en-US')} bytes. Carry it to the head office: npm run sync:import\n`,
+    `${path}: ${bytes.toLocaleString('en-US')} bytes. Carry it to the head office: ${typedCommand('sync-import')}\n`,
   )
 }
 

@@ -5,6 +5,7 @@ import { CommandError, type CommandIo, EXIT, pathFrom, runCommand } from '#scrip
 import { address, createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
 import { KEY_VARIABLE, requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiError } from '#shared/client.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import { syncFileLineSchema, syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { WholeFile } from '../export/whole-file.ts'
 import { answered } from './run-export.ts'
@@ -60,7 +61,7 @@ async function importFile(io: CommandIo, path: string, hub: { url: string; key: 
   const { taken, known, rows } = receipt
   io.stderr.write(
     `${rows.toLocaleString('en-US')} rows in ${taken} new parts; ${known} parts were there already. ` +
-      `Take ${path}.receipt.json back: npm run sync:export -- --receipt\n`,
+      `Take ${path}.receipt.json back: ${typedCommand('sync-export --receipt')}\n`,
   )
 }
 

@@ -11,7 +11,7 @@ import { useMoments } from './moments.ts'
 import { Pager } from './pager.tsx'
 
 const PAGE = 20
-const REPAIR = 'npm run repair'
+const REPAIR = 'cartbarn repair'
 
 /** What was damaged on the disk, and what came in and could not be read: a page of More, which has its title. */
 export function DamagePage() {

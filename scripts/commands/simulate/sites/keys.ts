@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CommandError } from '#scripts/cli/command.ts'
 import { ApiError } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
+import { typedCommand } from '#shared/typed-command.ts'
 import { AT_ONCE, type Registry, registered } from '../register.ts'
 import type { SitesOptions } from './options.ts'
 
@@ -19,7 +20,7 @@ const issuedSchema = z.object({ key: z.string().regex(SITE_KEY) })
 export async function siteKeys(options: SitesOptions, signal: AbortSignal): Promise<SiteKey[]> {
   const { access, hubUrl: url, prefix, sites } = options
   if ('keysFile' in access) return readKeys(access.keysFile, sites)
-  const hub: Registry = { name: 'hub', startedWith: 'npm run hub', url, signal }
+  const hub: Registry = { name: 'hub', startedWith: typedCommand('hub'), url, signal }
   const numbers = Array.from({ length: sites }, (_, i) => i + 1)
   return inParallel(numbers, AT_ONCE, async (number) => {
     const siteId = `${prefix}-${String(number).padStart(3, '0')}`
