@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Finding, ok, wrong } from './finding.ts'
+import { type Finding, mind, ok, wrong } from './finding.ts'
 import { attempt, type Machine } from './machine.ts'
 
 const OTHERS = 0o077
@@ -11,9 +11,9 @@ export function checkFolder(machine: Machine, dataDir: string): Finding {
   const about = 'data folder'
   const folder = attempt(() => statSync(dataDir))
   if (folder === undefined)
-    return wrong(
-      ...([about, `${dataDir} is not there, or this user may not see it`] as const),
-      'sudo cartbarn doctor, or set CARTBARN_DATA_DIR; the first start of the gateway makes it',
+    return mind(
+      ...([about, `${dataDir} is not there yet, or this user may not see it`] as const),
+      'start the gateway, which makes it; else sudo cartbarn doctor, or set CARTBARN_DATA_DIR',
     )
   if (!folder.isDirectory()) return wrong(about, `${dataDir} is a file`, 'set CARTBARN_DATA_DIR to a folder')
   if ((folder.mode & OTHERS) !== 0)

@@ -7,16 +7,20 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { describeSettings, isOpenSetting } from '#gateway/config.ts'
+import { HOUR_MS } from '#shared/time.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 import { packBundle } from './bundle.ts'
+import { checkBackups } from './check-backups.ts'
 import { checkCertificate } from './check-certificate.ts'
 import { checkFolder } from './check-folder.ts'
 import { checkClock } from './check-machine.ts'
+import { checkPlainDevices } from './check-plain-devices.ts'
 import { checkUpstream } from './check-upstream.ts'
 import { checkWear } from './check-wear.ts'
 import { examine } from './examine.ts'
 import { lineOf } from './finding.ts'
 import type { Machine } from './machine.ts'
+import { findRunning } from './running.ts'
 import { readService } from './service.ts'
 
 // as the program does
@@ -180,10 +184,68 @@ test('a folder that others may read is wrong, and so is a file in it', (t) => {
   assert.equal(checkFolder(machineWith(), dataDir).level, 'ok')
   chmodSync(join(dataDir, 'cartbarn.db'), 0o644)
   assert.match(lineOf(checkFolder(machineWith(), dataDir)), /^wrong .*cartbarn\.db: sudo chmod/)
-  assert.match(lineOf(checkFolder(machineWith(), join(dataDir, 'gone'))), /^wrong .*is not there/)
+  assert.match(lineOf(checkFolder(machineWith(), join(dataDir, 'gone'))), /^mind .*is not there yet/)
   assert.match(lineOf(checkFolder(machineWith(), join(dataDir, 'cartbarn.db'))), /^wrong .*is a file/)
   chmodSync(dataDir, 0o755)
   assert.match(lineOf(checkFolder(machineWith(), dataDir)), /^wrong .*others may read/)
+})
+
+test('no nightly backup is to be minded, one older than 36 hours is wrong, and so is a stick that is not in', (t) => {
+  const [dataDir, folder] = [newFolder(t), newFolder(t)]
+  const target = `${folder}/`
+  const lines = (given: string | undefined) => {
+    const settings = given === undefined ? undefined : { target: given, mustBeMounted: false }
+    return checkBackups(machineWith(), dataDir, settings).map(lineOf)
+  }
+  const noted = (lastGoodMs: number | null, sinceMs: number, of = target) =>
+    writeFileSync(join(dataDir, 'backups.json'), JSON.stringify({ target: of, sinceMs, lastGoodMs }))
+  assert.match(lines(undefined).join('\n'), /^mind +backups .*CARTBARN_BACKUP_TO.*cartbarn backup/)
+  assert.match(lines(target)[0] ?? '', /^mind .*none yet/)
+  const long = NOW_MS - 90 * HOUR_MS
+  for (const [lastGoodMs, sinceMs, line] of [
+    [NOW_MS - 36 * HOUR_MS + 1, long, /^ok .*2026-11-22T00:00:00\.001Z/],
+    [NOW_MS - 36 * HOUR_MS, long, /^wrong .*2026-11-22T00:00:00\.000Z: cartbarn backup/],
+    [null, NOW_MS - HOUR_MS, /^mind .*none yet/],
+    [null, long, /^wrong .*no good one/],
+  ] as const) {
+    noted(lastGoodMs, sinceMs)
+    assert.match(lines(target)[0] ?? '', line)
+  }
+  noted(NOW_MS, long, '/another/')
+  assert.match(lines(target)[0] ?? '', /^mind .*none yet/)
+  writeFileSync(join(dataDir, 'backups.json'), '{"target":')
+  assert.match(lines(target)[0] ?? '', /^mind .*none yet/)
+  assert.match(lines('/mnt/no-such-stick/cartbarn/')[1] ?? '', /^wrong .*no disk is mounted/)
+})
+
+test('a backup on the disk of the data is to be minded, also before its folder is made', (t) => {
+  const dataDir = newFolder(t)
+  const beside = (target: string) =>
+    checkBackups(machineWith(), dataDir, { target, mustBeMounted: false })
+      .map(lineOf)
+      .filter((line) => line.includes('protects from nothing'))
+  assert.match(beside(`${newFolder(t)}/`)[0] ?? '', /^mind .*beside the database.*CARTBARN_BACKUP_TO/)
+  assert.equal(beside(join(newFolder(t), 'made by the first one/')).length, 1)
+  // another file system on every Linux
+  assert.deepEqual(beside('/dev/shm/'), [])
+})
+
+test('with a certificate those that still use plain MQTT are named', async (t) => {
+  const g = await startGateway({ CARTBARN_DATA_DIR: newFolder(t) })
+  t.after(() => g.stop())
+  const tls = { certPath: 'cert.pem', keyPath: 'key.pem', isOfOwnAuthority: false }
+  const mqttPort = Number(new URL(g.mqtt).port)
+  const port = Number(new URL(g.http).port)
+  const running = (key?: string) => findRunning({ host: '127.0.0.1', httpPort: port, tls: undefined }, key)
+  const lines = async (config: Parameters<typeof checkPlainDevices>[0], key?: string) =>
+    (await checkPlainDevices(config, await running(key))).map(lineOf)
+  assert.match((await lines({ tls, mqttPort }, ADMIN_KEY))[0] ?? '', /^ok .*no client/)
+  const device = await g.device('cart-1')
+  t.after(() => device.endAsync(true))
+  assert.match((await lines({ tls, mqttPort }, ADMIN_KEY))[0] ?? '', /^mind +MQTT .*1 still use.*: cart-1: /)
+  assert.deepEqual(await lines({ tls: undefined, mqttPort }, ADMIN_KEY), [])
+  assert.deepEqual(await lines({ tls, mqttPort: undefined }, ADMIN_KEY), [])
+  assert.deepEqual(await lines({ tls, mqttPort }), [])
 })
 
 test('no certificate is to be minded, one that is not there is wrong', async (t) => {

@@ -1,9 +1,11 @@
 // What `cartbarn doctor` looks at: the settings first, then all that they lead to, a file for each. Nothing is changed.
 
+import { checkBackups } from './check-backups.ts'
 import { checkCertificate } from './check-certificate.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFolder } from './check-folder.ts'
 import { checkClock, checkDisk, checkMemory, checkService } from './check-machine.ts'
+import { checkPlainDevices } from './check-plain-devices.ts'
 import { checkPorts } from './check-ports.ts'
 import { checkUpstream } from './check-upstream.ts'
 import { checkWear } from './check-wear.ts'
@@ -51,7 +53,9 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
       ...checkDisk(machine, dataDir, isRunning),
       await checkWear(machine, dataDir),
       ...checkDatabase(dataDir, running),
+      ...checkBackups(machine, dataDir, config.backup),
       await checkCertificate(machine, config.tls),
+      ...(await checkPlainDevices(config, running)),
       ...(await checkUpstream(machine, config.upstream)),
     ],
     settings,

@@ -41,11 +41,14 @@ test('of a stopped gateway it says what is wrong, ends with 1, and packs a bundl
   const folder = new CommandFolder()
   t.after(() => folder.remove())
   const data = folder.file('data')
-  writeFileSync(folder.file('settings.json'), JSON.stringify({ DATA_DIR: data, HTTP_PORT: 0, MQTT_PORT: 0 }))
+  const settings = { DATA_DIR: data, HTTP_PORT: 0, MQTT_PORT: 0, BACKUP_TO: '/mnt/no-such-stick/cartbarn' }
+  const passphrase = { BACKUP_PASSPHRASE: 'the nineteenth hole' }
+  writeFileSync(folder.file('settings.json'), JSON.stringify({ ...settings, ...passphrase }))
   const argv = ['--config', 'settings.json', '--bundle', 'support.json.gz']
   const { code, out, err } = await folder.run(doctor, argv)
   assert.equal(code, EXIT.failed)
-  assert.match(out, /^wrong {2}data folder .*is not there/m)
+  assert.match(out, /^wrong {2}backups .*no disk is mounted/m)
+  assert.match(out, /^mind {3}data folder .*is not there yet/m)
   assert.match(out, /^\d+ wrong, \d+ to mind, \d+ ok\..*when-something-is-wrong/m)
   assert.match(err, /gunzip -c .*support\.json\.gz/)
   const bundle = JSON.parse(gunzipSync(readFileSync(folder.file('support.json.gz'))).toString())

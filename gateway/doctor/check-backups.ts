@@ -1,0 +1,67 @@
+import { readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import type { BackupSettings } from '#services/backups.ts'
+import { HOUR_MS, toIso } from '#shared/time.ts'
+import { mountFault } from '#store/backups/mount.ts'
+import { type Finding, mind, ok, wrong } from './finding.ts'
+import { attempt, type Machine } from './machine.ts'
+
+const ABOUT = 'backups'
+const PAGE = 'see docs/operation.md, Backup'
+/** As the alert has it. */
+const OVERDUE_MS = 36 * HOUR_MS
+/** What the gateway notes beside its database. */
+const notedSchema = z.object({ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() })
+
+/** Whether there are nightly backups, how old the last good one is, and whether its disk is another than that of the data. */
+export function checkBackups(
+  machine: Machine,
+  dataDir: string,
+  settings: Pick<BackupSettings, 'target' | 'mustBeMounted'> | undefined,
+): Finding[] {
+  if (settings === undefined)
+    return [
+      mind(
+        ...([ABOUT, 'none at night: what is only on this machine is lost with its disk'] as const),
+        `put a stick in, set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE; or now and then: cartbarn backup FILE; ${PAGE}`,
+      ),
+    ]
+  const { target, mustBeMounted } = settings
+  const fault = mountFault(target, mustBeMounted)
+  const place = fault === null ? judgePlace(dataDir, target) : [wrong(ABOUT, fault, 'lsblk')]
+  return [judgeAge(machine, dataDir, target), ...place]
+}
+
+function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
+  const noted = attempt(() =>
+    notedSchema.parse(JSON.parse(readFileSync(join(dataDir, 'backups.json'), 'utf8'))),
+  )
+  const todo = `cartbarn backup ${target} says why; ${PAGE}`
+  if (noted === undefined || noted.target !== target)
+    return mind(ABOUT, `none yet in ${target}`, 'start the gateway: it makes one in the night')
+  const { sinceMs, lastGoodMs } = noted
+  const isOverdue = machine.nowMs() - Math.max(lastGoodMs ?? 0, sinceMs) >= OVERDUE_MS
+  if (lastGoodMs === null)
+    return isOverdue
+      ? wrong(ABOUT, `no good one in ${target} since ${toIso(sinceMs)}`, todo)
+      : mind(ABOUT, `none yet in ${target}`, 'wait for the night, or look at /health then')
+  const says = `the last good one in ${target} is of ${toIso(lastGoodMs)}`
+  return isOverdue ? wrong(ABOUT, says, todo) : ok(ABOUT, says)
+}
+
+/** Also of a folder that the first backup is to make. */
+function judgePlace(dataDir: string, target: string): Finding[] {
+  const place = attempt(() => statSync(target)) ?? attempt(() => statSync(dirname(target)))
+  const data = attempt(() => statSync(dataDir))
+  if (place === undefined || data === undefined || place.dev !== data.dev) return []
+  return [
+    mind(
+      ...([
+        ABOUT,
+        `${target} is on the disk of the data: a backup beside the database protects from nothing`,
+      ] as const),
+      `set CARTBARN_BACKUP_TO to a folder on another disk, as a stick; ${PAGE}`,
+    ),
+  ]
+}

@@ -1,0 +1,43 @@
+import type { Config } from '#gateway/config.ts'
+import { mqttClientListSchema } from '#shared/wire/mqtt-status.ts'
+import { type Finding, mind, ok } from './finding.ts'
+import { attempt } from './machine.ts'
+import type { Running } from './running.ts'
+
+const ABOUT = 'MQTT'
+const PAGE = 1000
+const SHOWN = 20
+
+/**
+ * Which clients still use plain MQTT, once there is a certificate: whoever closes that port must know. Nothing without a
+ * gateway that tells it to an admin.
+ */
+export async function checkPlainDevices(
+  { tls, mqttPort }: Pick<Config, 'tls' | 'mqttPort'>,
+  running: Running | undefined,
+): Promise<Finding[]> {
+  if (tls === undefined || mqttPort === undefined || running === undefined) return []
+  const plain = await plainClients(running)
+  if (plain === undefined) return []
+  if (plain.length === 0) return [ok(ABOUT, 'no client uses it without TLS now')]
+  const shown = plain.slice(0, SHOWN).join(', ')
+  const more = plain.length > SHOWN ? ` and ${plain.length - SHOWN} more` : ''
+  return [
+    mind(
+      ...([ABOUT, `${plain.length} still use port ${mqttPort} without TLS: ${shown}${more}`] as const),
+      'leave that port open until they use CARTBARN_MQTTS_PORT; see docs/security.md, TLS',
+    ),
+  ]
+}
+
+/** Undefined when it is not told. */
+async function plainClients(running: Running): Promise<string[] | undefined> {
+  const found: string[] = []
+  for (let offset = 0; ; offset += PAGE) {
+    const text = await running.read(`/mqtt/clients?connected=true&limit=${PAGE}&offset=${offset}`)
+    const { data } = mqttClientListSchema.safeParse(attempt(() => JSON.parse(text ?? '')))
+    if (data === undefined) return undefined
+    for (const { client_id, transport } of data.clients) if (transport === 'tcp') found.push(client_id)
+    if (data.clients.length < PAGE) return found
+  }
+}
