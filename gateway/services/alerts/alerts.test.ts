@@ -12,11 +12,12 @@ import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS } from '#shared/time.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { Store } from '#store/store.ts'
 import { CartDrill } from '#testing/course/cart-drill.ts'
 import type { Cart } from '../cart.ts'
 import { Alerts } from './alerts.ts'
+import type { Judgement } from './rule.ts'
 
 const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
 const ANN = { userId: 'a', name: 'Ann' }
@@ -31,6 +32,7 @@ class Course {
   disk: { state: 'ok' | 'low' | 'critical'; usedBytes: number; budgetBytes: number } = {
     ...{ state: 'ok', usedBytes: 1, budgetBytes: 10 },
   }
+  backups: { overdue: Judgement; lastGoodMs: number | null } = { overdue: 'over', lastGoodMs: null }
   state: ClockState = 'confirmed'
   users = new Map([['u1', { row: { name: 'Bob' } }]])
   /** Asked before each write. */
@@ -133,7 +135,7 @@ class Course {
       users: { find: (userId) => this.users.get(userId) },
       confirmation: withState(() => this.state),
       diskGuard: withUse(() => this.disk),
-      backups: { overdue: 'over', status: null },
+      backups: withBackups(() => this.backups),
       sync: undefined,
     })
   }
@@ -151,6 +153,14 @@ const PACK = { emptyV: 46, fullV: 51, lowV: 48 }
 const withState = (state: () => ClockState) => ({
   get state() {
     return state()
+  },
+})
+const withBackups = (backups: () => Course['backups']) => ({
+  get overdue() {
+    return backups().overdue
+  },
+  get status() {
+    return { lastGoodMs: backups().lastGoodMs }
   },
 })
 const withUse = (use: () => Course['disk']) => ({
@@ -344,6 +354,28 @@ test('the clock: at once when it is not trusted, after ten minutes when nobody h
   course.state = 'untrusted'
   await course.look(2)
   assert.deepEqual(course.heard, ['opened clock site', 'closed clock site', 'opened clock site'])
+})
+
+test('no good backup for too long: open with when the last one was, while it is unsure as before, and over with the next', async (t) => {
+  const course = await Course.open(t)
+  const lastGoodMs = course.clock.nowMs()
+  course.backups = { overdue: 'unsure', lastGoodMs }
+  await course.look(2)
+  assert.deepEqual(course.heard, [])
+  course.backups = { overdue: 'holds', lastGoodMs }
+  await course.look(2)
+  const [open] = await course.list()
+  assert.deepEqual(
+    [open?.kind, open?.cart, open?.details],
+    ['backup', null, { last_good_at: toIso(lastGoodMs) }],
+  )
+  course.backups = { overdue: 'unsure', lastGoodMs }
+  await course.restart()
+  await course.look(2)
+  assert.deepEqual(course.heard, ['opened backup site'])
+  course.backups = { overdue: 'over', lastGoodMs: course.clock.nowMs() }
+  await course.look(2)
+  assert.deepEqual(course.heard, ['opened backup site', 'closed backup site'])
 })
 
 test('a person who is locked: for each one, until it is over', async (t) => {
