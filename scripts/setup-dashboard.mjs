@@ -10,6 +10,7 @@ const SOURCES = [
   'gateway/dashboard',
   'shared',
   'scripts/release/build-dashboard.ts',
+  'scripts/release/bundled-packages.ts',
   'package.json',
   'package-lock.json',
   'tsconfig.json',

@@ -1,11 +1,13 @@
 // node scripts/release/build-dashboard.ts FOLDER SOURCES: builds the app at /app/ into an empty folder. SOURCES stands for what
-// it is built from and is kept in build.json, by which scripts/setup-dashboard.mjs knows the build again.
+// it is built from and is kept in build.json, by which scripts/setup-dashboard.mjs knows the build again; beside it stand the
+// packages that are in the app.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
-import { build } from 'vite'
+import { build, type Plugin } from 'vite'
+import { bundledPackages } from './bundled-packages.ts'
 
 const APP = join(import.meta.dirname, '../../gateway/dashboard')
 const TEXT = /\.(html|js|css|svg|json|webmanifest|txt)$/
@@ -18,6 +20,16 @@ const [folder, sources] = process.argv.slice(2)
 if (folder === undefined || sources === undefined)
   throw new Error('usage: node scripts/release/build-dashboard.ts FOLDER SOURCES')
 
+let packages: string[] = []
+const bundled: Plugin = {
+  name: 'bundled',
+  generateBundle(_options, bundle) {
+    packages = bundledPackages(
+      Object.values(bundle).flatMap((one) => (one.type === 'chunk' ? one.moduleIds : [])),
+    )
+  },
+}
+
 await build({
   root: APP,
   configFile: join(APP, 'vite.config.ts'),
@@ -26,12 +38,13 @@ await build({
   // what lies about on one machine decides no bytes
   envDir: false,
   logLevel: 'warn',
+  plugins: [bundled],
   build: { outDir: folder, emptyOutDir: true },
 })
 const texts = filesIn(folder).filter((name) => TEXT.test(name))
 await Promise.all(texts.map((name) => compress(join(folder, name))))
 const files = Object.fromEntries(filesIn(folder).map((name) => [name, sha256(join(folder, name))]))
-writeFileSync(join(folder, 'build.json'), `${JSON.stringify({ sources, files }, null, 1)}\n`)
+writeFileSync(join(folder, 'build.json'), `${JSON.stringify({ sources, packages, files }, null, 1)}\n`)
 
 /** Puts the same text beside it, as browsers may take it. */
 async function compress(path: string): Promise<void> {

@@ -1,16 +1,66 @@
-// npm run build:release: makes the executables, one file with everything inside for each system, into dist/release/.
+// npm run build:release: makes a release in dist/release/: for each system the executable, with everything inside, an archive
+// and a package for Debian around it; checksums of these, signed with the key of CARTBARN_RELEASE_KEY_FILE.
 import { execFileSync } from 'node:child_process'
+import { createPublicKey } from 'node:crypto'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundledPackages } from './bundled-packages.ts'
+import { buildDeb } from './deb/package.ts'
+import { packArchive } from './download/archive.ts'
+import { licencesText } from './download/licences.ts'
+import { signingKey } from './download/signing-key.ts'
+import { writeSums } from './download/sums.ts'
 import { bundleProgram } from './executable/bundle.ts'
 import { buildExecutable } from './executable/executable.ts'
-import { SYSTEMS } from './executable/node-binary.ts'
+import { nodeFolder, SYSTEMS, type System } from './executable/node-binary.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
+const FOLDER = join(ROOT, 'dist/release')
+const PUBLIC_KEY = 'release-key.pub.pem'
+const DEBIAN = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' } as const
+/** What bundlers put into what they make. */
+const BUNDLERS = ['node_modules/rolldown', 'node_modules/vite']
 
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+const { version } = JSON.parse(read('package.json'))
+const changelog = read('CHANGELOG.md')
+const changedAtS = Number(
+  process.env.SOURCE_DATE_EPOCH ??
+    execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }),
+)
+
+const key = signingKey(process.env)
+if (key.isNew)
+  console.log(`made a key that signs releases: ${key.path}. Keep it, and a copy: programs take no other's`)
 execFileSync(process.execPath, [join(ROOT, 'scripts/build-app.mjs')], { stdio: 'inherit' })
-const bundle = await bundleProgram()
+const bundle = await bundleProgram([key.publicKey])
+rmSync(FOLDER, { recursive: true, force: true })
+mkdirSync(FOLDER, { recursive: true })
+writeFileSync(
+  join(FOLDER, PUBLIC_KEY),
+  createPublicKey(key.privateKey).export({ format: 'pem', type: 'spki' }),
+)
+const names = [PUBLIC_KEY]
 for (const system of SYSTEMS) {
-  const path = `dist/release/${system}/cartbarn`
-  await buildExecutable(system, bundle, join(ROOT, path))
-  console.log(path)
+  const program = join(FOLDER, system, 'cartbarn')
+  await buildExecutable(system, bundle, program)
+  const licences = licencesOf(system)
+  writeFileSync(join(FOLDER, system, 'LICENSES.txt'), licences)
+  const common = { program, version, licences, changelog, changedAtS, folder: FOLDER }
+  names.push(packArchive({ ...common, system }))
+  names.push(buildDeb({ ...common, architecture: DEBIAN[system] }).slice(FOLDER.length + 1))
+}
+writeSums(FOLDER, names, key.privateKey)
+for (const name of names.toSorted()) console.log(`dist/release/${name}`)
+
+/** Of everything in the executable of a system. */
+function licencesOf(system: System): string {
+  const app: readonly string[] = JSON.parse(read('dist/dashboard/build.json')).packages
+  const others = new Map([
+    [`cartbarn ${version}`, read('LICENSE')],
+    ['Node.js, with all that is in it', readFileSync(join(nodeFolder(system), 'LICENSE'), 'utf8')],
+    ['SQLite (in better-sqlite3)', 'SQLite is in the public domain: https://www.sqlite.org/copyright.html'],
+    ['PostgreSQL (in PGlite)', read('scripts/release/download/postgresql-license.txt')],
+  ])
+  return licencesText(ROOT, [...bundledPackages(bundle.sources), ...app, ...BUNDLERS], others)
 }

@@ -31,23 +31,24 @@ const replacements: Plugin = {
   },
 }
 
-/** Bundles every command and thread. Throws when anything in it would be looked for on the disk. */
-export async function bundleProgram(): Promise<Bundle> {
+/** Bundles every command and thread. It takes releases signed by `releaseKeys`, as `shared/release` says. */
+export async function bundleProgram(releaseKeys: readonly string[]): Promise<Bundle> {
   const threads = Object.entries(THREADS).map(([name, file]) => [name, join(SHARED, file)])
-  const program = await bundle({ cartbarn: ENTRY, ...Object.fromEntries(threads) })
-  const loader = await bundle({ loader: join(HERE, 'loader.ts') })
+  const program = await bundle({ cartbarn: ENTRY, ...Object.fromEntries(threads) }, releaseKeys)
+  const loader = await bundle({ loader: join(HERE, 'loader.ts') }, [])
   return {
     chunks: new Map([...program.chunks, ...loader.chunks]),
     sources: [...program.sources, ...loader.sources],
   }
 }
 
-async function bundle(input: Record<string, string>): Promise<Bundle> {
+async function bundle(input: Record<string, string>, releaseKeys: readonly string[]): Promise<Bundle> {
   const { output } = await build({
     input,
     platform: 'node',
     write: false,
     plugins: [replacements],
+    transform: { define: { BUILT_RELEASE_KEYS: JSON.stringify(releaseKeys) } },
     onLog(level, log, report) {
       // packages that would use these if they were installed
       if (log.code !== 'UNRESOLVED_IMPORT') return report(level, log)

@@ -20,23 +20,28 @@ export const SYSTEMS = ['linux-x64', 'linux-arm64'] as const satisfies readonly 
  * The folder of the npm package that carries the Node of a system: installed with `node`, else fetched by `npm pack`. Not a
  * dependency: the one for arm64 would put its binary in the place of that of this machine.
  */
-export function nodeFolder(system: System): string {
+export function nodeFolder(
+  system: System,
+  root: string = ROOT,
+  sums: Readonly<Record<System, string>> = BINARIES,
+): string {
   const name = `node-${system}`
-  const cache = join(ROOT, 'node_modules/.cache', `${name}-${VERSION}`)
-  const installed = join(ROOT, 'node_modules/node/node_modules', name)
-  const folder = [installed, join(cache, 'package')].find((one) => isRight(one, system))
+  const cache = join(root, 'node_modules/.cache', `${name}-${VERSION}`)
+  const installed = join(root, 'node_modules/node/node_modules', name)
+  const folder = [installed, join(cache, 'package')].find((one) => isRight(one, sums[system]))
   if (folder !== undefined) return folder
   mkdirSync(cache, { recursive: true })
   const args = ['pack', '--silent', '--pack-destination', cache, `${name}@${VERSION}`]
   const file = execFileSync('npm', args, { encoding: 'utf8' }).trim()
   execFileSync('tar', ['-xzf', join(cache, file), '-C', cache])
   const fetched = join(cache, 'package')
-  if (!isRight(fetched, system)) throw new Error(`the Node of ${name}@${VERSION} is not the one known here`)
+  if (!isRight(fetched, sums[system]))
+    throw new Error(`the Node of ${name}@${VERSION} is not the one known here`)
   return fetched
 }
 
-function isRight(folder: string, system: System): boolean {
+function isRight(folder: string, sum: string): boolean {
   const path = join(folder, 'bin/node')
   if (!existsSync(path)) return false
-  return createHash('sha256').update(readFileSync(path)).digest('hex') === BINARIES[system]
+  return createHash('sha256').update(readFileSync(path)).digest('hex') === sum
 }

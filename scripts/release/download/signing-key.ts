@@ -1,0 +1,32 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** The private key that signs releases, and the public one as programs have it: SPKI in base64. */
+export interface SigningKey {
+  path: string
+  privateKey: KeyObject
+  publicKey: string
+  /** Whether there was none before. */
+  isNew: boolean
+}
+
+/** Reads the key of the PEM file CARTBARN_RELEASE_KEY_FILE. Without that setting it is one in the home folder, made when there is none. */
+export function signingKey(
+  environment: Record<string, string | undefined>,
+  home: string = homedir(),
+): SigningKey {
+  const { CARTBARN_RELEASE_KEY_FILE: named = '' } = environment
+  const path = named === '' ? join(home, '.config/cartbarn/release-key.pem') : named
+  const isNew = named === '' && !existsSync(path)
+  if (isNew) {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    const { privateKey } = generateKeyPairSync('ed25519')
+    writeFileSync(path, privateKey.export({ format: 'pem', type: 'pkcs8' }), { mode: 0o600, flag: 'wx' })
+  }
+  const privateKey = createPrivateKey(readFileSync(path))
+  if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error(`${path} is not a key of ed25519`)
+  const publicKey = createPublicKey(privateKey).export({ format: 'der', type: 'spki' }).toString('base64')
+  return { path, privateKey, publicKey, isNew }
+}

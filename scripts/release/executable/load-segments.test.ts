@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checkLoadSegments } from './load-segments.ts'
+
+const LOAD = 1
+const NOTE = 4
+
+/** The head of a 64-bit ELF file with these segments. */
+function elf(segments: readonly { type: number; offset: number; address: number }[]): Buffer {
+  const file = Buffer.alloc(64 + segments.length * 56)
+  file.writeBigUInt64LE(64n, 32)
+  file.writeUInt16LE(56, 54)
+  file.writeUInt16LE(segments.length, 56)
+  for (const [i, { type, offset, address }] of segments.entries()) {
+    const at = 64 + i * 56
+    file.writeUInt32LE(type, at)
+    file.writeBigUInt64LE(BigInt(offset), at + 8)
+    file.writeBigUInt64LE(BigInt(address), at + 16)
+  }
+  return file
+}
+
+const FIRST = { type: LOAD, offset: 0, address: 0x400000 }
+
+test('segments that fall on pages of 64 KB are taken for arm64', () => {
+  checkLoadSegments(elf([FIRST, { type: LOAD, offset: 0x31234, address: 0x7_0000_1234 }]), 'linux-arm64')
+})
+
+test('one that only falls on pages of 4 KB is refused for arm64, and taken for x64', () => {
+  const file = elf([FIRST, { type: LOAD, offset: 0x31000, address: 0x7_0000_2000 }])
+  assert.throws(
+    () => checkLoadSegments(file, 'linux-arm64'),
+    /linux-arm64 would not start with pages of 65536 bytes/,
+  )
+  checkLoadSegments(file, 'linux-x64')
+})
+
+test('one that falls on no page is refused for x64 too', () => {
+  const file = elf([FIRST, { type: LOAD, offset: 0x31010, address: 0x7_0000_2000 }])
+  assert.throws(() => checkLoadSegments(file, 'linux-x64'), /a segment at 200720 of the file/)
+})
+
+test('what is not loaded may lie anywhere', () => {
+  checkLoadSegments(elf([FIRST, { type: NOTE, offset: 0x31010, address: 0x2000 }]), 'linux-x64')
+})
