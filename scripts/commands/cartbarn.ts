@@ -75,6 +75,11 @@ const COMMANDS: readonly ProductCommand[] = [
     async () => (await import('./tls.ts')).tls,
   ],
   [
+    'upgrade',
+    'check a file of a release, and install it',
+    async () => (await import('./upgrade.ts')).upgrade,
+  ],
+  [
     'new-site',
     'make a copied card the gateway of another course',
     async () => (await import('./new-site.ts')).newSite,

@@ -1,0 +1,86 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import {
+  CommandError,
+  type CommandIo,
+  EXIT,
+  pathFrom,
+  type RunCommand,
+  runCommand,
+} from '#scripts/cli/command.ts'
+import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
+import { isExecutable } from '#shared/program-files.ts'
+import { releaseKeys } from '#shared/release/release-keys.ts'
+import { ReleaseError, verifyReleaseFile } from '#shared/release/verify-release.ts'
+import { readVersion } from '#shared/version.ts'
+
+const ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
+
+/** `cartbarn upgrade`: checks a file of a release, and installs it where it is a package of this machine. */
+export const upgrade: RunCommand = (argv, io) =>
+  runCommand('upgrade', io, async () => {
+    const command = createCommandLine('upgrade', io)
+      .description(
+        'Checks that a file of a release, with SHA256SUMS and SHA256SUMS.sig beside it, was signed by a key of this program. A ' +
+          'package (.deb) is then installed, as root; it keeps the program before. Needs no internet.',
+      )
+      .argument('<file>', 'the package or the archive')
+    const [file] = parseCommandLine(command, argv).processedArgs
+    const path = pathFrom(io, file)
+    const keys = releaseKeys(io.env)
+    if (!isExecutable && keys.length === 0)
+      throw new CommandError(
+        'this program runs from its sources: upgrade it with "git pull", then start it again',
+      )
+    if (!existsSync(path)) throw new CommandError(`there is no ${path}`)
+    try {
+      verifyReleaseFile(path, keys)
+    } catch (error) {
+      if (error instanceof ReleaseError) throw new CommandError(`nothing was changed: ${error.message}`)
+      throw error
+    }
+    io.stdout.write(`${path} is as it was signed.\n`)
+    if (!path.endsWith('.deb')) {
+      io.stdout.write(
+        'Unpack it (tar -xJf), keep the program that runs now, put the new one in its place and start the gateway again.\n',
+      )
+      return EXIT.ok
+    }
+    checkPackage(path)
+    if (process.geteuid?.() !== 0)
+      throw new CommandError(`only root installs a package: sudo cartbarn upgrade ${path}`)
+    install(path, io)
+    return EXIT.ok
+  })
+
+/** Throws unless a package is cartbarn for this machine, and not older than this program. */
+function checkPackage(path: string): void {
+  const [name, version = '', architecture] = ['Package', 'Version', 'Architecture'].map((field) =>
+    run('dpkg-deb', ['--field', path, field]).trim(),
+  )
+  if (name !== 'cartbarn') throw new CommandError(`nothing was changed: ${path} is the package ${name}`)
+  const own = ARCHITECTURES[process.arch]
+  if (architecture !== own)
+    throw new CommandError(
+      `nothing was changed: the package is for ${architecture}, this machine is ${own ?? process.arch}`,
+    )
+  const { status } = spawnSync('dpkg', ['--compare-versions', version, 'ge', readVersion()])
+  if (status !== 0)
+    throw new CommandError(
+      `nothing was changed: the package is version ${version}, older than ${readVersion()}, and would not read its database; ` +
+        'docs/operation.md says how to go back',
+    )
+}
+
+/** The package stops the service, keeps the program before and starts the new one. */
+function install(path: string, { stdout }: CommandIo): void {
+  stdout.write(run('dpkg', ['--install', path]))
+  stdout.write('Installed. "systemctl status cartbarn" says whether it serves.\n')
+}
+
+function run(command: string, args: string[]): string {
+  const { error, status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  if (error !== undefined) throw new CommandError(`cannot run ${command}: ${error.message}`, { cause: error })
+  if (status !== 0) throw new CommandError(`${command} failed: ${stderr.trim().split('\n').at(-1)}`)
+  return stdout
+}
