@@ -28,6 +28,12 @@ function refusalOf(environment: Record<string, string>, file?: unknown): string[
   assert.fail('was accepted')
 }
 
+test('a gateway on the loopback is not announced, and none where that is off', () => {
+  assert.equal(readConfig({ CARTBARN_HOST: '127.0.0.1' }).isAnnounced, false)
+  assert.equal(readConfig({ CARTBARN_HOST: '192.168.1.5' }).isAnnounced, true)
+  assert.equal(readConfig({ CARTBARN_MDNS: 'off' }).isAnnounced, false)
+})
+
 test('without any setting the defaults hold', () => {
   assert.deepEqual(readConfig({}), {
     dataDir: './data',
@@ -38,6 +44,7 @@ test('without any setting the defaults hold', () => {
     backsUpBeforeUpgrade: true,
     tls: undefined,
     takesPlainHttp: true,
+    isAnnounced: true,
     adminApiKey: undefined,
     enrolment: { key: undefined, isAlways: false },
     logLevel: 'info',

@@ -11,6 +11,7 @@ import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { ConfigError } from '#shared/errors.ts'
 import { withSecretFiles } from '#shared/files/secret-files.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
+import { isLoopback } from '#shared/http/listener.ts'
 import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 import { webUrlFault } from '#shared/wire/webhooks.ts'
 import { readSettingsFile } from './settings-file.ts'
@@ -105,6 +106,10 @@ const SETTINGS = {
     help: 'with a certificate: on serves HTTP beside HTTPS on the same port, for devices and programs that do not know it yet; off closes it',
   },
   TLS_KEY: { schema: z.string().min(1).optional(), help: 'PEM file of the private key of the certificate' },
+  MDNS: {
+    schema: z.enum(['on', 'off']).default('on'),
+    help: 'on lets browsers and programs of the local network find the gateway by mDNS, unless it listens on the loopback only',
+  },
   ADMIN_API_KEY: {
     schema: chosenKey(24).optional(),
     help: "the first admin's key, at the first start only; at least 24 characters",
@@ -370,6 +375,8 @@ export interface Config {
   tls: { certPath: string; keyPath: string; isOfOwnAuthority: boolean } | undefined
   /** HTTP beside HTTPS. */
   takesPlainHttp: boolean
+  /** Announced on the local network. */
+  isAnnounced: boolean
   adminApiKey: string | undefined
   /** `key` undefined: nobody enrols. */
   enrolment: { key: string | undefined; isAlways: boolean }
@@ -459,6 +466,7 @@ export function readConfig(environment: Record<string, string | undefined>, file
     mqttsPort: s.MQTTS_PORT,
     tls: tlsOf(s),
     takesPlainHttp: s.PLAIN_HTTP === 'on',
+    isAnnounced: s.MDNS === 'on' && !isLoopback(s.HOST),
     adminApiKey: s.ADMIN_API_KEY,
     enrolment: { key: s.ENROLMENT_KEY, isAlways: s.ENROLMENT === 'always' },
     logLevel: s.LOG_LEVEL,

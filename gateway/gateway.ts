@@ -80,6 +80,8 @@ import { wireEvents } from './wiring.ts'
 export interface Gateway extends Part {
   /** The app itself, for requests without a socket. */
   app: ReturnType<typeof createApp>
+  /** What people call their course; empty as long as nobody has said. */
+  siteName(): string
   /** Takes intents of the head office. */
   intents: IntentInbox
   /** The disk, for those who watch whether the gateway still writes. */
@@ -373,6 +375,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   ]
   return {
     ...{ app, intents, disk: store },
+    siteName: () => site.settings.name,
     start: () => startAll(parts),
     stop: () => stopAll(parts),
     addresses: () => addressesOf(config, http, mqtt),

@@ -1,13 +1,17 @@
+import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
 import { tellUpgrade } from '#host/upgrade-news.ts'
+import { announcedName, announcedServices, announcedText } from '#host/announced.ts'
+import { Mdns } from '#host/mdns.ts'
 import { Watchdog } from '#host/watchdog.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { isLoopback } from '#shared/http/listener.ts'
 import { type Part, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
-import { createProgramLog } from '#shared/log.ts'
+import { createProgramLog, type Log } from '#shared/log.ts'
 import { watchdogPatienceMs } from '#shared/service/manager.ts'
+import { readVersion } from '#shared/version.ts'
 import type { Config } from './config.ts'
 import { reachableUrl } from './default-route.ts'
 import { createGateway, type Gateway } from './gateway.ts'
@@ -31,6 +35,7 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
   if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
   let companion: Part | undefined
   let watchdog: Part | undefined
+  let mdns: Part | undefined
   const announcement: Part = {
     start: async () => {
       const addresses = gateway.addresses()
@@ -48,8 +53,11 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
       const { disk } = gateway
       watchdog = new Watchdog({ disk, log, status: `serves ${url}`, patienceMs: watchdogPatienceMs() })
       await watchdog.start()
+      mdns = createMdns(config, gateway, log)
+      await mdns.start()
     },
     stop: async () => {
+      await mdns?.stop()
       await watchdog?.stop()
       await companion?.stop()
     },
@@ -57,6 +65,16 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
   const parts = [gateway, announcement]
   const program: Part = { start: () => startAll(parts), stop: () => stopAll(parts) }
   return runUntilStopped(program, stopping, log)
+}
+
+function createMdns({ host, isAnnounced }: Config, gateway: Gateway, log: Log): Mdns {
+  const services = announcedServices(gateway.addresses())
+  const text = announcedText(readVersion().replace('cartbarn ', ''), gateway.siteName())
+  const addresses = isIPv4(host) && host !== '0.0.0.0' ? { addresses: () => [host] } : {}
+  return new Mdns({
+    ...{ ...announcedName(services[0]?.port ?? 0), ...addresses, text, log },
+    services: isAnnounced ? services : [],
+  })
 }
 
 /** What others on the network can read on the way, in words; undefined if they cannot. */

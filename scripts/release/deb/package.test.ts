@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { readConfig } from '#gateway/config.ts'
+import { announcedServices } from '#host/announced.ts'
+import { avahiServices } from '#host/avahi.ts'
 import { settingsTemplate } from './control.ts'
 import { buildDeb, type DebOptions } from './package.ts'
 
@@ -61,6 +63,15 @@ test('the settings of the package are those of the program, and change nothing b
   const path = join(folder, 'cartbarn.conf')
   writeFileSync(path, settingsTemplate())
   assert.deepEqual(readConfig({}, path), readConfig({ CARTBARN_DATA_DIR: '/var/lib/cartbarn' }))
+})
+
+test('what avahi announces is what a gateway without settings announces', () => {
+  const servicePath = join(import.meta.dirname, 'avahi.service')
+  const { httpPort, mqttPort } = readConfig({})
+  assert.deepEqual(
+    avahiServices({ servicePath, socketPath: folder }),
+    announcedServices({ http: `http://127.0.0.1:${httpPort}`, mqtt: `mqtt://127.0.0.1:${mqttPort}` }),
+  )
 })
 
 test('the unit exposes the machine little', {

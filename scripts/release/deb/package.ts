@@ -57,12 +57,13 @@ export function buildDeb(options: DebOptions): string {
   }
 }
 
-function putFiles(root: string, { program, licences, changelog }: DebOptions): void {
+function putFiles(root: string, { program, version, licences, changelog }: DebOptions): void {
   put(root, 'usr/lib/cartbarn/cartbarn', '', 0o755)
   copyFileSync(program, join(root, 'usr/lib/cartbarn/cartbarn'))
   put(root, 'usr/bin/cartbarn', read('cartbarn.sh'), 0o755)
   put(root, 'usr/lib/systemd/system/cartbarn.service', read('cartbarn.service'))
   put(root, SETTINGS, settingsTemplate())
+  put(root, 'usr/lib/cartbarn/avahi.service', read('avahi.service').replaceAll('@VERSION@', version))
   put(root, 'usr/share/doc/cartbarn/copyright', copyrightFile(licences))
   put(root, 'usr/share/doc/cartbarn/changelog.gz', gzipSync(changelog, { level: 9 }))
 }

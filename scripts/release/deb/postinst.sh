@@ -14,6 +14,14 @@ fi
 chown root:cartbarn /etc/cartbarn/cartbarn.conf
 chmod 0640 /etc/cartbarn/cartbarn.conf
 
+# a file that somebody has deleted stays so, and one that somebody has changed too
+announced=/etc/avahi/services/cartbarn.service
+if [ -z "$2" ] && [ -d /etc/avahi/services ] && [ ! -e "$announced" ]; then
+	install -m 0644 /usr/lib/cartbarn/avahi.service "$announced"
+elif [ -f "$announced" ]; then
+	sed -i 's/>version=[^<]*</>version=@VERSION@</' "$announced"
+fi
+
 deb-systemd-helper unmask cartbarn.service >/dev/null || true
 if deb-systemd-helper --quiet was-enabled cartbarn.service; then
 	deb-systemd-helper enable cartbarn.service >/dev/null || true
