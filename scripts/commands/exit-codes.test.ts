@@ -125,7 +125,6 @@ const FAILURES: readonly Failure[] = [
     /database|ECONNREFUSED/,
     () => ({ CARTBARN_HUB_DATABASE_URL: `postgres://x:y@127.0.0.1:${ports.free}/z` }),
   ],
-  ['admin-key: no database', () => ['admin-key'], /no database/, () => ({ CARTBARN_DATA_DIR: at('bare') })],
   ['admin-key: not ours', () => ['admin-key'], /database/, () => ({ CARTBARN_DATA_DIR: at('other') })],
   ['repair: no database', () => ['repair', '--data', at('bare')], /no database/],
   [

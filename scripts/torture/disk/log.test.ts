@@ -15,14 +15,21 @@ test('records are read with their names and bytes', () => {
   ])
 })
 
+test('a rename is read with both names', () => {
+  assert.deepEqual(readDiskLog(record('r', -1, 0, 'a-next', 'a')), [
+    { kind: 'rename', name: 'a-next', to: 'a' },
+  ])
+})
+
 test('a record the process was killed in is left out', () => {
   const log = Buffer.concat([record('c', 5), record('w', 5, 0, '', 'page')])
   for (let cut = 1; cut < 28; cut++) assert.equal(readDiskLog(log.subarray(0, -cut)).length, 1)
 })
 
 test('what cannot be replayed is refused', () => {
-  assert.throws(() => readDiskLog(record('x', -1, 0, 'rename')), /rename/)
+  assert.throws(() => readDiskLog(record('x', -1, 0, 'link')), /link/)
   assert.throws(() => readDiskLog(record('u', -1, 0, 'folder/file')), /folder\/file/)
+  assert.throws(() => readDiskLog(record('r', -1, 0, 'file', 'folder/file')), /folder\/file/)
 })
 
 function record(kind: string, fd: number, value = 0, name = '', data = ''): Buffer {

@@ -7,6 +7,7 @@ export type DiskRecord =
   | { kind: 'syncStarted'; fd: number; sync: number }
   | { kind: 'synced'; fd: number; sync: number }
   | { kind: 'unlink'; name: string }
+  | { kind: 'rename'; name: string; to: string }
 
 /** Lengths and places of `struct record` in recorder.c. */
 const HEAD_BYTES = 24
@@ -40,7 +41,7 @@ function readRecord(head: Buffer, name: string, bytes: Buffer): DiskRecord {
   const kind = String.fromCharCode(head[0] ?? 0)
   const fd = head.readInt32LE(FD_AT)
   const value = Number(head.readBigUInt64LE(VALUE_AT))
-  if (name.includes('/')) throw new Error(`a folder within the data folder cannot be replayed: ${name}`)
+  nameWithin(name)
   switch (kind) {
     case 'o':
       return {
@@ -62,7 +63,14 @@ function readRecord(head: Buffer, name: string, bytes: Buffer): DiskRecord {
       return { kind: 'synced', fd, sync: value }
     case 'u':
       return { kind: 'unlink', name }
+    case 'r':
+      return { kind: 'rename', name, to: nameWithin(bytes.toString()) }
     default:
       throw new Error(`the process did what cannot be replayed: ${name || kind}`)
   }
+}
+
+function nameWithin(name: string): string {
+  if (name.includes('/')) throw new Error(`a folder within the data folder cannot be replayed: ${name}`)
+  return name
 }

@@ -8,10 +8,11 @@ export type Folder = ReadonlyMap<string, Buffer>
 /** `ignored` is a disk that says "done" and has done nothing: the control that shows a check can fail. */
 export type Syncs = 'honoured' | 'ignored'
 
-/** Making or removing an entry of the folder. */
+/** Making or removing an entry of the folder, or both in one: what was at `from` is at `name`. */
 interface EntryChange {
   name: string
   file: DiskFile | null
+  from?: string
 }
 
 /**
@@ -54,6 +55,9 @@ export class DiskModel {
       case 'unlink':
         this.#change({ name: record.name, file: null })
         return
+      case 'rename':
+        this.#rename(record)
+        return
       case 'syncStarted':
         this.#startSync(record.fd, record.sync)
         return
@@ -91,6 +95,12 @@ export class DiskModel {
     return file
   }
 
+  #rename({ name: from, to: name }: { name: string; to: string }): void {
+    const file = this.#entries.get(from)
+    if (file === undefined) throw new Error(`the log renames ${from}, which is not there`)
+    this.#change({ name, file, from })
+  }
+
   #change(change: EntryChange): void {
     applyEntry(this.#entries, change)
     this.#changes.add(change)
@@ -117,7 +127,8 @@ export class DiskModel {
   }
 }
 
-function applyEntry(entries: Map<string, DiskFile>, { name, file }: EntryChange): void {
+function applyEntry(entries: Map<string, DiskFile>, { name, file, from }: EntryChange): void {
+  if (from !== undefined) entries.delete(from)
   if (file === null) entries.delete(name)
   else entries.set(name, file)
 }

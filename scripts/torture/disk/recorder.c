@@ -256,6 +256,22 @@ static int do_sync(fd_function function, int fd) {
 SYNC(fsync)
 SYNC(fdatasync)
 
+EXPORT int rename(const char *path, const char *target) {
+  static int (*function)(const char *, const char *);
+  if (!function) function = (int (*)(const char *, const char *))real("rename");
+  const char *from = name_of(path), *to = name_of(target);
+  if (!from && !to) return function(path, target);
+  pthread_mutex_lock(&lock);
+  if (from && to) record('r', -1, 0, from, to, strlen(to));
+  else record('x', -1, 0, "a rename over the edge of the folder", NULL, 0);
+  int result = function(path, target);
+  int error = errno;
+  if (result != 0) record('x', -1, 0, "a rename that failed", NULL, 0);
+  pthread_mutex_unlock(&lock);
+  errno = error;
+  return result;
+}
+
 EXPORT int unlink(const char *path) {
   REAL(path_function, "unlink");
   const char *name = name_of(path);
@@ -299,6 +315,5 @@ REFUSED_ON_FD(int, posix_fallocate, (int fd, off_t offset, off_t length), (fd, o
 REFUSED_ON_FD(int, posix_fallocate64, (int fd, off_t offset, off_t length), (fd, offset, length))
 REFUSED_ON_PATH(int, truncate, (const char *path, off_t size), (path, size))
 REFUSED_ON_PATH(int, truncate64, (const char *path, off_t size), (path, size))
-REFUSED_ON_PATH(int, rename, (const char *path, const char *target), (path, target))
 REFUSED_ON_PATH(int, link, (const char *path, const char *target), (path, target))
 REFUSED_ON_PATH(int, creat, (const char *path, mode_t mode), (path, mode))
