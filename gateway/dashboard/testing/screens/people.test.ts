@@ -245,7 +245,8 @@ stage.test('after ten idle minutes the map stays, and who acts is asked for', as
   clock.aheadMs += 11 * 60_000
   // the line asks for the time
   await page.evaluate(`dispatchEvent(new Event('online'))`)
-  await card.getByText('11 min ago').first().waitFor()
+  // its fix is as old as this file's first test
+  await card.getByText(/^1\d min ago/).first().waitFor()
   assert.equal(await page.getByRole('dialog').count(), 0)
   await beep.click()
   await page.getByText('Nobody did anything here for ten minutes.').waitFor()

@@ -7,6 +7,8 @@ import type { Scene } from '../scene.ts'
 import { createStage } from '../stage.ts'
 
 const NOW_MS = Date.now()
+/** UTC and so many hours that it is noon there: whatever the hour of the test, these mornings are mornings. */
+const HOURS_AHEAD = 12 - new Date(NOW_MS).getUTCHours()
 
 /** Three mornings of a cart, the newest a few hours ago: out to the green and back; `sagsV` lower each day. */
 async function sendDays(gateway: TestGateway, number: string, sagsV: number, silentMs = 0): Promise<void> {
@@ -43,6 +45,8 @@ function wayAt(share: number): Place {
 }
 
 const stage = createStage({
+  // POSIX: what is ahead of UTC is written with a minus
+  course: { site: { time_zone: `Etc/GMT${HOURS_AHEAD > 0 ? '-' : '+'}${Math.abs(HOURS_AHEAD)}` } },
   prepare: async ({ gateway }) => {
     await sendDays(gateway, '7', -0.4)
     await sendDays(gateway, '12', 0)
