@@ -14,16 +14,25 @@ let count = 0
 
 before(async () => {
   g = await startGateway({}, { clock, heartbeatMs: 10 })
-  const circle = (id: string, lat: number, properties: object) => ({
-    ...{ type: 'Feature', id, properties: { name: id, radius_m: 60, ...properties } },
-    geometry: { type: 'Point', coordinates: [0.1, lat] },
-  })
-  const holes = [1, 2, 3, 4].map((hole) => circle(`h${hole}`, 0.1 + hole / 1000, { type: 'hole', hole }))
-  const body = { type: 'FeatureCollection', features: [circle('barn', 0.1, { type: 'parking' }), ...holes] }
-  const { status } = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
-  assert.equal(status, 200)
+  await drawZones([BARN, ...HOLES])
 })
 after(() => g.stop())
+
+const BARN = circle('barn', 0.1, { type: 'parking' })
+const HOLES = [1, 2, 3, 4].map((hole) => circle(`h${hole}`, 0.1 + hole / 1000, { type: 'hole', hole }))
+
+function circle(id: string, lat: number, properties: object) {
+  return {
+    ...{ type: 'Feature', id, properties: { name: id, radius_m: 60, ...properties } },
+    geometry: { type: 'Point', coordinates: [0.1, lat] },
+  }
+}
+
+async function drawZones(features: object[]): Promise<void> {
+  const body = { type: 'FeatureCollection', features }
+  const { status } = await g.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
+  assert.equal(status, 200)
+}
 
 /** One of a cart's two devices stays at a place for a while, and what it sends then may come late, or after a restart. */
 const legs = fc.array(
@@ -88,6 +97,30 @@ test('rounds that are kept are those that the history says, whatever comes late 
     }),
     { numRuns: 12, endOnFailure: true },
   )
+})
+
+test('once the barn is drawn, the round that goes on is known with all that came before', async () => {
+  await drawZones(HOLES)
+  const password = await register('early', 'teebox', 'Early')
+  const client = await g.connect('early', password)
+  const startedMs = clock.nowMs() - 20 * MINUTE_MS
+  const fixes = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((place, i) => ({
+    ...{ atMs: startedMs + i * 2 * MINUTE_MS, lat: 0.1 + place / 1000, long: 0.1, speed: 0 },
+  }))
+  await sendTrack(client, 'early', fixes)
+  await client.endAsync()
+  const running = async (path: string): Promise<RoundJson[]> => {
+    const rounds: RoundJson[] = (await g.request('GET', path)).body.rounds
+    return rounds.filter(({ cart }) => cart === 'Early')
+  }
+  const range = `from=${toIso(clock.nowMs() - HOUR_MS)}&to=${toIso(clock.nowMs())}`
+  assert.deepEqual(await running('/rounds/active'), [])
+  assert.deepEqual(await running(`/rounds?${range}`), [])
+  await drawZones([BARN, ...HOLES])
+  await eventually(async () => {
+    clock.advance(1000)
+    return (await running('/rounds/active'))[0]?.holes.length === 2
+  }, 'its two holes are told')
 })
 
 /** What of a round is the same whenever it is asked for. */

@@ -40,7 +40,8 @@ const OWNER = 'rounds'
 /**
  * Rounds of carts. Those that go on are kept forward by what was stored (`sampled`); after a start, and where something
  * came late, they are found anew by reader threads, behind whatever else reads. Past ones are found when they are asked for:
- * nothing about rounds is stored. All go by the devices and zones that a cart has now.
+ * nothing about rounds is stored. All go by the devices and zones that a cart has now: where there is no parking there is no
+ * round, and nothing is read or kept.
  */
 export class Rounds implements Part {
   readonly #deps: RoundsDeps
@@ -90,6 +91,7 @@ export class Rounds implements Part {
     })
     const ofParts = await inParallel(parts, JOBS_IN_FLIGHT, async (cart) => {
       const { devices, zones, ground } = this.#groundOf(cart)
+      if (!ground.hasParking) return []
       const query = { devices, zones, latestMs: this.#latestMs() }
       const { state } = await this.#deps.store.readers.run('roundState', query, asker)
       const round = new RoundFinder(ground, state).roundAt(nowMs)
@@ -106,7 +108,8 @@ export class Rounds implements Part {
     const nowMs = this.#deps.clock.nowMs()
     const range = { fromMs, toMs, nowMs, latestMs: this.#latestMs(), most: offset + limit }
     const found = await inParallel(carts, JOBS_IN_FLIGHT, async (cart) => {
-      const { devices, zones } = this.#groundOf(cart)
+      const { devices, zones, ground } = this.#groundOf(cart)
+      if (!ground.hasParking) return []
       const rounds = await this.#deps.store.readers.run('rounds', { ...range, devices, zones }, asker)
       return rounds.map((round) => ({ cart: cart.key, round }))
     })
@@ -128,16 +131,17 @@ export class Rounds implements Part {
 
   /** Goes by the carts as they are now. */
   #follow(carts: readonly Cart[]): void {
-    let isOther = carts.length !== this.#kept.size
+    let isOther = false
     const kept = new Map<string, KeptRounds>()
     for (const { key, devices } of carts) {
       const counted = this.#grounds.of(devices)
+      if (!counted.ground.hasParking) continue
       const known = this.#kept.get(key)
       const isSame = known?.isOf(devices, counted) === true
       isOther ||= !isSame
       kept.set(key, isSame ? known : new KeptRounds(devices, counted))
     }
-    if (isOther) {
+    if (isOther || kept.size !== this.#kept.size) {
       this.#kept = kept
       this.#byDevice = new Map(
         [...kept.values()].flatMap((one) => one.devices.map(({ deviceId }) => [deviceId, one] as const)),
