@@ -18,12 +18,12 @@ const WAITING_MAX = 2000
 
 /**
  * The running round of one cart, kept forward by what its devices send. `isDue` says that it is to be found anew from what
- * is stored: at first, and when something came that should have come before; meanwhile the last answer holds.
+ * is stored: at first, if anything is, and when something came that should have come before; meanwhile the last answer holds.
  */
 export class KeptRounds {
   readonly devices: readonly StoredRoundDevice[]
   readonly counted: CountedZones
-  isDue = true
+  isDue: boolean
   #finder: RoundFinder
   #newestMs = new Map<string, number>()
   /** What has come since the history is being read; null while it is not. */
@@ -32,6 +32,7 @@ export class KeptRounds {
   constructor(devices: readonly Device[], counted: CountedZones) {
     this.devices = devices.map(toRoundDevice)
     this.counted = counted
+    this.isDue = devices.some(({ reported }) => reported.gps !== null)
     this.#finder = new RoundFinder(counted.ground)
   }
 
