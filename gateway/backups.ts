@@ -6,6 +6,7 @@ import { FilePlace } from '#store/backups/file-place.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
 import { type BackupMade, writeBackup } from '#store/backups/write-backup.ts'
 import { DataLock } from '#store/db/data-lock.ts'
+import { requireWholeCopy } from '#store/db/open-mark.ts'
 import { databasePath } from '#store/store.ts'
 
 /** What a restored gateway needs besides its database. */
@@ -43,6 +44,7 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
   const lock = new DataLock(dataDir, 'backup.lock', 'another backup is being made')
   try {
     lock.take()
+    requireWholeCopy(databasePath(dataDir))
     return await writeBackup({
       ...{ databasePath: databasePath(dataDir), place, passphrase, atMs, keep },
       ...{ program: readVersion(), lacks: NOT_IN_A_BACKUP },

@@ -4,6 +4,7 @@ import { typedCommand } from '#shared/typed-command.ts'
 import { finishReplacement, replaceDatabase, syncDatabase } from '#store/damage/repair/replace-database.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { describeFault, storeFaultCode } from '#store/db/fault.ts'
+import { requireWholeCopy } from '#store/db/open-mark.ts'
 import { createNewSite, type SiteBefore } from '#store/new-site.ts'
 import { databasePath } from '#store/store.ts'
 
@@ -32,6 +33,7 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
   }
   try {
     finishReplacement(dataDir)
+    requireWholeCopy(from)
     removeWork()
     const before = createNewSite(from, work)
     syncDatabase(work)

@@ -13,6 +13,7 @@ import {
   readPublish,
   subscribePacket,
 } from '#testing/mqtt-packets.ts'
+import { passForOriginal } from '#testing/pass-for-original.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -243,6 +244,7 @@ test('another key, or none, shuts out who still waits, and nobody else', async (
 async function killed(t: TestContext, at: TestGateway): Promise<TestGateway> {
   const folder = join(mkdtempSync(join(tmpdir(), 'cartbarn-killed-')), 'data')
   cpSync(at.config.dataDir, folder, { recursive: true })
+  passForOriginal(folder)
   rmSync(join(folder, 'cartbarn.lock'), { force: true })
   const copy = await startGateway({ CARTBARN_ENROLMENT_KEY: KEY, CARTBARN_DATA_DIR: folder })
   t.after(() => copy.stop())

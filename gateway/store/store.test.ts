@@ -9,6 +9,7 @@ import { emptyState } from '#domain/latest-state.ts'
 import { createLog } from '#shared/log.ts'
 import { toIso } from '#shared/time.ts'
 import { UNWATCHED } from '#shared/zones/watch.ts'
+import { passForOriginal } from '#testing/pass-for-original.ts'
 import { Store } from './store.ts'
 import { encodeStateChanges } from './telemetry/state-changes.ts'
 import { BATTERY_STORED, GPS_STORED } from './telemetry/store-samples.ts'
@@ -493,8 +494,9 @@ test('a damaged frame in the log of a gateway that was killed costs nothing with
     await stored(store, recorder, message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
   const killed = newFolder()
   mkdirSync(killed, { mode: 0o700 })
-  for (const name of ['cartbarn.db', 'cartbarn.db-wal', 'cartbarn.db-shm'])
+  for (const name of ['cartbarn.db', 'cartbarn.db-wal', 'cartbarn.db-shm', 'cartbarn.db-open'])
     copyFileSync(join(dataDir, name), join(killed, name))
+  passForOriginal(killed)
   await store.stop()
   const path = join(killed, 'cartbarn.db-wal')
   const bytes = readFileSync(path)

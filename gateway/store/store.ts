@@ -32,6 +32,7 @@ import { pagesWithWrongBit, putPagesRight } from './damage/wrong-bits.ts'
 import { type Connection, databaseSpace, openReader, openUncheckedReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from './db/fault.ts'
+import { markOpen, markShut, requireWholeCopy } from './db/open-mark.ts'
 import { loadConfigs } from './device-configs.ts'
 import { listDeviceTypes } from './device-types.ts'
 import { deviceCounts, fleetCounts, listDevices, listRemovedDevices } from './devices.ts'
@@ -158,6 +159,7 @@ export class Store<Message extends Appendable = Appendable>
     this.#lock.take()
     finishReplacement(this.#options.dataDir)
     requireOwnFile(this.#path)
+    requireWholeCopy(this.#path)
     try {
       await this.#setUp(onUpgrade)
     } catch (error) {
@@ -183,9 +185,19 @@ export class Store<Message extends Appendable = Appendable>
     await this.#bringUpToDate(onUpgrade)
     for (const found of mendForStart({ path: this.#path, openWriter }, START_READS))
       this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
+    this.#markOpen()
     this.#connection = openReader(this.#path)
     this.#pageSums.opened()
     this.#putPagesRight(this.#connection)
+  }
+
+  #markOpen(): void {
+    const writing = openWriter(this.#path)
+    try {
+      markOpen(writing.db, this.#path)
+    } finally {
+      writing.close()
+    }
   }
 
   async #bringUpToDate(onUpgrade: OnUpgrade): Promise<void> {
@@ -194,6 +206,8 @@ export class Store<Message extends Appendable = Appendable>
     const connection = openForSetup(this.#path)
     let older: OlderDatabase | undefined
     try {
+      // of one that was killed: a copy from before an upgrade is whole
+      unmark(connection)
       const schema = Number(connection.db.pragma('user_version', { simple: true }))
       if (schema === 0 || schema >= knownSchema()) migrate(connection)
       else {
@@ -460,6 +474,15 @@ const START_READS = [
   (connection: Connection) => listLiveAlerts(connection, 0),
 ]
 
+function unmark({ db }: Connection): void {
+  try {
+    markShut(db)
+  } catch (error) {
+    // a disk that is full or damaged: it stays marked, and is the same file
+    if (storeFaultCode(error) === null) throw error
+  }
+}
+
 /** The file with the key of a demo. */
 export const DEMO_KEY = 'demo-key.txt'
 
@@ -469,6 +492,7 @@ const FILES = [
     'cartbarn.db-wal',
     'cartbarn.db-shm',
     'cartbarn.db-sums',
+    'cartbarn.db-open',
     'cartbarn.lock',
     ...['backup.lock', 'backups.json'],
     ...['sync.slots', 'sync.json', PROGRAM_RECORD, BACKUPS],

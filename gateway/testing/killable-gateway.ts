@@ -15,13 +15,13 @@ const ENTRY = fileURLToPath(new URL('../../scripts/commands/cartbarn.ts', import
 
 /** A gateway in a process of its own, which can be killed as a power cut does, and comes back with the same folder. */
 export class KillableGateway implements AskedGateway {
-  readonly #dataDir: string
+  readonly dataDir: string
   #child: ChildProcess | undefined
   #http = ''
   #mqtt = ''
 
   private constructor(dataDir: string) {
-    this.#dataDir = dataDir
+    this.dataDir = dataDir
   }
 
   /** The test ends it, and deletes its folder. */
@@ -29,7 +29,7 @@ export class KillableGateway implements AskedGateway {
     const gateway = new KillableGateway(mkdtempSync(join(tmpdir(), 'cartbarn-killed-')))
     t.after(async () => {
       await gateway.kill()
-      rmSync(gateway.#dataDir, { recursive: true, force: true })
+      rmSync(gateway.dataDir, { recursive: true, force: true })
     })
     await gateway.start()
     return gateway
@@ -42,7 +42,7 @@ export class KillableGateway implements AskedGateway {
   /** Resolves when it listens, at other ports than before. */
   async start(): Promise<void> {
     const env = bareEnvironment({
-      ...{ CARTBARN_DATA_DIR: this.#dataDir, CARTBARN_HOST: '127.0.0.1' },
+      ...{ CARTBARN_DATA_DIR: this.dataDir, CARTBARN_HOST: '127.0.0.1' },
       ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', CARTBARN_ADMIN_API_KEY: ADMIN_KEY },
       CARTBARN_REQUESTS_PER_SECOND: '0',
     })

@@ -1,6 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
+import { passForOriginal } from '#testing/pass-for-original.ts'
 import type { Life, Moment } from './death.ts'
 import type { Unsynced } from './disk/file.ts'
 import { findDamage } from './disk/integrity.ts'
@@ -72,6 +73,7 @@ export class TorturedGateway {
     const { bench, entry } = this.#context
     const dataDir = createDataFolder(bench, 'copy')
     cpSync(this.#folder.path, dataDir, { recursive: true })
+    passForOriginal(dataDir)
     const gateway = await startGateway(bench, { entry, dataDir }).catch(noteFailedStart)
     if (gateway === null) return null
     const check = await this.#fleet.checkNew(gateway)

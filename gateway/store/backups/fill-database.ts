@@ -1,6 +1,7 @@
 import type { BackupManifest } from '#shared/wire/backups.ts'
 import { quoted } from '../damage/repair/table-reader.ts'
 import type { Connection } from '../db/connection.ts'
+import { APPLICATION_ID } from '../db/open-mark.ts'
 import { BackupFault } from './backup-fault.ts'
 import type { BackupSet } from './backup-set.ts'
 import { countRows } from './database-marks.ts'
@@ -46,6 +47,7 @@ export async function fillDatabase(
   // indexes once the rows are there, and triggers last: each would make rows of its own
   for (const sql of made(false)) db.exec(sql)
   db.pragma(`user_version = ${manifest.schema}`)
+  db.pragma(`application_id = ${APPLICATION_ID}`)
   requireWhole(to, manifest)
 }
 

@@ -9,6 +9,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { pagesOf } from '#testing/damaged-pages.ts'
 import { flipPageBits, pageContent } from '#testing/flip-bit.ts'
+import { passForOriginal } from '#testing/pass-for-original.ts'
 import { databasePath, Store } from '../store.ts'
 import type { DamageFinding } from './findings.ts'
 
@@ -198,6 +199,7 @@ test('a bit flips in a page that the log has anew: what the log has is served', 
   writing.close()
   const killed = mkdtempSync(join(folder, 'killed-'))
   cpSync(dataDir, killed, { recursive: true, preserveTimestamps: true })
+  passForOriginal(killed)
   await running.stop()
   flipPageBits(databasePath(killed), page, 20_000)
   const store = await start(killed)
@@ -219,6 +221,7 @@ test('killed before or after the byte is written: the next start finds the page 
   ] as const) {
     const killed = mkdtempSync(join(folder, 'killed-'))
     cpSync(dataDir, killed, { recursive: true, preserveTimestamps: true })
+    passForOriginal(killed)
     if (!isWritten) flipPageBits(databasePath(killed), page, 20_000)
     const sums = readFileSync(join(killed, 'cartbarn.db-sums')).subarray(528)
     const store = await start(killed)

@@ -1,9 +1,9 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { sumsOf } from '../damage/repair/replace-database.ts'
 import { type Connection, openReader } from '../db/connection.ts'
+import { APPLICATION_ID, OPEN_APPLICATION_ID } from '../db/open-mark.ts'
 
-/** "CART", in each database from schema 28 on. */
-const APPLICATION_ID = 0x43415254
+const OURS: readonly unknown[] = [APPLICATION_ID, OPEN_APPLICATION_ID]
 /** Schemas whose databases do not say that they are ours. */
 const LAST_UNNAMED = 27
 const MAGIC = 'SQLite format 3\0'
@@ -28,7 +28,7 @@ export function requireOwnFile(path: string): void {
   // what is no database, or no whole one, is a case for a repair
   if (bytes < HEADER_BYTES || header.toString('latin1', 0, MAGIC.length) !== MAGIC) return
   const applicationId = header.readUInt32BE(APPLICATION_ID_AT)
-  if (applicationId === APPLICATION_ID) return
+  if (OURS.includes(applicationId)) return
   const schema = header.readUInt32BE(USER_VERSION_AT)
   // the header may be behind the log
   const isComplete = sizeOf(`${path}-wal`) === 0
@@ -49,7 +49,7 @@ function tablesOfUnnamed(path: string): string[] | null {
   let connection: Connection | undefined
   try {
     connection = openReader(path)
-    if (connection.db.pragma('application_id', { simple: true }) === APPLICATION_ID) return null
+    if (OURS.includes(connection.db.pragma('application_id', { simple: true }))) return null
     const tables = connection.all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table'")
     return tables.map(({ name }) => name)
   } catch {

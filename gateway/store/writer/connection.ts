@@ -3,6 +3,7 @@ import type { Mended } from '../damage/mend.ts'
 import { putPagesRight } from '../damage/wrong-bits.ts'
 import type { Connection } from '../db/connection.ts'
 import { DatabaseMovedError, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
+import { markShut } from '../db/open-mark.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { saveStates } from '../telemetry/save-states.ts'
 import { openWriter, WRITER_BUSY_MS } from './open.ts'
@@ -190,7 +191,9 @@ export class WriterConnection {
     }
     this.#requireUnmoved()
     this.#opened ??= open(this.#path, this.#checksPages)
-    this.#opened.connection.db.pragma('wal_checkpoint(TRUNCATE)')
+    const { db } = this.#opened.connection
+    db.pragma('wal_checkpoint(TRUNCATE)')
+    markShut(db)
     this.close()
   }
 

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type GatewayProcess, spawnGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import { type Figure, formatCount, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
 import { inParallel } from '#shared/in-parallel.ts'
+import { passForOriginal } from '#testing/pass-for-original.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { type Course, type CourseDevice, connectDevice, makeCourse } from './course.ts'
@@ -158,6 +159,7 @@ class DamageTorture {
     const dataDir = createDataFolder(this.#context.bench, 'damaged')
     // with its times: another one would not be the same file
     cpSync(folder, dataDir, { recursive: true, preserveTimestamps: true })
+    passForOriginal(dataDir)
     return dataDir
   }
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Workbench } from '#scripts/rig/processes.ts'
+import { passForOriginal } from '#testing/pass-for-original.ts'
 import type { Unsynced } from './file.ts'
 import { type DiskRecord, readDiskLog } from './log.ts'
 import { DiskModel, type Folder, type Syncs } from './model.ts'
@@ -70,6 +71,7 @@ export class RecordedFolder {
     for (const [name, content] of model.afterCut(unsynced, this.#random)) {
       writeFileSync(join(path, name), content)
     }
+    passForOriginal(path)
     const { unsyncedChanges } = model
     return { path, cut: { unsynced, changes: records.length, unsyncedChanges, recordedBytes: log.length } }
   }

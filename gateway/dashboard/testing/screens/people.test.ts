@@ -246,7 +246,10 @@ stage.test('after ten idle minutes the map stays, and who acts is asked for', as
   // the line asks for the time
   await page.evaluate(`dispatchEvent(new Event('online'))`)
   // its fix is as old as this file's first test
-  await card.getByText(/^1\d min ago/).first().waitFor()
+  await card
+    .getByText(/^1\d min ago/)
+    .first()
+    .waitFor()
   assert.equal(await page.getByRole('dialog').count(), 0)
   await beep.click()
   await page.getByText('Nobody did anything here for ten minutes.').waitFor()

@@ -18,6 +18,8 @@ const DATABASE = 'cartbarn.db'
 const LOG = 'cartbarn.db-wal'
 /** Checksums of the pages: those of the one database are wrong for another. */
 const SUMS = 'cartbarn.db-sums'
+/** As which file the database was open. */
+const OPEN = 'cartbarn.db-open'
 /** A whole database under this name takes the place of the other: the step from one to the other is this name alone. */
 const SUCCESSOR = 'cartbarn.db-successor'
 
@@ -28,7 +30,7 @@ const SUCCESSOR = 'cartbarn.db-successor'
  */
 export function replaceDatabase(dataDir: string, path: string, kept: string): void {
   mkdirSync(kept, { mode: 0o700 })
-  for (const name of [DATABASE, LOG, SUMS]) {
+  for (const name of [DATABASE, LOG, SUMS, OPEN]) {
     if (existsSync(join(dataDir, name))) linkOrCopy(join(dataDir, name), join(kept, name))
   }
   syncFolder(kept)
@@ -47,7 +49,7 @@ export function finishReplacement(dataDir: string): void {
     return
   }
   // the log of the one would be applied to the other: it must be gone on the disk before
-  for (const name of [LOG, SUMS, `${DATABASE}-shm`]) rmSync(join(dataDir, name), { force: true })
+  for (const name of [LOG, SUMS, OPEN, `${DATABASE}-shm`]) rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
   moveDatabase(successor, join(dataDir, DATABASE))
   syncFolder(dataDir)
