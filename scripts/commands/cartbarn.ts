@@ -65,6 +65,11 @@ const COMMANDS: readonly ProductCommand[] = [
     async () => (await import('./doctor.ts')).doctor,
   ],
   [
+    'health',
+    'say whether the gateway is well, for health checks',
+    async () => (await import('./health.ts')).health,
+  ],
+  [
     'repair',
     'make a new database from what can be read of a damaged one',
     async () => (await import('./repair.ts')).repair,

@@ -3,6 +3,7 @@ import type { HubCommand } from '#hub/commands.ts'
 import { describeHubSettings, readHubConfig } from '#hub/config.ts'
 import { manageHub, runHub } from '#hub/main.ts'
 import { citusStatements } from '#hub/store/database/schema.ts'
+import { askHealth } from '#scripts/cli/ask-health.ts'
 import {
   CommandError,
   type CommandIo,
@@ -14,6 +15,7 @@ import {
 } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine, settingsHelp } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
+import { originOf } from '#shared/http/ask-this-machine.ts'
 import { systemClock } from '#shared/time.ts'
 
 /** `cartbarn hub`: the head office until a signal, or what is asked of it. */
@@ -58,6 +60,15 @@ export const hub: RunCommand = (argv, io) =>
         "give the oldest active admin a new key and end the admin's old key: printed on a terminal, else written into admin-key.txt of the data folder; also while the hub runs",
       )
       .action(() => ask({ action: 'admin-key', isShown: io.stdout.isTTY === true }))
+    command
+      .command('health')
+      .description('ask the running hub whether it is well; ends with 0 if so')
+      .action(() => {
+        work = () => {
+          const { host, port, tls } = readHubConfig(io.env)
+          return askHealth(originOf(host, port, tls !== undefined), io)
+        }
+      })
     command
       .command('backup')
       .description('write the embedded database into a new file; also while the hub runs')

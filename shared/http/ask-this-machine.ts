@@ -1,0 +1,38 @@
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+
+const PATIENCE_MS = 5_000
+const MAX_CHARACTERS = 8_000_000
+
+/** What a program on this machine answered. */
+export interface OwnAnswer {
+  status: number
+  text: string
+}
+
+/** Where this machine reaches what listens on an address of it. */
+export function originOf(host: string, port: number, isTls: boolean): string {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `${isTls ? 'https' : 'http'}://${name.includes(':') ? `[${name}]` : name}:${port}`
+}
+
+/** Asks a program on this machine, whose certificate need not name that address; null without an answer. */
+export function askThisMachine(url: string, key?: string): Promise<OwnAnswer | null> {
+  const { promise, resolve } = Promise.withResolvers<OwnAnswer | null>()
+  const headers = key === undefined ? {} : { 'x-api-key': key }
+  const options = { headers, timeout: PATIENCE_MS, rejectUnauthorized: false, agent: false as const }
+  const request = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, (response) => {
+    let text = ''
+    response.setEncoding('utf8')
+    response.on('data', (chunk: string) => {
+      text += chunk
+      if (text.length > MAX_CHARACTERS) request.destroy()
+    })
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+    response.on('error', () => resolve(null))
+  })
+  request.on('timeout', () => request.destroy())
+  request.on('error', () => resolve(null))
+  request.end()
+  return promise
+}
