@@ -1,10 +1,12 @@
 // npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as README.md says,
 // word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn. Folders HERE are seen at THERE.
+// Then containers of dist/release, with buildah and crun; `npm run check:release -- containers` tries only these.
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '#shared/testing/eventually.ts'
+import { checkContainers } from './containers/check-containers.ts'
 import { bareDebian, Machine } from './machine.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -170,5 +172,6 @@ if (deb === undefined || process.getuid?.() !== 0) {
   process.exit(2)
 }
 let failures = 0
-for (const suite of SUITES) failures += await check(suite, deb, binds)
+for (const suite of deb === 'containers' ? [] : SUITES) failures += await check(suite, deb, binds)
+failures += await checkContainers(() => bareDebian('trixie', CACHE))
 process.exitCode = failures === 0 ? 0 : 1
