@@ -16,8 +16,7 @@ const COMPLETIONS: Record<string, (row: Row) => Row> = {
     updated_at_ms: created_at_ms,
     last_reset_ms: created_at_ms,
   }),
-  // what the alert is about beside its cart; open ones are judged anew
-  alert: () => ({ subject: '' }),
+  alert: ({ details }) => ({ subject: subjectIn(details) }),
   // a head office knows only that it was
   command: ({ forced }) => ({ forced: forced === true ? 'all' : null }),
   course: ({ sent }) => ({ sent: undefined, features: sent }),
@@ -73,6 +72,13 @@ function putRow(connection: Connection, table: string, body: Row): void {
     `INSERT OR IGNORE INTO ${table} (${cells.map(([column]) => `"${column}"`).join(', ')}) VALUES (${places.join(', ')})`,
     ...values,
   )
+}
+
+/** What an alert is about beside its cart, of which there may be several: `zone_stay` and `pin_locked` say it in their details. */
+function subjectIn(details: unknown): string {
+  if (typeof details !== 'object' || details === null) return ''
+  if ('zone_id' in details) return String(details.zone_id)
+  return 'user_id' in details ? String(details.user_id) : ''
 }
 
 /** JSON is sent as what it is, and 0 and 1 as false and true. */
