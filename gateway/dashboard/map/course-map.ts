@@ -8,6 +8,7 @@ import MouseWheelZoom from 'ol/interaction/MouseWheelZoom.js'
 import PinchZoom from 'ol/interaction/PinchZoom.js'
 import type BaseLayer from 'ol/layer/Base.js'
 import OlMap, { type FrameState } from 'ol/Map.js'
+import type { Pixel } from 'ol/pixel.js'
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import type { KeptView } from '#dashboard/live/kept-view.ts'
@@ -17,7 +18,7 @@ import { CLOSEST_ZOOM, CourseView, ZOOM_MS } from './course-view.ts'
 import { type Extent, firstExtent } from './first-view.ts'
 import { Markers } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
-import { type Insets, isInView, markerAt, pillAt, place, type Screen } from './placing.ts'
+import { type Insets, isInView, markerAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
 import { ZoneLayer } from './zone-layer.ts'
 
 /** Carts, of now or of another time; `version` grows when any of them is another. */
@@ -105,7 +106,15 @@ export class CourseMap {
     this.#map = map
     map.getViewport()?.append(this.#carts.canvas)
     map.on('postrender', ({ frameState }) => this.#rendered(frameState))
-    map.on('click', ({ pixel, coordinate }) => this.#tapped(pixel, coordinate))
+    let taps: Pixel[] = []
+    map.on('click', ({ pixel, coordinate }) => {
+      taps = [pixel, ...taps.slice(0, 1)]
+      this.#tapped(pixel, coordinate)
+    })
+    // OpenLayers takes any two taps within 250 ms for one on one place: whoever sets corners quickly does not zoom
+    map.on('dblclick', (event) => {
+      if (!areNear(taps)) event.stopPropagation()
+    })
     const moved = () => this.#moved()
     map.on('pointerdrag', moved)
     target.addEventListener('wheel', moved, { passive: true })
@@ -269,6 +278,11 @@ export class CourseMap {
       isClosest: this.#deps.isUnpacked === true || viewState.zoom >= CLOSEST_ZOOM - 0.01,
     }
   }
+}
+
+/** Whether a finger may have meant the same place. */
+function areNear([[x = 0, y = 0] = [], [beforeX = 0, beforeY = 0] = []]: readonly Pixel[]): boolean {
+  return Math.hypot(x - beforeX, y - beforeY) <= TAP_PX
 }
 
 /** All that OpenLayers has but turning: the map stands upright, or lies on its side, by the shape of the course. */

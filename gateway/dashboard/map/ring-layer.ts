@@ -60,6 +60,8 @@ export class RingLayer {
   #given: Given = { ring: [], isOpen: false, at: -1 }
   #isHeld = false
   #at = -1
+  /** The corner before which a new one is pulled out; -1 for none, and as soon as it is one. */
+  #between = -1
   #hasMoved = false
 
   constructor(deps: RingLayerDeps) {
@@ -97,21 +99,18 @@ export class RingLayer {
     const reach = TAP_PX * resolution
     this.#hasMoved = false
     this.#at = nearest(this.#ring, place, reach)
-    this.#isHeld = this.#at >= 0
-    if (this.#isHeld) return true
-    if (this.#isOpen || this.#ring.length < 3 || this.#ring.length >= CORNERS_MAX) return false
-    const between = nearest(middlesOf(this.#ring), place, reach)
-    if (between < 0) return false
-    this.#ring = withInserted(this.#ring, between, place)
-    this.#at = between
-    this.#isHeld = true
-    this.#hasMoved = true
-    this.#draw(between)
-    return true
+    const mayGrow = !this.#isOpen && this.#ring.length >= 3 && this.#ring.length < CORNERS_MAX
+    this.#between = this.#at < 0 && mayGrow ? nearest(middlesOf(this.#ring), place, reach) : -1
+    this.#isHeld = this.#at >= 0 || this.#between >= 0
+    return this.#isHeld
   }
 
   #drag(place: Place): void {
-    if (this.#at < 0) return
+    if (this.#between >= 0) {
+      this.#ring = withInserted(this.#ring, this.#between, place)
+      this.#at = this.#between
+      this.#between = -1
+    }
     this.#hasMoved = true
     this.#ring = withMoved(this.#ring, this.#at, place)
     this.#draw(this.#at)

@@ -54,10 +54,12 @@ export function ZonesScreen() {
     if (zone !== null) map?.show(widened(extentOfZone(zone), AROUND))
   }
   const tapped = (place: Place) => {
-    if (drawing !== null) {
+    // of now: two taps may come before anything is drawn
+    const drawn = editor.drawing.peek()
+    if (drawn !== null) {
       // on a corner that is there already
       if (editor.corner.value >= 0) editor.corner.value = -1
-      else editor.drawing.value = [...drawing, place]
+      else editor.drawing.value = [...drawn, place]
     } else if (chosen === null || !isAdmin) editor.choose(zoneAt(editor.zones, place)?.id ?? null)
   }
   return (

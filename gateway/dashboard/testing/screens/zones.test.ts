@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
+import { toE7 } from '#shared/geo.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
+import { distanceM } from '#shared/zones/geometry.ts'
 import { confirmClock } from '#testing/course/barn.ts'
 import { answered, LINE_GONE } from '../page-faults.ts'
 import type { Scene } from '../scene.ts'
@@ -85,8 +87,18 @@ stage.eachLook('a zone is drawn, a corner of it moved, one put in and one cut, a
   const zone = (await zonesOf(scene)).find(({ properties }) => properties.name === 'Wet ground')
   assert.ok(zone?.geometry.type === 'Polygon')
   const { type, hole, enabled } = zone.properties
-  assert.deepEqual([type, hole, enabled, zone.geometry.coordinates[0]?.length], ['alert', 3, false, 6])
+  const ring = zone.geometry.coordinates[0] ?? []
+  assert.deepEqual([type, hole, enabled, ring.length], ['alert', 3, false, 6])
+  // corners that are touched one right after the other do not zoom the map
+  const sides = metresOf(ring[4], ring[0]) / metresOf(ring[3], ring[4])
+  assert.ok(Math.abs(sides - 120 / 140) < 0.01, `${sides}`)
 })
+
+function metresOf([long, lat]: readonly number[] = [], [toLong, toLat]: readonly number[] = []): number {
+  assert.ok(long !== undefined && lat !== undefined && toLong !== undefined && toLat !== undefined)
+  const to = { latE7: toE7(toLat), longE7: toE7(toLong) }
+  return distanceM({ latE7: toE7(lat), longE7: toE7(long) }, to)
+}
 
 stage.test('what the gateway would not take is said before, and undone', async (scene) => {
   const { page, open } = scene
