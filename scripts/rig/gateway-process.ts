@@ -14,7 +14,7 @@ const listeningSchema = z.object({
 
 /** How to start a gateway. */
 export interface GatewayOptions {
-  /** `cartbarn.ts` of this checkout or of another to compare with; or `gateway/main.ts` of one that has no such entry. */
+  /** `cartbarn.ts` of this checkout or another, `gateway/main.ts` of one that has no such entry, or an executable. */
   entry: string
   dataDir: string
   /** Take these ports, as a restarted gateway does; without them any free ones. */
@@ -62,7 +62,8 @@ export function startGateway(bench: Workbench, options: GatewayOptions): Promise
 
 /** Starts a gateway and returns at once. */
 export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchProcess {
-  return bench.spawn('gateway', process.execPath, argumentsFor(options.entry), {
+  const [program, ...words] = commandLineOf(options.entry)
+  return bench.spawn('gateway', program, words, {
     CARTBARN_DATA_DIR: options.dataDir,
     CARTBARN_HOST: '127.0.0.1',
     CARTBARN_HTTP_PORT: String(options.ports?.http ?? 0),
@@ -77,8 +78,9 @@ export function spawnGateway(bench: Workbench, options: GatewayOptions): BenchPr
   })
 }
 
-function argumentsFor(entry: string): string[] {
-  return entry.endsWith('gateway/main.ts') ? [entry] : [entry, 'run']
+function commandLineOf(entry: string): [string, ...string[]] {
+  if (entry.endsWith('gateway/main.ts')) return [process.execPath, entry]
+  return entry.endsWith('.ts') ? [process.execPath, entry, 'run'] : [entry, 'run']
 }
 
 /** Resolves when the gateway listens; rejects when it ends before. */

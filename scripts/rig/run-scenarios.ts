@@ -64,7 +64,7 @@ function parseOptions(
 
 /** Which gateway is started: this one, or another to compare with. */
 export function gatewayOption() {
-  return new Option('--gateway <file>', 'entry of the gateway: cartbarn.ts of a checkout').default(
+  return new Option('--gateway <file>', 'the gateway: cartbarn.ts of a checkout, or an executable').default(
     ENTRY,
     'this checkout',
   )
