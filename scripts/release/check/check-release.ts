@@ -1,16 +1,22 @@
 // npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as README.md says,
 // word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn. Folders HERE are seen at THERE.
-// Then containers of dist/release, with buildah and crun; `npm run check:release -- containers` tries only these.
+// Then the archive of dist/release, and containers of it, with buildah and crun. `npm run check:release -- program` and
+// `-- containers` try only these.
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '#shared/testing/eventually.ts'
 import { checkContainers } from './containers/check-containers.ts'
+import { checkProgram } from './executable/check-program.ts'
 import { bareDebian, Machine } from './machine.ts'
+import { runSteps } from './run-steps.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/cartbarn-machines')
+const RELEASE = join(ROOT, 'dist/release')
+/** What is named in place of a package, to try nothing else. */
+const ALONE = ['program', 'containers']
 const SUITES = ['bookworm', 'trixie']
 const INSTALL_S = 60
 const CONF = '/etc/cartbarn/cartbarn.conf'
@@ -146,24 +152,13 @@ const STEPS: Record<string, Step> = {
 
 async function check(suite: string, deb: string, binds: readonly string[]): Promise<number> {
   const machine = new Machine(bareDebian(suite, CACHE), binds)
-  let failures = 0
   try {
     copyFileSync(deb, join(machine.root, 'root', basename(deb)))
     await machine.start()
-    console.log(suite)
-    for (const [name, step] of Object.entries(STEPS)) {
-      try {
-        await step(machine)
-        console.log(`  ok    ${name}`)
-      } catch (error) {
-        failures++
-        console.log(`  FAIL  ${name}\n${error instanceof Error ? error.message : error}`)
-      }
-    }
+    return await runSteps(suite, machine, STEPS)
   } finally {
     await machine.stop()
   }
-  return failures
 }
 
 const [deb, ...binds] = process.argv.slice(2)
@@ -172,6 +167,8 @@ if (deb === undefined || process.getuid?.() !== 0) {
   process.exit(2)
 }
 let failures = 0
-for (const suite of deb === 'containers' ? [] : SUITES) failures += await check(suite, deb, binds)
-failures += await checkContainers(() => bareDebian('trixie', CACHE))
+const aDebian = () => bareDebian('trixie', CACHE)
+for (const suite of ALONE.includes(deb) ? [] : SUITES) failures += await check(suite, deb, binds)
+if (deb !== 'containers') failures += await checkProgram(ROOT, RELEASE, aDebian)
+if (deb !== 'program') failures += await checkContainers(aDebian)
 process.exitCode = failures === 0 ? 0 : 1

@@ -89,10 +89,10 @@ export class Machine {
     return out.trim()
   }
 
-  /** The page at a path of the gateway in it. */
-  get(path: string): string {
+  /** The page at a path of what serves in it: the gateway, or another port. */
+  get(path: string, port = 8080): string {
     // bash opens connections by itself: a bare Debian has no curl
-    const request = `exec 3<>/dev/tcp/127.0.0.1/8080; printf 'GET ${path} HTTP/1.0\\r\\nHost: localhost\\r\\nAccept: text/html\\r\\n\\r\\n' >&3; cat <&3`
+    const request = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET ${path} HTTP/1.0\\r\\nHost: localhost\\r\\nAccept: text/html\\r\\n\\r\\n' >&3; cat <&3`
     return this.run(request, 10_000).out
   }
 

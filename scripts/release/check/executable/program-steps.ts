@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { eventually } from '#shared/testing/eventually.ts'
+import type { Machine } from '../machine.ts'
+
+const START_MS = 60_000
+const CARTBARN = '/opt/cartbarn/cartbarn'
+const DATA = '/srv/cartbarn'
+/** Pages of the program that lie in the executable as files. */
+const PAGES = ['/app/', '/docs', '/help/']
+const TRACK =
+  'time,lat,long,speed\n2026-05-01T08:00:00Z,28.41,-81.58,5\n2026-05-01T08:00:05Z,28.4101,-81.58,6\n'
+
+/** Something that the program of a release must do on a bare machine. */
+export type ProgramStep = (machine: Machine) => Promise<void> | void
+
+/** Starts a command of the program in the background, as a service of a name. */
+function start(machine: Machine, unit: string, command: string, env: Record<string, string>): void {
+  const settings = Object.entries(env).map(([name, value]) => `--setenv=${name}=${value}`)
+  machine.must(
+    `mkdir -p /srv; systemctl reset-failed ${unit} 2> /dev/null; systemd-run --quiet --unit=${unit} --working-directory=/srv ${settings.join(' ')} ${CARTBARN} ${command}`,
+  )
+}
+
+async function startGateway(machine: Machine, data = DATA): Promise<void> {
+  start(machine, 'gateway', 'run', { CARTBARN_DATA_DIR: data })
+  await serves(machine)
+}
+
+async function serves(machine: Machine): Promise<void> {
+  await eventually(() => machine.get('/health').startsWith('HTTP/1.1 200'), 'a gateway that serves', START_MS)
+}
+
+/** In order: each goes on with what those before it left. */
+export const PROGRAM_STEPS: Record<string, ProgramStep> = {
+  'the machine has neither Node nor a network': (machine) => {
+    assert.notEqual(machine.run('command -v node').code, 0)
+    assert.equal(machine.must('ls /sys/class/net'), 'lo')
+  },
+  'every command explains itself': (machine) => {
+    const help = machine.must(`${CARTBARN} --help`)
+    const [, commands = ''] = help.split('\nCommands:\n')
+    const names = [...commands.matchAll(/^ {2}([a-z-]+) /gm)].map(([, name = '']) => name)
+    assert.ok(names.length >= 18, `only ${names.length} commands`)
+    const asked = names.filter((name) => name !== 'version' && name !== 'help')
+    for (const name of asked)
+      assert.match(machine.must(`${CARTBARN} ${name} --help`), new RegExp(`^Usage: cartbarn ${name}\\b`))
+    assert.match(machine.must(`${CARTBARN} version`), /^(cartbarn )?\d+\.\d+\.\d+$/)
+    assert.notEqual(machine.run(`${CARTBARN} no-such-command`).code, 0)
+  },
+  'run: serves the app, the documents and the help': async (machine) => {
+    await startGateway(machine)
+    machine.must(`head -1 ${DATA}/admin-key.txt > /root/key`)
+    for (const path of PAGES) {
+      const page = machine.get(path)
+      assert.match(page, /^HTTP\/1\.1 200[\s\S]*<html/i, path)
+    }
+  },
+  'devices add, simulate, import, export': (machine) => {
+    machine.must('printf "hardware_id,device_type\\nbare-1,cartcaddie\\n" > devices.csv')
+    machine.must(`${CARTBARN} devices add --key-file key --yes devices.csv; test -s new-devices.csv`)
+    const drive = machine.run(
+      `timeout --signal=INT 20 ${CARTBARN} simulate --key-file key --carts 2 --set-up`,
+    )
+    assert.match(drive.out, /./)
+    machine.must(`printf '${TRACK.replaceAll('\n', '\\n')}' > track.csv`)
+    machine.must(`${CARTBARN} import --key-file key --device bare-1 track.csv`)
+    machine.must(`${CARTBARN} export --key-file key --device bare-1 --out back.csv`)
+    assert.match(machine.must('cat back.csv'), /28\.4101/)
+  },
+  'backup: a file and a folder, by the thread in the executable, while it runs': (machine) => {
+    machine.must(`${CARTBARN} backup --data ${DATA} --quiet one.backup; test -s one.backup`)
+    machine.must(`mkdir many; for i in 1 2; do ${CARTBARN} backup --data ${DATA} --quiet many; done`)
+  },
+  'doctor looks at it and packs a bundle': (machine) => {
+    const { code, out } = machine.run(`${CARTBARN} doctor --data ${DATA} --bundle bundle.json.gz`)
+    assert.ok(code === 0 || code === 1, out)
+    assert.match(machine.must('gzip -dc bundle.json.gz'), /^\{/)
+  },
+  'tls: an authority, and its state': (machine) => {
+    const env = `CARTBARN_DATA_DIR=${DATA}`
+    machine.must(`${env} ${CARTBARN} tls init`)
+    assert.match(machine.must(`${env} ${CARTBARN} tls status`), /\d{4}/)
+  },
+  'hub: serves, and takes a site': async (machine) => {
+    const env = { CARTBARN_HUB_DATA_DIR: '/srv/hub' }
+    start(machine, 'hub', 'hub', env)
+    const isServing = () => machine.get('/health', 8090).startsWith('HTTP/1.1 200')
+    await eventually(isServing, 'a hub that serves', START_MS)
+    machine.must('systemctl stop hub')
+  },
+  'killed it starts again with what it had': async (machine) => {
+    machine.must(
+      'systemctl kill --signal=KILL gateway; while systemctl is-active -q gateway; do sleep 0.1; done',
+    )
+    await startGateway(machine)
+    // the authority of the step before is known now
+    assert.match(machine.get('/trust'), /^HTTP\/1\.1 (200|30\d)/)
+    machine.must(`${CARTBARN} export --key-file key --device bare-1 --out again.csv; cmp back.csv again.csv`)
+    machine.must('systemctl stop gateway')
+  },
+  'restore, repair, admin-key and new-site, with the gateway stopped': async (machine) => {
+    machine.must(`${CARTBARN} restore --data /srv/other one.backup`)
+    machine.must(`${CARTBARN} restore --data /srv/third many`)
+    machine.must(`${CARTBARN} repair --help > /dev/null`)
+    machine.must(`CARTBARN_DATA_DIR=/srv/other ${CARTBARN} admin-key`)
+    await startGateway(machine, '/srv/other')
+    machine.must('systemctl stop gateway')
+    machine.must(`${CARTBARN} new-site --data /srv/third --yes`)
+    await startGateway(machine, '/srv/third')
+    machine.must('systemctl stop gateway')
+  },
+  'demo: starts, and starts again after it was killed': async (machine) => {
+    // a step that failed may have left it, and it would answer in place of the demo
+    machine.run('systemctl stop gateway')
+    for (const signal of ['KILL', 'TERM']) {
+      start(machine, 'demo', 'demo', {})
+      await serves(machine)
+      machine.run(
+        `systemctl kill --signal=${signal} demo; while systemctl is-active -q demo; do sleep 0.1; done`,
+      )
+    }
+  },
+  'upgrade: a file that is not of a release is refused in words': (machine) => {
+    machine.must('echo nothing > cartbarn_9.0.0_amd64.deb')
+    const { code, out } = machine.run(`${CARTBARN} upgrade cartbarn_9.0.0_amd64.deb`)
+    assert.notEqual(code, 0)
+    assert.match(out, /^upgrade: nothing was changed: /)
+  },
+}
