@@ -6,6 +6,9 @@ export type DebianArchitecture = 'amd64' | 'arm64'
 /** The only setting of the package that is not the default: everything else is a comment. */
 const DATA_DIR = '/var/lib/cartbarn'
 
+/** The project has no address of its own, and one of a domain of others would send its mail there. */
+const MAINTAINER = 'The cartbarn authors <cartbarn@localhost>'
+
 export interface PackageFacts {
   version: string
   architecture: DebianArchitecture
@@ -18,7 +21,7 @@ export function controlFile({ version, architecture, sizeKb }: PackageFacts): st
   return `Package: cartbarn
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: The cartbarn project <cartbarn@localhost>
+Maintainer: ${MAINTAINER}
 Installed-Size: ${sizeKb}
 Depends: libc6 (>= 2.28), libgcc-s1, libstdc++6, passwd
 Recommends: systemd
@@ -29,6 +32,36 @@ Description: fleet gateway of a golf course
  golf carts report over MQTT, stores it, and serves it over HTTP and WebSocket
  on the local network, with an app for tablets. It works without internet.
 `
+}
+
+/** The changelog as Debian's programs read it; what changed is in that of the project, beside it. */
+export function debianChangelog(version: string, changedAtS: number): string {
+  const date = new Date(changedAtS * 1000).toUTCString().replace('GMT', '+0000')
+  return `cartbarn (${version}) stable; urgency=medium\n\n  * See CHANGELOG.md.gz in this folder.\n\n -- ${MAINTAINER}  ${date}\n`
+}
+
+/** What lintian says of the package and is meant so. */
+export function lintianOverrides(): string {
+  return [
+    '# the project has no address of its own',
+    'cartbarn: bogus-mail-host Maintainer cartbarn@localhost',
+    '# Node brings its libraries along and is built so; to strip it would cut the program off that it carries',
+    ...[
+      'embedded-library libxml2',
+      'embedded-library zlib',
+      'hardening-no-pie',
+      'unstripped-binary-or-object',
+    ].map((tag) => `cartbarn: ${tag} *`),
+    '# the licences are those of everything inside, word for word as they came',
+    ...[
+      'copyright-file-contains-full-apache-2-license',
+      'copyright-not-using-common-license-for-gpl',
+      'old-fsf-address-in-copyright-file',
+    ].map((tag) => `cartbarn: ${tag}`),
+    '# cartbarn COMMAND --help is the manual, and the gateway serves its documents',
+    'cartbarn: no-manual-page *',
+    '',
+  ].join('\n')
 }
 
 /** The file of settings: each with what it does and its default, in a comment. */

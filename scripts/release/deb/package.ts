@@ -15,7 +15,14 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { controlFile, copyrightFile, type DebianArchitecture, settingsTemplate } from './control.ts'
+import {
+  controlFile,
+  copyrightFile,
+  type DebianArchitecture,
+  debianChangelog,
+  lintianOverrides,
+  settingsTemplate,
+} from './control.ts'
 
 const HERE = import.meta.dirname
 const SETTINGS = 'etc/cartbarn/cartbarn.conf'
@@ -57,7 +64,7 @@ export function buildDeb(options: DebOptions): string {
   }
 }
 
-function putFiles(root: string, { program, version, licences, changelog }: DebOptions): void {
+function putFiles(root: string, { program, version, licences, changelog, changedAtS }: DebOptions): void {
   put(root, 'usr/lib/cartbarn/cartbarn', '', 0o755)
   copyFileSync(program, join(root, 'usr/lib/cartbarn/cartbarn'))
   put(root, 'usr/bin/cartbarn', read('cartbarn.sh'), 0o755)
@@ -65,7 +72,13 @@ function putFiles(root: string, { program, version, licences, changelog }: DebOp
   put(root, SETTINGS, settingsTemplate())
   put(root, 'usr/lib/cartbarn/avahi.service', read('avahi.service').replaceAll('@VERSION@', version))
   put(root, 'usr/share/doc/cartbarn/copyright', copyrightFile(licences))
-  put(root, 'usr/share/doc/cartbarn/changelog.gz', gzipSync(changelog, { level: 9 }))
+  put(
+    root,
+    'usr/share/doc/cartbarn/changelog.gz',
+    gzipSync(debianChangelog(version, changedAtS), { level: 9 }),
+  )
+  put(root, 'usr/share/doc/cartbarn/CHANGELOG.md.gz', gzipSync(changelog, { level: 9 }))
+  put(root, 'usr/share/lintian/overrides/cartbarn', lintianOverrides())
 }
 
 function putControl(root: string, { version, architecture }: DebOptions): void {

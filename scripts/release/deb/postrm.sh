@@ -8,12 +8,12 @@ if [ "$1" = remove ]; then
 	if [ -d /run/systemd/system ]; then
 		systemctl --system daemon-reload >/dev/null || true
 	fi
-	if [ -x /usr/bin/deb-systemd-helper ]; then
+	if command -v deb-systemd-helper >/dev/null; then
 		deb-systemd-helper mask cartbarn.service >/dev/null || true
 	fi
 fi
 if [ "$1" = purge ]; then
-	if [ -x /usr/bin/deb-systemd-helper ]; then
+	if command -v deb-systemd-helper >/dev/null; then
 		deb-systemd-helper purge cartbarn.service >/dev/null || true
 		deb-systemd-helper unmask cartbarn.service >/dev/null || true
 	fi
