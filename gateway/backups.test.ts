@@ -179,6 +179,21 @@ test('a folder gets only what is new, keeps as many as it is told and loses no p
   )
 })
 
+test('a folder with the backups of another gateway is refused; one that was restored goes on with its own', async (t) => {
+  const sets = join(emptyFolder(t), 'sets')
+  const order = { passphrase: 'p', atMs: T0, to: backupPlaceOf(`${sets}/`, 'write') }
+  await backUp({ ...order, dataDir: dataFolder(t) })
+  const other = emptyFolder(t)
+  copyFileSync(whole, dbOf(other))
+  change(other, "UPDATE user SET user_id = 'other-' || user_id")
+  const before = readdirSync(sets, { recursive: true }).sort()
+  await assert.rejects(backUp({ ...order, dataDir: other }), { message: /backups of another gateway/ })
+  assert.deepEqual(readdirSync(sets, { recursive: true }).sort(), before)
+  const moved = emptyFolder(t)
+  await restoreBackup({ dataDir: moved, from: read(sets), passphrase: 'p', atMs: T0 })
+  assert.equal((await backUp({ ...order, dataDir: moved })).number, 2)
+})
+
 test('a part that has gone bad is found, told and written anew', async (t) => {
   const data = dataFolder(t)
   const sets = join(emptyFolder(t), 'sets')

@@ -40,6 +40,8 @@ export const backupManifestSchema = z.object({
   schema: z.number().int().min(0),
   /** What the database is to a head office. */
   epoch: z.string(),
+  /** Ids of its first users. They are random: two databases that know the same one are of one gateway. */
+  users: z.array(z.string()).optional(),
   /** How far numbers were given, by their place: tells which of two databases has more. */
   ends: z.record(z.string(), z.number().int()),
   /** Statements that make everything but the rows, in their order. */

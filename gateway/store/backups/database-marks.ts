@@ -26,6 +26,15 @@ export function databaseMarks(connection: Connection): DatabaseMarks {
   }
 }
 
+const USERS_TOLD = 100
+
+/** Ids of its first users. They are random: two databases that know the same one are of one gateway. */
+export function firstUsers(connection: Connection): string[] {
+  return connection
+    .all<{ id: string }>(`SELECT user_id AS id FROM user ORDER BY created_at_ms, user_id LIMIT ${USERS_TOLD}`)
+    .map(({ id }) => id)
+}
+
 /** Everything of a database but its rows, in an order in which it can be made. */
 export function schemaStatements(connection: Connection): { type: string; name: string; sql: string }[] {
   return connection.all<{ type: string; name: string; sql: string }>(

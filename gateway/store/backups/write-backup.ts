@@ -3,7 +3,7 @@ import { type Connection, openReader, openUncheckedReader, stopChecking } from '
 import { BackupFault } from './backup-fault.ts'
 import { BackupSet, type Snapshot } from './backup-set.ts'
 import { checkBackup } from './check-backup.ts'
-import { databaseMarks, schemaStatements } from './database-marks.ts'
+import { databaseMarks, firstUsers, schemaStatements } from './database-marks.ts'
 import type { BackupPlace } from './place.ts'
 import { pruneBackups } from './prune-backups.ts'
 import type { StoredValue } from './row-codec.ts'
@@ -53,6 +53,7 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
     const set = await BackupSet.openOrBegin(place, passphrase)
     const writer = new PartWriter(set, await set.blobs(), order.rest)
     const before = await set.snapshots()
+    await requireOwnSet(set, before.at(-1), order.databasePath)
     if (writer.isEmpty) await writeBlocksAhead(order.databasePath, writer)
     const connection = openReader(order.databasePath)
     let manifest: BackupManifest
@@ -74,6 +75,27 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
   } finally {
     await place.close()
   }
+}
+
+/** Two gateways would count and delete each other's backups. Throws `BackupFault` when the newest one is another's. */
+async function requireOwnSet(
+  set: BackupSet,
+  newest: Snapshot | undefined,
+  databasePath: string,
+): Promise<void> {
+  if (newest === undefined) return
+  // one that cannot be read is told by who reads it
+  const theirs = (await set.readManifest(newest).catch(() => undefined))?.users
+  if (theirs === undefined || theirs.length === 0) return
+  const connection = openReader(databasePath)
+  try {
+    if (firstUsers(connection).some((id) => theirs.includes(id))) return
+  } finally {
+    connection.close()
+  }
+  throw new BackupFault(
+    `${set.place.shown} has the backups of another gateway: each needs a folder of its own; nothing was written`,
+  )
 }
 
 /** A backup that is not what was written must not be taken for one. */
@@ -143,6 +165,7 @@ async function writeTables(
   connection.run('BEGIN')
   try {
     const marks = databaseMarks(connection)
+    const users = firstUsers(connection)
     const statements = schemaStatements(connection)
     const tables: BackupTable[] = []
     let isChecking = true
@@ -154,7 +177,7 @@ async function writeTables(
       const written = await writer.writeAll(chunksOf(connection, shape))
       tables.push({ name: shape.name, columns: [...shape.columns], ...written })
     }
-    return { number, atMs, program, ...marks, statements, tables, lacks: [...lacks] }
+    return { number, atMs, program, ...marks, users, statements, tables, lacks: [...lacks] }
   } finally {
     if (connection.db.inTransaction) connection.run('ROLLBACK')
   }
