@@ -7,7 +7,7 @@ import { Ride } from '#shared/testing/ride.ts'
 import { toIso } from '#shared/time.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { answersTo, sealTelemetry } from '#testing/course/telemetry-answers.ts'
-import { flipBit, flipLinkBit } from '#testing/flip-bit.ts'
+import { flipBit, flipLinkBit } from '#testing/damage/flip-bit.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { blocksIn, type TestBlock } from '#testing/telemetry-tables.ts'
 

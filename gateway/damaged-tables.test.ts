@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { TABLES } from '#store/damage/tables.ts'
 import { sealTelemetry } from '#testing/course/telemetry-answers.ts'
-import { type DamageKind, type DamagePlace, damagePage, placesOf } from '#testing/page-damage.ts'
+import { type DamageKind, type DamagePlace, damagePage, placesOf } from '#testing/damage/page-damage.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 // A page that a failing disk returns as noise or zeros costs the rows on it: the gateway starts, says so, and goes on.

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { hashSecret } from '#shared/ids.ts'
+import { passForOriginal } from '#testing/damage/pass-for-original.ts'
 import {
   connectPacket,
   idOf,
@@ -13,7 +14,6 @@ import {
   readPublish,
   subscribePacket,
 } from '#testing/mqtt-packets.ts'
-import { passForOriginal } from '#testing/pass-for-original.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

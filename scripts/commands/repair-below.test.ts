@@ -13,7 +13,7 @@ import { swapRoots } from '#store/damage/swap-roots.ts'
 import { makeTwin } from '#store/damage/twin.ts'
 import { openWriter } from '#store/writer/open.ts'
 import { BlockTable } from '#testing/block-table.ts'
-import { SPOILT_PAGES, spoilPage } from '#testing/damaged-pages.ts'
+import { SPOILT_PAGES, spoilPage } from '#testing/damage/damaged-pages.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { repair } from './repair.ts'
 

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs'
 import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import { printProgress } from '#scripts/rig/report.ts'
-import { passForOriginal } from '#testing/pass-for-original.ts'
+import { passForOriginal } from '#testing/damage/pass-for-original.ts'
 import type { Life, Moment } from './death.ts'
 import type { Unsynced } from './disk/file.ts'
 import { findDamage } from './disk/integrity.ts'

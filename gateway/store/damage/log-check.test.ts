@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { createRandom, type Random } from '#shared/random.ts'
-import { NumberedWriter, requireTransactions } from '#testing/written-log.ts'
+import { NumberedWriter, requireTransactions } from '#testing/damage/written-log.ts'
 import type { DamageFinding } from './findings.ts'
 import { checkLog } from './log-check.ts'
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createLog } from '#shared/log.ts'
-import { damagePage, pageOf } from '#testing/page-damage.ts'
+import { damagePage, pageOf } from '#testing/damage/page-damage.ts'
 import { databasePath, Store } from '../store.ts'
 
 const storeIn = (dataDir: string) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Random } from '#shared/random.ts'
 import type { DamageFinding } from '#store/damage/findings.ts'
 import { checkLog } from '#store/damage/log-check.ts'
-import { requireTransactions } from '#testing/written-log.ts'
+import { requireTransactions } from '#testing/damage/written-log.ts'
 
 const HEADER_BYTES = 32
 const FRAME_BYTES = 24 + 4096

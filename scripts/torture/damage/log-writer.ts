@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs'
-import { NumberedWriter } from '#testing/written-log.ts'
+import { NumberedWriter } from '#testing/damage/written-log.ts'
 
 // A process that writes until it is killed: log-writer.ts DATABASE SEED. Each number on standard output is committed.
 

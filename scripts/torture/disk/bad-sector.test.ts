@@ -10,7 +10,7 @@ import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { PageSums } from '#store/damage/page-sums.ts'
 import { BlockTable } from '#testing/block-table.ts'
-import { pagesOf, type TreePage } from '#testing/damaged-pages.ts'
+import { pagesOf, type TreePage } from '#testing/damage/damaged-pages.ts'
 import { compileDiskFaults, type DiskFault, DiskFaults } from './faults.ts'
 import { FaultyGateway } from './faulty-gateway.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import { passForOriginal } from '#testing/pass-for-original.ts'
+import { passForOriginal } from '#testing/damage/pass-for-original.ts'
 import type { Unsynced } from './file.ts'
 import { type DiskRecord, readDiskLog } from './log.ts'
 import { DiskModel, type Folder, type Syncs } from './model.ts'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { pagesOf, SPOILT_PAGES, spoilPage } from '#testing/damaged-pages.ts'
+import { pagesOf, SPOILT_PAGES, spoilPage } from '#testing/damage/damaged-pages.ts'
 import { Connection } from '../../db/connection.ts'
 import { salvageTable } from './salvage.ts'
 

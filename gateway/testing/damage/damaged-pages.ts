@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type Database from 'better-sqlite3'
-import { silently } from './silently.ts'
+import { silently } from '../silently.ts'
 
 /** A page of the b-tree of a table or an index. */
 export interface TreePage {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { silently } from './silently.ts'
+import { silently } from '../silently.ts'
 
 /** Of every database this program makes. */
 const PAGE_BYTES = 4096

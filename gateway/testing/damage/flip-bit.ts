@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs'
-import { silently } from './silently.ts'
+import { silently } from '../silently.ts'
 
 /** How much is looked for around the bit, until it is there once. */
 const WINDOWS_BYTES = [24, 300]
