@@ -40,6 +40,8 @@ const TABLES: Record<string, string> = {
   geofence_event:
     'event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, at_ms, lat_e7, long_e7',
   note: 'note_id, kind, at_ms, body',
+  alert:
+    'alert_id, kind, cart, hardware_id, opened_at_ms, closed_at_ms, acknowledged_at_ms, acknowledged_by, note, details',
   device_state:
     'device_id, gps_count, gps_first_ms, gps_last_ms, battery_count, battery_first_ms, battery_last_ms',
 }
@@ -73,6 +75,27 @@ const ZONES = {
       type: 'Feature',
       geometry: { type: 'Point', coordinates: [7.001, 51.001] },
       properties: { name: 'Pond', type: 'stop', radius_m: 100 },
+    },
+  ],
+}
+
+const COURSE = {
+  type: 'FeatureCollection',
+  features: [
+    {
+      type: 'Feature',
+      geometry: {
+        type: 'Polygon',
+        coordinates: [
+          [
+            [7, 51],
+            [7.001, 51],
+            [7.001, 51.001],
+            [7, 51],
+          ],
+        ],
+      },
+      properties: { golf: 'green' },
     },
   ],
 }
@@ -117,11 +140,13 @@ async function fill(g: TestGateway): Promise<void> {
   await done(g.request('PUT', `/groups/${groupId}/geofences`, { body: ZONES }))
   const device = await g.connect('cart-9', await g.register('cart-9'))
   await done(g.request('PUT', `/groups/${groupId}/devices/cart-9`))
-  for (const [n, lat] of [50, 51.001, 50].entries()) {
-    const fix = { lat, long: 7.001, ts: NOW_MS + n }
+  // a zone is entered or left by two fixes that are some seconds apart
+  for (const [n, lat] of [50, 51.001, 51.001, 50, 50].entries()) {
+    const fix = { lat, long: 7.001, ts: NOW_MS - 60_000 + n * 5_000 }
     await device.publishAsync('dev/cart-9/tlm', JSON.stringify(fix), { qos: 1 })
   }
   await done(g.request('PATCH', '/site', { body: { name: 'Old Course' } }))
+  await done(g.request('PUT', '/course', { body: COURSE }))
   await done(
     g.request('POST', '/devices/cart-2/commands', {
       body: { command: 'locate', metadata: { why: ['a', 1] } },
@@ -280,6 +305,7 @@ for (const kind of DATABASE_KINDS) {
       'command',
       'geofence_set',
       'device_config',
+      ...['geofence_event', 'course', 'note'],
     ])
       assert.ok((rows[table]?.length ?? 0) > 0, `no rows of ${table}`)
     assert.deepEqual(
