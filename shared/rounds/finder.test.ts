@@ -271,11 +271,22 @@ describe('which device says it', () => {
   })
 })
 
+test('of fixes within half a second of the clock the first counts, wherever reading begins', () => {
+  const at = (ms: number): Fix => ({ atMs: START + ms, latE7: Math.round(ON[1] * 1e7), longE7: 50_000 })
+  const dense = Array.from({ length: 40 }, (_, i) => at(100 * i))
+  const taken = (fixes: readonly Fix[]) => {
+    const finder = new RoundFinder(roundGround(ZONES))
+    return fixes.filter((fix) => finder.take(LOCK, fix) === 'taken').map(({ atMs }) => atMs - START)
+  }
+  assert.deepEqual(taken(dense), [0, 500, 1000, 1500, 2000, 2500, 3000, 3500])
+  assert.deepEqual(taken(dense.slice(13)), [1300, 1500, 2000, 2500, 3000, 3500])
+})
+
 const spots = fc.constantFrom(BARN, PATH, ON[1], ON[2], ON.both, ON[3], ON[4], 0.001, 0.004, 0.0041, 0.5)
 const steps = fc.array(
   fc.tuple(
     spots,
-    fc.constantFrom(1000, 5000, 20_000, MINUTE_MS, HOUR_MS, FORGOTTEN_MS + 1),
+    fc.constantFrom(200, 1000, 5000, 20_000, MINUTE_MS, HOUR_MS, FORGOTTEN_MS + 1),
     fc.boolean(),
     fc.nat({ max: 8 }),
   ),

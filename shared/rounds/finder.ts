@@ -11,6 +11,11 @@ const OTHER_AHEAD_MS = MINUTE_MS
 const PARKED_MS = MINUTE_MS
 /** After so long without a fix nobody knows where the cart was: its next fix is as its first. */
 export const FORGOTTEN_MS = 4 * HOUR_MS
+/**
+ * Of the fixes in each half second by the clock only the first counts: a cart drives 10 m at most meanwhile. Slots of the
+ * clock and not a time since the last: so it is the same wherever reading begins.
+ */
+const SLOT_MS = 500
 /** Longer than a course is open: a cart that stays out there at night is on no round next morning. */
 export const LONGEST_MS = 16 * HOUR_MS
 
@@ -96,13 +101,20 @@ export class RoundFinder {
     return toRound(shown, mileage?.totalM ?? 0)
   }
 
+  /** Whether a fix of that time comes too soon after the last that counted to say more. */
+  isDense(atMs: number): boolean {
+    const { lastMs } = this.#state
+    return lastMs !== null && atMs > lastMs && Math.floor(atMs / SLOT_MS) === Math.floor(lastMs / SLOT_MS)
+  }
+
   /**
    * Takes the next fix. Says `late` of one that should have come before others: the rounds are to be found anew, from all
-   * that is stored. What says nothing, because another device speaks for the cart, is left out.
+   * that is stored. What says nothing, because another device speaks for the cart or it is dense, is left out.
    */
   take(device: RoundDevice, fix: Fix): 'taken' | 'left out' | 'late' {
     const state = this.#state
     const { lastMs, previousMs, speaker } = state
+    if (this.isDense(fix.atMs)) return 'left out'
     if (lastMs !== null && speaker !== null) {
       const isOther = device.hardwareId !== speaker.hardwareId
       const outranks = device.isLock && !speaker.isLock

@@ -63,7 +63,9 @@ export class KeptRounds {
       const longE7 = numbers[at + 3] ?? Number.NaN
       const atMs = numbers[at + 1] ?? 0
       const isFix = !Number.isNaN(latE7) && (latE7 !== 0 || longE7 !== 0)
-      if (isFix && atMs <= latestMs) this.#takeFix({ device, atMs, latE7, longE7 }, latestMs)
+      if (!isFix || atMs > latestMs) continue
+      if (this.#waiting === null && this.#finder.isDense(atMs)) continue
+      this.#takeFix({ device, atMs, latE7, longE7 }, latestMs)
     }
   }
 
