@@ -63,7 +63,7 @@ class Stage {
     void test(name, { skip: this.#skip }, (t) => this.#play(t, look, act))
   }
 
-  /** The same test on a tablet and on a phone, light and dark. */
+  /** The same test on a tablet and on a phone, in light and in dark (`LOOKS`). */
   eachLook(name: string, act: Act): void {
     for (const look of LOOKS) this.test(`${name} (${look.size}, ${look.scheme})`, act, look)
   }
