@@ -12,14 +12,13 @@ export const SIZES = { tablet: { width: 1024, height: 768 }, phone: { width: 390
 
 export const USUAL_LOOK: Look = { size: 'tablet', scheme: 'light', locale: 'en-GB', timeZone: 'UTC' }
 
-/** Both sizes and both schemes: set CARTBARN_TEST_LONG=1 for each size in each scheme. */
-export const LOOKS: readonly Look[] = [
-  USUAL_LOOK,
-  { ...USUAL_LOOK, size: 'phone', scheme: 'dark' },
-  ...(process.env.CARTBARN_TEST_LONG === undefined
-    ? []
-    : [
-        { ...USUAL_LOOK, scheme: 'dark' as const },
-        { ...USUAL_LOOK, size: 'phone' as const },
-      ]),
-]
+/** Each size in each scheme. */
+export const ALL_LOOKS: readonly Look[] = (['tablet', 'phone'] as const).flatMap((size) =>
+  (['light', 'dark'] as const).map((scheme) => ({ ...USUAL_LOOK, size, scheme })),
+)
+
+/** What tests run with: both sizes and both schemes. Set CARTBARN_TEST_LONG=1 for each size in each scheme. */
+export const LOOKS: readonly Look[] =
+  process.env.CARTBARN_TEST_LONG === undefined
+    ? ALL_LOOKS.filter(({ size, scheme }) => (size === 'tablet') === (scheme === 'light'))
+    : ALL_LOOKS

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { buildApp } from '#dashboard/testing/app-build.ts'
 import { launchChromium, openContext } from '#dashboard/testing/chromium.ts'
-import { LOOKS, type Look, USUAL_LOOK } from '#dashboard/testing/looks.ts'
+import { ALL_LOOKS, type Look, USUAL_LOOK } from '#dashboard/testing/looks.ts'
 import { startSimulatedFleet } from '#dashboard/testing/simulated-fleet.ts'
 import { EXIT } from '#scripts/cli/command.ts'
 import { runOnWorkbench } from '#scripts/rig/processes.ts'
@@ -55,7 +55,7 @@ await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures']) => {
     await gateway.request('PATCH', '/site', { body: SOON })
     if (!(await waitUntil(() => isLively(gateway), LIMIT_MS, 1000)))
       printProgress('less has happened to the carts than there might be to see')
-    for (const look of LOOKS) await takeAll(browser, gateway, look, folder)
+    for (const look of ALL_LOOKS) await takeAll(browser, gateway, look, folder)
     await takeWithOtherEyes(browser, gateway, folder)
   } finally {
     await browser.close()
