@@ -1,21 +1,47 @@
 import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { BackupFault } from '#store/backups/backup-fault.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
 import { FolderPlace } from '#store/backups/folder-place.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
+import { isS3Target, type S3Settings, s3AddressOf } from '#store/backups/s3/s3-address.ts'
+import { S3Place } from '#store/backups/s3/s3-place.ts'
 
 /** What a place of backups needs besides its name. */
 export interface PlaceOptions {
+  /** What a name is relative to. */
+  readonly folder?: string
   /** A folder counts only while a disk is mounted there. */
   readonly mustBeMounted?: boolean
+  /** Asked for a bucket only. */
+  readonly readS3?: () => S3Settings | undefined
 }
 
-/** The place that a person means: a folder with many backups, where one is or the name ends in `/`; else one file. */
+/**
+ * The place that a person means: `s3://bucket/prefix`; a folder with many backups, where one is or the name ends in `/`;
+ * else one file. Throws `BackupFault`.
+ */
 export function backupPlaceOf(
   target: string,
   use: 'read' | 'write',
-  { mustBeMounted = false }: PlaceOptions = {},
+  { folder = '.', mustBeMounted = false, readS3 = () => undefined }: PlaceOptions = {},
 ): BackupPlace {
-  if (target.endsWith('/') || (existsSync(target) && statSync(target).isDirectory()))
-    return new FolderPlace(target, mustBeMounted)
-  return use === 'write' ? FilePlace.toWrite(target) : FilePlace.toRead(target)
+  if (isS3Target(target)) return s3PlaceOf(target, readS3())
+  const path = resolve(folder, target)
+  if (target.endsWith('/') || (existsSync(path) && statSync(path).isDirectory()))
+    return new FolderPlace(path, mustBeMounted)
+  return use === 'write' ? FilePlace.toWrite(path) : FilePlace.toRead(path)
+}
+
+function s3PlaceOf(target: string, settings: S3Settings | undefined): S3Place {
+  const address = s3AddressOf(target)
+  if (address === null)
+    throw new BackupFault(
+      `${target} must be s3://BUCKET/PREFIX of letters, digits, dots, dashes and underscores`,
+    )
+  if (settings === undefined)
+    throw new BackupFault(
+      `${target} needs CARTBARN_BACKUP_S3_ENDPOINT, CARTBARN_BACKUP_S3_KEY_ID and CARTBARN_BACKUP_S3_SECRET_FILE`,
+    )
+  return new S3Place(address, settings)
 }

@@ -11,14 +11,14 @@ import { backUp } from './backups.ts'
 const LOWEST = 19
 
 async function answer(request: BackupRequest): Promise<BackupAnswer> {
-  const { dataDir, target, mustBeMounted, passphrase, keep, atMs } = request
+  const { dataDir, target, mustBeMounted, s3, passphrase, keep, atMs } = request
   try {
     try {
       setPriority(LOWEST)
     } catch {
       // without it the rests between the parts have to do
     }
-    const to = backupPlaceOf(target, 'write', { mustBeMounted })
+    const to = backupPlaceOf(target, 'write', { mustBeMounted, readS3: () => s3 })
     const made = await backUp({ dataDir, to, passphrase, keep, atMs, isGentle: true })
     return { kind: 'made', made }
   } catch (error) {

@@ -83,6 +83,7 @@ test('without any setting the defaults hold', () => {
     eventRetentionDays: 400,
     diskBudget: { kind: 'share', percent: 80 },
     backup: undefined,
+    backupS3: undefined,
     clockConfirmedBy: ['system', 'hardware', 'devices', 'admin'],
     mail: undefined,
     telegramUrl: 'https://api.telegram.org',
@@ -420,3 +421,33 @@ for (const [what, text, refusal] of [
     assert.match(refusalOf({}, text)[0] ?? '', refusal)
   })
 }
+
+test('backups to a bucket need their store and its key, and none of them alone means anything', () => {
+  const secret = join(folder, 's3-secret')
+  writeFileSync(secret, 'secret/of+a/test\n')
+  const store = {
+    CARTBARN_BACKUP_S3_ENDPOINT: 'https://s3.example.com',
+    CARTBARN_BACKUP_S3_KEY_ID: 'AKIDOFATEST',
+    CARTBARN_BACKUP_S3_SECRET_FILE: secret,
+  }
+  const nightly = { CARTBARN_BACKUP_TO: 's3://barn/north', CARTBARN_BACKUP_PASSPHRASE: 'nineteenth' }
+  const { backup, backupS3 } = readConfig({ ...store, ...nightly })
+  const s3 = {
+    ...{ endpoint: 'https://s3.example.com', region: 'us-east-1' },
+    ...{ keyId: 'AKIDOFATEST', secret: 'secret/of+a/test' },
+  }
+  assert.deepEqual([backup?.target, backup?.s3, backupS3], ['s3://barn/north', s3, s3])
+  assert.equal(readConfig(store).backup, undefined)
+  assert.equal(refusalOf(nightly).length, 3)
+  assert.match(refusalOf({ CARTBARN_BACKUP_S3_KEY_ID: 'A' }).join('\n'), /S3_ENDPOINT: is needed with/)
+  for (const target of ['s3://', 's3://b', 's3://barn//x', 's3://barn/../x', 's3://barn/a b'])
+    assert.match(
+      refusalOf({ ...store, ...nightly, CARTBARN_BACKUP_TO: target }).join('\n'),
+      /must be s3:\/\/BUCKET/,
+      target,
+    )
+  assert.match(
+    refusalOf({ ...store, CARTBARN_BACKUP_S3_ENDPOINT: 'https://u:p@s3.example' }).join('\n'),
+    /CARTBARN_BACKUP_S3_ENDPOINT: must be a plain address/,
+  )
+})

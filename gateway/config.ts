@@ -14,6 +14,7 @@ import { proxiesSetting } from '#shared/http/client-address.ts'
 import { isLoopback } from '#shared/http/listener.ts'
 import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
 import { webUrlFault } from '#shared/wire/webhooks.ts'
+import { isS3Target, type S3Settings, s3AddressOf, s3EndpointFault } from '#store/backups/s3/s3-address.ts'
 import { readSettingsFile } from './settings-file.ts'
 
 /** An address without a path, as links begin; null for anything else. */
@@ -72,7 +73,14 @@ const COMMAND_VARIABLES = [
   ...['CARTBARN_RELEASE_KEYS', 'CARTBARN_RELEASE_KEY_FILE'],
 ]
 /** They may be in files too. */
-const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'SMTP_URL', 'UPSTREAM_KEY', 'BACKUP_PASSPHRASE']
+const SECRETS = [
+  'ADMIN_API_KEY',
+  'ENROLMENT_KEY',
+  'SMTP_URL',
+  'UPSTREAM_KEY',
+  'BACKUP_PASSPHRASE',
+  'BACKUP_S3_SECRET',
+]
 
 function secretFile(name: string) {
   return {
@@ -267,7 +275,7 @@ const SETTINGS = {
   },
   BACKUP_TO: {
     schema: z.string().min(1).optional(),
-    help: 'folder for a backup every night, best on another disk; under /media and /mnt a disk must be mounted there',
+    help: 'folder for a backup every night, best on another disk; under /media and /mnt a disk must be mounted there; or s3://BUCKET/PREFIX',
   },
   BACKUP_PASSPHRASE: {
     schema: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
@@ -283,6 +291,36 @@ const SETTINGS = {
     schema: z.enum(['true', 'false']).default('false'),
     help: 'true refuses a folder for backups that is not on a disk of its own, wherever it is',
   },
+  BACKUP_S3_ENDPOINT: {
+    schema: z
+      .string()
+      .superRefine((text, context) => {
+        const fault = s3EndpointFault(text)
+        if (fault !== null) context.addIssue({ code: 'custom', message: fault })
+      })
+      .optional(),
+    help: 'address of the store with the bucket of s3:// backups, as https://s3.example.com',
+  },
+  BACKUP_S3_REGION: {
+    schema: z
+      .string()
+      .regex(/^[a-z0-9-]{1,40}$/, { error: 'must be the name of a region, as eu-central-1' })
+      .default('us-east-1'),
+    help: 'region of that bucket, where its store has regions',
+  },
+  BACKUP_S3_KEY_ID: {
+    schema: z
+      .string()
+      .regex(/^[!-~]{1,200}$/, { error: 'must be a key as the store gave it, without spaces' })
+      .regex(/\w/, { error: 'must be a key as the store gave it, without spaces' })
+      .optional(),
+    help: 'key of that store; it must be allowed to list, read, write and delete',
+  },
+  BACKUP_S3_SECRET: {
+    schema: z.string().min(8, { error: 'must have at least 8 characters' }).optional(),
+    help: 'secret of that key',
+  },
+  BACKUP_S3_SECRET_FILE: secretFile('BACKUP_S3_SECRET'),
   CLOCK_CONFIRMED_BY: {
     schema: witnesses.prefault(CLOCK_WITNESSES.join(',')),
     help: 'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always does',
@@ -420,6 +458,8 @@ export interface Config {
   backsUpBeforeUpgrade: boolean
   /** Undefined: no nightly backup. */
   backup: BackupSettings | undefined
+  /** For backups to `s3://`, those of commands too. */
+  backupS3: S3Settings | undefined
   /** Who may say that the clock is right; an admin always may. */
   clockConfirmedBy: readonly ClockWitness[]
   /** Undefined: no e-mail. */
@@ -516,9 +556,11 @@ export function readConfig(environment: Record<string, string | undefined>, file
         ? undefined
         : {
             // a folder, whether it is there yet or not
-            ...{ target: `${resolve(s.BACKUP_TO)}/`, passphrase: s.BACKUP_PASSPHRASE, keep: s.BACKUP_KEEP },
-            ...{ hour: s.BACKUP_HOUR, mustBeMounted: s.BACKUP_REQUIRE_MOUNT === 'true' },
+            target: isS3Target(s.BACKUP_TO) ? s.BACKUP_TO : `${resolve(s.BACKUP_TO)}/`,
+            ...{ passphrase: s.BACKUP_PASSPHRASE, keep: s.BACKUP_KEEP, hour: s.BACKUP_HOUR },
+            ...{ mustBeMounted: s.BACKUP_REQUIRE_MOUNT === 'true', s3: backupS3Of(s) },
           },
+    backupS3: backupS3Of(s),
     clockConfirmedBy: s.CLOCK_CONFIRMED_BY,
     mail:
       s.SMTP_URL === undefined || s.SMTP_FROM === undefined
@@ -607,11 +649,38 @@ function findContradictions(settings: Settings): string[] {
   ]
 }
 
-function findBackupContradictions({ BACKUP_TO, BACKUP_PASSPHRASE }: Settings): string[] {
+function findBackupContradictions(settings: Settings): string[] {
+  const { BACKUP_TO, BACKUP_PASSPHRASE } = settings
+  const s3 = findS3Contradictions(settings)
+  if (s3.length > 0) return s3
   if ((BACKUP_TO === undefined) === (BACKUP_PASSPHRASE === undefined)) return []
   const [missing, given] =
     BACKUP_TO === undefined ? ['BACKUP_TO', 'BACKUP_PASSPHRASE'] : ['BACKUP_PASSPHRASE', 'BACKUP_TO']
   return [`${PREFIX}${missing}: is needed with ${PREFIX}${given}`]
+}
+
+function findS3Contradictions(settings: Settings): string[] {
+  const { BACKUP_TO, BACKUP_S3_ENDPOINT, BACKUP_S3_KEY_ID, BACKUP_S3_SECRET } = settings
+  const together = { BACKUP_S3_ENDPOINT, BACKUP_S3_KEY_ID, BACKUP_S3_SECRET }
+  const isTarget = BACKUP_TO !== undefined && isS3Target(BACKUP_TO)
+  if (isTarget && s3AddressOf(BACKUP_TO) === null)
+    return [`${PREFIX}BACKUP_TO: must be s3://BUCKET/PREFIX of letters, digits, dots, dashes and underscores`]
+  const given = Object.entries(together).filter(([, value]) => value !== undefined)
+  if (given.length === 0 && !isTarget) return []
+  const names = isTarget ? 's3:// backups' : given.map(([name]) => PREFIX + name).join(' and ')
+  return Object.entries(together)
+    .filter(([, value]) => value === undefined)
+    .map(([name]) => `${PREFIX}${name}: is needed with ${names}`)
+}
+
+function backupS3Of(settings: Settings): S3Settings | undefined {
+  const { BACKUP_S3_ENDPOINT, BACKUP_S3_REGION, BACKUP_S3_KEY_ID, BACKUP_S3_SECRET } = settings
+  if (BACKUP_S3_ENDPOINT === undefined || BACKUP_S3_KEY_ID === undefined || BACKUP_S3_SECRET === undefined)
+    return undefined
+  return {
+    ...{ endpoint: BACKUP_S3_ENDPOINT, region: BACKUP_S3_REGION },
+    ...{ keyId: BACKUP_S3_KEY_ID, secret: BACKUP_S3_SECRET },
+  }
 }
 
 /** One's own certificate, else that of the authority in the data folder. */

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { BackupSettings } from '#services/backups.ts'
 import { HOUR_MS, toIso } from '#shared/time.ts'
 import { mountFault } from '#store/backups/mount.ts'
+import { isS3Target } from '#store/backups/s3/s3-address.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import { attempt, type Machine } from './machine.ts'
 
@@ -28,6 +29,8 @@ export function checkBackups(
       ),
     ]
   const { target, mustBeMounted } = settings
+  // whether a store answers, a backup itself says
+  if (isS3Target(target)) return [judgeAge(machine, dataDir, target)]
   const fault = mountFault(target, mustBeMounted)
   const place = fault === null ? judgePlace(dataDir, target) : [wrong(ABOUT, fault, 'lsblk')]
   return [judgeAge(machine, dataDir, target), ...place]

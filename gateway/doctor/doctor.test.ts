@@ -215,6 +215,7 @@ test('no nightly backup is to be minded, one older than 36 hours is wrong, and s
   assert.match(lines(target)[0] ?? '', /^mind .*none yet/)
   writeFileSync(join(dataDir, 'backups.json'), '{"target":')
   assert.match(lines(target)[0] ?? '', /^mind .*none yet/)
+  assert.equal(lines('s3://barn/north').length, 1)
   assert.match(lines('/mnt/no-such-stick/cartbarn/')[1] ?? '', /^wrong .*no disk is mounted/)
 })
 

@@ -21,7 +21,14 @@ function setUp(t: TestContext) {
   const target = join(folder, 'stick')
   const clock = new FakeClock(AT_NOON)
   const confirmation = { state: 'confirmed' }
-  const settings = { target: `${target}/`, mustBeMounted: false, passphrase: 'nineteenth', keep: 2, hour: 3 }
+  const settings = {
+    target: `${target}/`,
+    mustBeMounted: false,
+    s3: undefined,
+    passphrase: 'nineteenth',
+    keep: 2,
+    hour: 3,
+  }
   const create = () =>
     new Backups({
       ...{ settings, dataDir, clock, confirmation, log: createLog('silent') },

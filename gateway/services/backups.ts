@@ -7,14 +7,16 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import type { S3Settings } from '#store/backups/s3/s3-address.ts'
 import { replaceFile } from '#store/backups/synced-files.ts'
 import type { BackupMade } from '#store/backups/write-backup.ts'
 
 /** What the nightly backup is to do. */
 export interface BackupSettings {
-  /** A folder, whose last part is made when it is missing. */
+  /** A folder, whose last part is made when it is missing, or `s3://bucket/prefix`. */
   readonly target: string
   readonly mustBeMounted: boolean
+  readonly s3: S3Settings | undefined
   readonly passphrase: string
   readonly keep: number
   /** By the clocks of the site. */

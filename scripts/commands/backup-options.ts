@@ -1,6 +1,6 @@
-import { type CommandIo, pathFrom, UsageError } from '#scripts/cli/command.ts'
+import { CommandError, type CommandIo, pathFrom, UsageError } from '#scripts/cli/command.ts'
 import { createCommandLine } from '#scripts/cli/command-line.ts'
-import { describeError } from '#shared/errors.ts'
+import { ConfigError, describeError } from '#shared/errors.ts'
 import { readSecretFile } from '#shared/files/secret-files.ts'
 
 /** The options of what makes and reads backups. */
@@ -19,6 +19,16 @@ export function passphraseIn(file: string | undefined, io: Pick<CommandIo, 'fold
     return readSecretFile(pathFrom(io, file))
   } catch (error) {
     throw new UsageError(`--passphrase-file: ${describeError(error)}`)
+  }
+}
+
+/** What the work returns; a fault ends the command with its words, and `more` after them. */
+export async function inWords<T>(work: () => Promise<T>, more = ''): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof UsageError) throw error
+    throw new CommandError(`${describeError(error)}${more}`, { cause: error })
   }
 }
 

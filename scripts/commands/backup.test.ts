@@ -13,6 +13,7 @@ import { createRandom } from '#shared/random.ts'
 import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { finishReplacement } from '#store/damage/repair/replace-database.ts'
 import { BlockTable } from '#testing/block-table.ts'
+import { S3Server } from '#testing/s3-server.ts'
 import { backup } from './backup.ts'
 import { restore } from './restore.ts'
 
@@ -69,27 +70,27 @@ async function runAndTime(argv: readonly string[], killedAfterMs?: number): Prom
 
 const passphraseFile = join(folder, 'passphrase')
 writeFileSync(passphraseFile, 'nineteenth hole\n')
-const secret = ['--passphrase-file', passphraseFile]
+const passphrase = ['--passphrase-file', passphraseFile]
 
 test('a backup that is killed at any moment leaves what was there, or is whole', {
   timeout: 600_000,
 }, async () => {
   const random = createRandom('killed backups')
   const [data, file, sets] = [dataFolder('data'), join(folder, 'one.backup'), `${join(folder, 'sets')}/`]
-  const tookMs = await runAndTime(['backup', file, '--data', data, ...secret])
-  await runAndTime(['backup', sets, '--data', data, '--keep', '2', ...secret])
+  const tookMs = await runAndTime(['backup', file, '--data', data, ...passphrase])
+  await runAndTime(['backup', sets, '--data', data, '--keep', '2', ...passphrase])
   for (let kill = 0; kill < KILLS; kill++) {
     const target = kill % 2 === 0 ? file : sets
-    const argv = ['backup', target, '--data', data, ...(kill % 2 === 0 ? [] : ['--keep', '2']), ...secret]
+    const argv = ['backup', target, '--data', data, ...(kill % 2 === 0 ? [] : ['--keep', '2']), ...passphrase]
     await runAndTime(argv, random.between(0.3, 1.1) * tookMs)
     const to = mkdtempSync(join(folder, 'to-'))
-    const { code, err } = await commands.run(restore, [target, '--data', to, ...secret])
+    const { code, err } = await commands.run(restore, [target, '--data', to, ...passphrase])
     assert.equal(code, 0, err)
     assert.equal(eventsIn(join(to, 'cartbarn.db')), 60_000)
     rmSync(to, { recursive: true })
   }
   // what was left over goes with the next one
-  await runAndTime(['backup', file, '--data', data, ...secret])
+  await runAndTime(['backup', file, '--data', data, ...passphrase])
   assert.deepEqual(
     readdirSync(folder).filter((name) => name.includes('unfinished')),
     [],
@@ -153,4 +154,28 @@ test('both commands say in one line what is wrong, and end with 1', async () => 
   }
   const { code } = await commands.run(backup, ['x.backup', '--keep', '0', '--data', data])
   assert.equal(code, 2)
+})
+
+test('both commands use a bucket as the settings say, and name what is missing', async (t) => {
+  const store = await S3Server.open(t)
+  const data = mkdtempSync(join(folder, 'small-'))
+  const table = new BlockTable(join(data, 'cartbarn.db'))
+  table.newDevice()
+  table.close()
+  const target = 's3://barn/north'
+  const { err, code } = await commands.run(backup, [target, '--data', data])
+  assert.equal(code, 1)
+  assert.match(err, /^backup: s3:\/\/barn\/north needs CARTBARN_BACKUP_S3_ENDPOINT, .*SECRET_FILE\n$/)
+  const { endpoint, region, keyId, secret } = store.settings
+  const config = join(folder, 's3.json')
+  const named = { ENDPOINT: endpoint, REGION: region, KEY_ID: keyId, SECRET: secret }
+  const lines = Object.entries(named).map(([name, value]) => [`BACKUP_S3_${name}`, value])
+  writeFileSync(config, JSON.stringify(Object.fromEntries(lines)))
+  const made = await commands.run(backup, [target, '--data', data, '--config', config, ...passphrase])
+  assert.equal(made.code, 0, made.err)
+  const to = mkdtempSync(join(folder, 'to-'))
+  const back = await commands.run(restore, [target, '--data', to, '--config', config, ...passphrase])
+  assert.equal(back.code, 0, back.err)
+  assert.equal(eventsIn(join(to, 'cartbarn.db')), 0)
+  assert.doesNotMatch(made.out + made.err + back.out + back.err, /secret\/of/)
 })

@@ -1,18 +1,10 @@
 import { backupPlaceOf } from '#gateway/backup-places.ts'
 import { backUp } from '#gateway/backups.ts'
-import {
-  CommandError,
-  EXIT,
-  pathFrom,
-  type RunCommand,
-  runCommand,
-  UsageError,
-} from '#scripts/cli/command.ts'
+import { EXIT, pathFrom, type RunCommand, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { grouped } from '#scripts/cli/progress.ts'
-import { describeError } from '#shared/errors.ts'
 import { systemClock } from '#shared/time.ts'
-import { createBackupCommandLine, megabytes, passphraseIn } from './backup-options.ts'
+import { createBackupCommandLine, inWords, megabytes, passphraseIn } from './backup-options.ts'
 import { readSettings } from './gateway-settings.ts'
 
 /** `cartbarn backup`: a copy of the database in a file or a folder, while the gateway runs or while it is stopped. */
@@ -21,27 +13,29 @@ export const backup: RunCommand = (argv, io) =>
     const command = createBackupCommandLine('backup', io)
       .argument(
         '<target>',
-        'a file to be made; or a folder, which keeps many backups and gets only what is new',
+        'a file to be made; or a folder or s3://BUCKET/PREFIX, which keep many backups and get only what is new',
       )
       .description(
         'Backs up the database of the gateway, which may be running. It compresses what it writes, reads it again and ' +
-          'counts it. A folder under /media or /mnt must be on a disk that is mounted.',
+          'counts it. A folder under /media or /mnt must be on a disk that is mounted. A bucket is used as CARTBARN_BACKUP_S3_... ' +
+          'say.',
       )
-      .option('--keep <n>', 'of a folder: delete all but the newest n backups')
+      .option('--keep <n>', 'of a folder or bucket: delete all but the newest n backups')
       .option('--require-mount', 'refuse a folder that is not on a disk of its own')
     const parsed = parseCommandLine(command, argv)
     const { data, passphraseFile, config, keep, requireMount = false, quiet } = parsed.opts()
     const [target] = parsed.processedArgs
     const passphrase = passphraseIn(passphraseFile, io)
-    const isFolder = target.endsWith('/')
-    const path = pathFrom(io, target) + (isFolder ? '/' : '')
-    const made = await backUp({
-      dataDir: pathFrom(io, data ?? readSettings(config, io).dataDir),
-      to: backupPlaceOf(path, 'write', { mustBeMounted: requireMount }),
-      ...{ passphrase, keep: keepOf(keep), atMs: systemClock.nowMs(), isGentle: true },
-    }).catch((error: unknown) => {
-      throw new CommandError(describeError(error), { cause: error })
-    })
+    const made = await inWords(() =>
+      backUp({
+        dataDir: pathFrom(io, data ?? readSettings(config, io).dataDir),
+        to: backupPlaceOf(target, 'write', {
+          ...{ folder: io.folder, mustBeMounted: requireMount },
+          readS3: () => readSettings(config, io).backupS3,
+        }),
+        ...{ passphrase, keep: keepOf(keep), atMs: systemClock.nowMs(), isGentle: true },
+      }),
+    )
     if (quiet) return EXIT.ok
     const { rows, newBytes, totalBytes, number, removed, isEncrypted, lacks } = made
     const lines = [

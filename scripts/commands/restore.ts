@@ -1,18 +1,10 @@
 import { backupPlaceOf } from '#gateway/backup-places.ts'
 import { type Restored, restoreBackup } from '#gateway/restore.ts'
-import {
-  CommandError,
-  EXIT,
-  pathFrom,
-  type RunCommand,
-  runCommand,
-  UsageError,
-} from '#scripts/cli/command.ts'
+import { EXIT, pathFrom, type RunCommand, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'
-import { describeError } from '#shared/errors.ts'
 import { systemClock, toIso } from '#shared/time.ts'
-import { createBackupCommandLine, passphraseIn } from './backup-options.ts'
+import { createBackupCommandLine, inWords, passphraseIn } from './backup-options.ts'
 import { readSettings } from './gateway-settings.ts'
 import { restoreFromUpstream } from './restore-from-upstream.ts'
 
@@ -23,14 +15,14 @@ export const restore: RunCommand = (argv, io) =>
 const restoreFromBackup: RunCommand = (argv, io) =>
   runCommand('restore', io, async () => {
     const command = createBackupCommandLine('restore', io)
-      .argument('<source>', 'a file of cartbarn backup, or a folder of backups')
+      .argument('<source>', 'a file of cartbarn backup, a folder of backups, or s3://BUCKET/PREFIX')
       .description(
         'Makes the database of a backup and puts it into the place of the one in the data folder, which is kept in a ' +
           'folder beside it. It checks every part first. It keeps what was revoked since: users that were deleted, keys ' +
           'and passwords that were replaced. The gateway must be stopped. With cartbarn backup it moves a gateway to ' +
           'another machine.',
       )
-      .option('--number <n>', 'of a folder: the backup of this number, instead of the newest')
+      .option('--number <n>', 'of a folder or bucket: the backup of this number, instead of the newest')
       .option('--force', 'also when the database that is there has what the backup lacks')
       .addHelpText(
         'after',
@@ -41,21 +33,19 @@ const restoreFromBackup: RunCommand = (argv, io) =>
     const [source] = parsed.processedArgs
     const progress = new Progress(io.stderr, quiet)
     const dataDir = pathFrom(io, data ?? readSettings(config, io).dataDir)
-    const restored = await restoreBackup({
-      ...{
-        dataDir,
-        isForced: force,
-        atMs: systemClock.nowMs(),
-        passphrase: passphraseIn(passphraseFile, io),
-      },
-      from: backupPlaceOf(pathFrom(io, source), 'read'),
-      number: numberOf(number),
-      onPart: (done, all) => progress.show(done / all, `${grouped(done)} of ${grouped(all)} parts`),
-    })
-      .catch((error: unknown) => {
-        throw new CommandError(`${describeError(error)}. Nothing was changed.`, { cause: error })
-      })
-      .finally(() => progress.end())
+    const restored = await inWords(
+      () =>
+        restoreBackup({
+          ...{ dataDir, isForced: force, atMs: systemClock.nowMs(), number: numberOf(number) },
+          passphrase: passphraseIn(passphraseFile, io),
+          from: backupPlaceOf(source, 'read', {
+            folder: io.folder,
+            readS3: () => readSettings(config, io).backupS3,
+          }),
+          onPart: (done, all) => progress.show(done / all, `${grouped(done)} of ${grouped(all)} parts`),
+        }),
+      '. Nothing was changed.',
+    ).finally(() => progress.end())
     io.stdout.write(`${linesOf(restored, dataDir).join('\n')}\n`)
     return EXIT.ok
   })

@@ -1,6 +1,9 @@
 /** Why a backup cannot be made, read or put back, in words for the person who runs the gateway. */
 export class BackupFault extends Error {}
 
+/** The place does not answer, or refuses: that tells nothing of what is in it. */
+export class UnreachableFault extends BackupFault {}
+
 /** The disk or the place of a backup said no: what that means for a person. */
 export function inWords(error: unknown, place: string): unknown {
   if (error instanceof BackupFault || !(error instanceof Error) || !('code' in error)) return error

@@ -27,9 +27,11 @@ export interface Snapshot {
 export class BackupSet {
   readonly place: BackupPlace
   readonly cipher: BlobCipher
+  readonly #header: BackupHeader
 
-  private constructor(place: BackupPlace, cipher: BlobCipher) {
+  private constructor(place: BackupPlace, header: BackupHeader, cipher: BlobCipher) {
     this.place = place
+    this.#header = header
     this.cipher = cipher
   }
 
@@ -38,7 +40,7 @@ export class BackupSet {
     if ((await readHeader(place)) !== null) return BackupSet.open(place, passphrase)
     const { header, cipher } = BlobCipher.begin(passphrase)
     await place.write(HEADER, Buffer.from(`${JSON.stringify(header, null, 2)}\n`))
-    return new BackupSet(place, cipher)
+    return new BackupSet(place, header, cipher)
   }
 
   /** Throws `BackupFault` when there is no set, when a newer program made it, or for a wrong passphrase. */
@@ -49,7 +51,13 @@ export class BackupSet {
       throw new BackupFault(
         `${place.shown} was made by a newer cartbarn (format ${header.version}, this one knows ${BACKUP_VERSION}): use that one`,
       )
-    return new BackupSet(place, BlobCipher.open(header, passphrase))
+    return new BackupSet(place, header, BlobCipher.open(header, passphrase))
+  }
+
+  /** Whether the place still begins as it did: of two that begin one at once, one overwrites the other. */
+  async isStillThere(): Promise<boolean> {
+    const header = await readHeader(this.place)
+    return JSON.stringify(header) === JSON.stringify(this.#header)
   }
 
   /** All backups, the oldest first. */

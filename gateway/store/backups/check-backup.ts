@@ -1,5 +1,5 @@
 import type { BackupManifest } from '#shared/wire/backups.ts'
-import { BackupFault } from './backup-fault.ts'
+import { BackupFault, UnreachableFault } from './backup-fault.ts'
 import type { BackupSet, Snapshot } from './backup-set.ts'
 import { decodeRows } from './row-codec.ts'
 
@@ -41,6 +41,7 @@ async function isWhole(set: BackupSet, id: string, rows: number, width: number):
     for (const _ of decodeRows(await set.readBlob(id), width)) found++
     return found === rows
   } catch (error) {
+    if (error instanceof UnreachableFault) throw error
     if (error instanceof BackupFault || error instanceof RangeError) return false
     throw error
   }

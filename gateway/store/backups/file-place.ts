@@ -31,6 +31,7 @@ interface Entry {
 /** One file with all of one backup: entries one after the other, and a checksum of all at the end. */
 export class FilePlace implements BackupPlace {
   readonly shown: string
+  readonly isRemote = false
   readonly #path: string
   readonly #isNew: boolean
   readonly #entries = new Map<string, Entry>()

@@ -12,7 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { BackupFault, inWords } from './backup-fault.ts'
+import { BackupFault, inWords, UnreachableFault } from './backup-fault.ts'
 import { mountFault } from './mount.ts'
 import type { BackupPlace, PlacedFile } from './place.ts'
 import { syncNames } from './synced-files.ts'
@@ -22,6 +22,7 @@ const UNFINISHED = 'unfinished'
 /** A folder of backups, on this machine or on a stick. */
 export class FolderPlace implements BackupPlace {
   readonly shown: string
+  readonly isRemote = false
   readonly #path: string
   readonly #mustBeMounted: boolean
   #identity: string | undefined
@@ -124,7 +125,7 @@ export class FolderPlace implements BackupPlace {
       found = undefined
     }
     if (this.#identity === undefined || found !== this.#identity)
-      throw new BackupFault(`${this.#path} is no longer there: was the disk pulled out?`)
+      throw new UnreachableFault(`${this.#path} is no longer there: was the disk pulled out?`)
   }
 }
 

@@ -11,6 +11,8 @@ export interface PlacedFile {
 export interface BackupPlace {
   /** For people. */
   readonly shown: string
+  /** What is written there takes its time. */
+  readonly isRemote: boolean
   /** Throws `BackupFault` when the place is not there. */
   open(): Promise<void>
   list(folder: string): Promise<PlacedFile[]>

@@ -54,7 +54,7 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
     const writer = new PartWriter(set, await set.blobs(), order.rest)
     const before = await set.snapshots()
     await requireOwnSet(set, before.at(-1), order.databasePath)
-    if (writer.isEmpty) await writeBlocksAhead(order.databasePath, writer)
+    if (writer.isEmpty || place.isRemote) await writeBlocksAhead(order.databasePath, writer)
     const connection = openReader(order.databasePath)
     let manifest: BackupManifest
     try {
@@ -62,6 +62,7 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
     } finally {
       connection.close()
     }
+    await requireAlone(set, before.at(-1))
     const snapshot = await set.writeManifest(manifest)
     await checkWritten(set, snapshot, manifest, writer, order)
     await place.finish()
@@ -95,6 +96,14 @@ async function requireOwnSet(
   }
   throw new BackupFault(
     `${set.place.shown} has the backups of another gateway: each needs a folder of its own; nothing was written`,
+  )
+}
+
+/** Two that begin at the same moment have both found an empty place. Throws `BackupFault` when another wrote meanwhile. */
+async function requireAlone(set: BackupSet, newest: Snapshot | undefined): Promise<void> {
+  if ((await set.isStillThere()) && (await set.snapshots()).at(-1)?.name === newest?.name) return
+  throw new BackupFault(
+    `${set.place.shown} was written by another gateway or program meanwhile: each gateway needs a place of its own`,
   )
 }
 
