@@ -287,6 +287,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     addresses,
     corsOrigins: config.corsOrigins,
     authority: () => authorityCertificate(config),
+    certificate,
     publicUrl: config.publicUrl,
     startedAtMs,
     settings: describeSettings(),

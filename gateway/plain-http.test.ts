@@ -81,6 +81,30 @@ test('a cookie of a page over HTTP is not marked as secure, or its browser would
   assert.doesNotMatch(plain.headers.get('set-cookie') ?? 'Secure', /Secure/)
 })
 
+test('a cookie that came over HTTP goes over TLS only from the first request on that brings it there', async () => {
+  const { cookie } = await gateway.signIn()
+  const sent = async (scheme: string) => {
+    const answer = await gateway.app.request(`${scheme}://localhost/me`, { headers: { cookie } })
+    return answer.headers.get('set-cookie')
+  }
+  assert.equal(await sent('http'), null)
+  assert.match((await sent('https')) ?? '', new RegExp(`^${cookie};.*; Secure`))
+  assert.equal(await sent('https'), null)
+})
+
+test('a page over HTTP is told where it is over TLS, where the certificate is for its host', async () => {
+  const tlsOf = async (url: string, headers: Record<string, string> = {}) => {
+    const answer = await fetch(`${url}/sessions/current`, { headers })
+    return ((await answer.json()) as { tls?: unknown }).tls
+  }
+  assert.deepEqual(await tlsOf(plainUrl), { url: gateway.http, guide: null })
+  assert.deepEqual(await tlsOf(plainUrl.replace('127.0.0.1', 'localhost')), {
+    url: gateway.http.replace('127.0.0.1', 'localhost'),
+    guide: null,
+  })
+  assert.equal(await tlsOf(plainUrl, { 'x-forwarded-for': '192.168.1.9' }), undefined)
+})
+
 test('HTTP is closed when an admin says so', async (t) => {
   const closed = await startGateway({ ...folder.settings, CARTBARN_PLAIN_HTTP: 'off' })
   t.after(() => closed.stop())

@@ -71,7 +71,7 @@ export function admitSession(
     const { session } = login
     if (session !== null && isUnsafe) persons.acted(session)
     // the browser forgets it after 400 days, however often it was sent
-    if (session !== null && sessions.isCookieDue(session))
+    if (session !== null && sessions.isCookieDue(session, isSecure(c)))
       setHeader(c, 'set-cookie', sessionCookie(token, isSecure(c)))
     return login
   } catch (error) {

@@ -113,6 +113,8 @@ export interface ApiDeps {
   log: Log
   addresses: ClientAddresses
   corsOrigins: string[]
+  /** What the gateway shows over TLS; undefined without TLS. */
+  certificate: { isFor(host: string): boolean } | undefined
   /** The certificate that tablets are told to trust; undefined without an authority of our own. */
   authority: () => X509Certificate | undefined
   /** What links begin with; undefined: where the request came to. */

@@ -24,6 +24,7 @@ import {
 import { type ApiEnv, adminOnly, admitSession, createApi, isSecure } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toMeJson, toSessionJson } from './shown/session-json.ts'
+import { secureOrigin } from './trust/secure-origin.ts'
 
 const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_id' }) })
 
@@ -45,7 +46,7 @@ export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     async (c) => {
       requireOwnOriginIfAny(c)
       const { session, token, login } = await deps.signIn.begin(toProof(c.req.valid('json')), c.var.address)
-      deps.sessions.isCookieDue(session)
+      deps.sessions.isCookieDue(session, isSecure(c))
       c.header('set-cookie', sessionCookie(token, isSecure(c)))
       c.header('location', `/sessions/${session.row.sessionId}`)
       return c.json(toMeJson(login, deps), 201)
@@ -56,16 +57,29 @@ export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     route.get('/sessions/current', 'Get who is signed in', {
       operationId: 'getSignedIn',
       description:
-        'By the cookie alone, and needs none: a page that has just been opened asks this, because a browser reports every 401 as an error.',
+        'By the cookie alone, and needs none: a page that has just been opened asks this, because a browser reports every 401 as an error. It also says whether that page could have come over TLS.',
       responses: answers(currentSessionSchema, 'Who is signed in, or null.'),
     }),
     (c) => {
       const login = signedIn(c, deps)
-      return c.json({ me: login === null ? null : toMeJson(login, deps) }, 200)
+      return c.json({ me: login === null ? null : toMeJson(login, deps), ...tlsFor(c, deps) }, 200)
     },
   )
 
   return api
+}
+
+/** Where a page that came over plain HTTP is over TLS, if it is. */
+function tlsFor(
+  c: Context<ApiEnv>,
+  { certificate, authority }: Pick<ApiDeps, 'certificate' | 'authority'>,
+): Pick<z.infer<typeof currentSessionSchema>, 'tls'> {
+  const own = c.var.ownOrigin()
+  // the address of a proxy is not ours to judge
+  if (!own?.startsWith('http:') || c.req.header('x-forwarded-for') !== undefined) return {}
+  const host = new URL(own).hostname.replace(/^\[(.*)\]$/, '$1')
+  if (certificate?.isFor(host) !== true) return {}
+  return { tls: { url: secureOrigin(own), guide: authority() === undefined ? null : `${own}/trust` } }
 }
 
 /** Whose cookie came with a request; null for none, and for one that is not valid any more. */

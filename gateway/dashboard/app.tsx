@@ -38,7 +38,7 @@ function useKnown(dashboard: Dashboard, hasCode: boolean): boolean {
     const ask = async () => {
       try {
         // nobody is no error here, as it would be of GET /me, which browsers report each time
-        const { me } = await dashboard.api.call('GET /sessions/current')
+        const me = await dashboard.whoIsIn()
         if (me !== null) dashboard.enter(me)
         setIsKnown(true)
       } catch {

@@ -2,6 +2,7 @@ import { formatSpan } from '#dashboard/texts/format.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { lazy } from '#dashboard/ui/lazy.tsx'
+import { TlsBanner } from '#dashboard/ui/tls-banner.tsx'
 
 const AdminBanner = lazy(
   () => import('#dashboard/screens/more/admin-banner.tsx').then(({ AdminBanner }) => AdminBanner),
@@ -15,6 +16,7 @@ export function Banners() {
     <>
       <LineBanner />
       <UpdateBanner />
+      <TlsBanner />
       {me.value?.user.role === 'admin' && <AdminBanner />}
     </>
   )

@@ -70,7 +70,26 @@ export const meSchema = z
 export type MeJson = z.infer<typeof meSchema>
 
 export const currentSessionSchema = z
-  .object({ me: meSchema.nullable().meta({ description: 'As GET /me; null while nobody is signed in.' }) })
+  .object({
+    me: meSchema.nullable().meta({ description: 'As GET /me; null while nobody is signed in.' }),
+    tls: z
+      .object({
+        url: z.string().meta({
+          description: 'Where the same gateway is over TLS: the same host and port.',
+          example: 'https://clubhouse.local:8080',
+        }),
+        guide: z.string().nullable().meta({
+          description:
+            'The page that guides a browser through trusting the gateway; null with a certificate that is not of its own authority.',
+          example: 'http://clubhouse.local:8080/trust',
+        }),
+      })
+      .optional()
+      .meta({
+        description:
+          'For a page that came over plain HTTP, while the gateway has a certificate for the host that it asked for.',
+      }),
+  })
   .meta({ id: 'CurrentSession' })
 
 export const personSchema = z

@@ -5,6 +5,7 @@ import { NotFoundError } from '#shared/errors.ts'
 import { type ApiEnv, createApi } from '../api-env.ts'
 import { renderTrustPage, TRUST_POLICY } from './page.ts'
 import { profileOf } from './profile.ts'
+import { secureOrigin } from './secure-origin.ts'
 
 interface TrustDeps {
   /** The certificate of the authority of this gateway; undefined without one. */
@@ -26,7 +27,8 @@ export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
         const asked = c.req.query('lang')
         const wanted = accepts(c, { header: 'Accept-Language', supports: ['en', 'de'], default: 'en' })
         const language = (asked ?? wanted) === 'de' ? 'de' : 'en'
-        const appUrl = `${(c.var.ownOrigin() ?? '').replace(/^http:/, 'https:')}/app/`
+        const origin = c.var.ownOrigin()
+        const appUrl = `${origin === undefined ? '' : secureOrigin(origin)}/app/`
         return c.html(renderTrustPage(language, certificate.fingerprint256, appUrl), 200, {
           'content-security-policy': TRUST_POLICY,
         })

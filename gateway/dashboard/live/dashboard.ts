@@ -13,11 +13,13 @@ import type { KeptView } from './kept-view.ts'
 import { Line, type LineEvents, type LineSocket } from './line.ts'
 import { filesOf, isOtherPage, type PageFiles } from './page-files.ts'
 import { PersonGate } from './person-gate.ts'
-import { Preferences } from './preferences.ts'
+import { Preferences, toQuery } from './preferences.ts'
 import { RecallWatch } from './recall.ts'
 import { Router } from './route.ts'
 import { SCREEN_TYPES } from './safe-lock.ts'
 import { Sound } from './sound.ts'
+import { reachesOverTls, TlsMove } from './tls-move.ts'
+import { Touches } from './touches.ts'
 
 type Site = MeJson['site']
 
@@ -48,6 +50,13 @@ export class Dashboard {
     ...{ api: this.api, line: this.line, role: computed(() => this.#me.value?.role ?? 'user') },
   })
   readonly sound = new Sound()
+  readonly tlsMove = new TlsMove({
+    isPlain: () => location.protocol === 'http:',
+    reaches: reachesOverTls,
+    isIdle: () => this.#isIdle(),
+    go: (origin) => location.replace(this.#addressAt(origin)),
+  })
+  readonly #touches = new Touches()
   /** Where somebody has moved the map to, for when it is opened again; null while it shows the whole course. */
   keptView: KeptView | null = null
   readonly #bell = new Bell(() => this.sound.ring())
@@ -117,6 +126,9 @@ export class Dashboard {
     this.#takeCode()
     this.#files = filesOf(document)
     this.preferences.load()
+    this.#takeChoice()
+    this.#touches.start()
+    this.tlsMove.start()
     addEventListener('hashchange', () => this.#takeCode())
     this.router.start()
     this.sound.start()
@@ -128,7 +140,10 @@ export class Dashboard {
     }, 1_000)
     setInterval(() => this.#lookAtRights(), LOOK_AT_RIGHTS_MS)
     document.addEventListener('visibilitychange', () => {
-      if (document.visibilityState === 'visible') this.line.hurry()
+      if (document.visibilityState !== 'visible') return
+      this.line.hurry()
+      // somebody may come back from the settings of the tablet
+      void this.tlsMove.look()
     })
     for (const event of ['online', 'pageshow']) addEventListener(event, () => this.line.hurry())
   }
@@ -147,6 +162,15 @@ export class Dashboard {
   begin(me: MeJson): void {
     this.preferences.remember(null)
     this.enter(me)
+    // the answer that signs in says nothing of TLS
+    void this.refresh()
+  }
+
+  /** Who is signed in, if anybody is. Throws when the gateway does not say. */
+  async whoIsIn(): Promise<MeJson | null> {
+    const { me, tls } = await this.api.call('GET /sessions/current')
+    this.tlsMove.know(tls)
+    return me
   }
 
   leave(): void {
@@ -190,7 +214,7 @@ export class Dashboard {
 
   async #signedIn(): Promise<MeJson | null> {
     try {
-      return (await this.api.call('GET /sessions/current')).me
+      return await this.whoIsIn()
     } catch (error) {
       if (error instanceof ApiError || error instanceof TypeError) return null
       throw error
@@ -270,6 +294,25 @@ export class Dashboard {
     const me = this.#me.value
     const mayEnd = me?.user.role === 'admin' || me?.session?.person != null
     if (mayEnd && this.line.state.value.kind === 'live') void this.refresh()
+  }
+
+  /** A page that somebody uses, or that asks or waits for something, stays where it is. */
+  #isIdle(): boolean {
+    const isAsking = this.#code.value !== null || document.querySelector('dialog[open]') !== null
+    if (isAsking || this.router.route.value.screen === 'more') return this.#touches.isUntouched && !isAsking
+    return this.#me.value === null ? this.#touches.isUntouched : this.#touches.isIdle
+  }
+
+  /** This page elsewhere, with what was chosen here: browsers keep that for each origin by itself. */
+  #addressAt(origin: string): string {
+    return `${origin}${location.pathname}${toQuery(this.preferences.choice.value)}${location.hash}`
+  }
+
+  /** What was chosen on this tablet before its page went over to TLS. */
+  #takeChoice(): void {
+    if (location.search === '') return
+    this.preferences.adopt(location.search)
+    history.replaceState(null, '', `${location.pathname}${location.hash}`)
   }
 
   /** A code is to be read by nobody who looks at the address, now or in the history. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Preferences, type Shelf } from './preferences.ts'
+import { Preferences, type Shelf, toQuery } from './preferences.ts'
 
 /** A browser's storage. */
 function shelfOf(kept: Map<string, string>): () => Shelf {
@@ -67,4 +67,15 @@ test('what somebody else has put there is no choice', () => {
       { language: null, units: null },
       text,
     )
+})
+
+test('what was chosen at another address counts where nothing was chosen, and garbage does not', () => {
+  const here = new Preferences(shelfOf(new Map()))
+  here.choose({ units: 'imperial' })
+  here.adopt(toQuery({ language: 'de', units: 'metric' }))
+  assert.deepEqual(here.choice.value, { language: 'de', units: 'imperial' })
+  here.choose({ language: null })
+  here.adopt('?language=%22&units=miles&language')
+  assert.deepEqual(here.choice.value, { language: null, units: 'imperial' })
+  assert.equal(toQuery({ language: null, units: null }), '')
 })

@@ -44,6 +44,13 @@ export class Preferences {
     this.#write(CHOICE, JSON.stringify(this.#choice.value))
   }
 
+  /** Takes what was chosen at another address of this gateway, as `toQuery` wrote it, where nothing was chosen here. */
+  adopt(query: string): void {
+    const given = readChoice(JSON.stringify(Object.fromEntries(new URLSearchParams(query))))
+    const own = this.#choice.value
+    this.choose({ language: own.language ?? given.language, units: own.units ?? given.units })
+  }
+
   remember(personId: string | null): void {
     if (this.#personId.value === personId) return
     this.#personId.value = personId
@@ -66,6 +73,12 @@ export class Preferences {
       // it holds until the page is left
     }
   }
+}
+
+/** `?language=de`: what was chosen, for an address. */
+export function toQuery(choice: Choice): string {
+  const chosen = Object.entries(choice).filter((entry): entry is [string, string] => entry[1] !== null)
+  return chosen.length === 0 ? '' : `?${new URLSearchParams(chosen)}`
 }
 
 /** Anything but a choice is none. */

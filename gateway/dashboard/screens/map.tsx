@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { pathHoles } from '#dashboard/live/cart-path.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { toHash } from '#dashboard/live/route.ts'
+import { keepScreenOn } from '#dashboard/live/screen-on.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
@@ -24,6 +25,7 @@ export function MapScreen() {
     zones.start()
     return () => zones.stop()
   }, [zones])
+  useEffect(keepScreenOn, [])
   const [filter, setFilter] = useState<CartFilter | null>(null)
   const chosen = router.route.value.rest
   const isStaff = me.value?.role !== 'user'

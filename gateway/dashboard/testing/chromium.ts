@@ -23,25 +23,48 @@ export function findChromium(): string | undefined {
 
 /** Starts Chromium without a window, on a profile of its own that is deleted at the end. */
 export function launchChromium(flags: readonly string[] = []): Promise<Browser> {
+  return chromium.launch(launchOptions(flags))
+}
+
+/** How it is started; of two flags with one name the last counts. */
+function launchOptions(flags: readonly string[] = []) {
   const executablePath = findChromium()
   if (executablePath === undefined) throw new Error('Chromium is not installed')
-  return chromium.launch({
+  return {
     executablePath,
     args: [...FLAGS, ...flags],
     // ours end it when they are done, and Node's test runner when it is interrupted
     handleSIGINT: false,
     handleSIGTERM: false,
     handleSIGHUP: false,
-  })
+  }
 }
 
 /** A browser as if it had just been installed: no cookies, nothing stored. */
 export async function openContext(browser: Browser, look: Partial<Look> = {}): Promise<BrowserContext> {
-  const { size, scheme, locale, timeZone } = { ...USUAL_LOOK, ...look }
-  const context = await browser.newContext({
-    ...{ viewport: SIZES[size], hasTouch: true, colorScheme: scheme, locale, timezoneId: timeZone },
-    reducedMotion: 'reduce',
+  const context = await browser.newContext(contextOptions(look))
+  context.setDefaultTimeout(PATIENCE_MS)
+  return context
+}
+
+/** The same on a profile in this folder, with what Chromium gives to such a one only: an app can be installed. */
+export async function openProfile(
+  folder: string,
+  flags: readonly string[],
+  env: Record<string, string>,
+): Promise<BrowserContext> {
+  const context = await chromium.launchPersistentContext(folder, {
+    ...{ ...launchOptions(flags), ...contextOptions({}) },
+    env: { ...process.env, ...env },
   })
   context.setDefaultTimeout(PATIENCE_MS)
   return context
+}
+
+function contextOptions(look: Partial<Look>) {
+  const { size, scheme, locale, timeZone } = { ...USUAL_LOOK, ...look }
+  return {
+    ...{ viewport: SIZES[size], hasTouch: true, colorScheme: scheme, locale, timezoneId: timeZone },
+    reducedMotion: 'reduce' as const,
+  }
 }

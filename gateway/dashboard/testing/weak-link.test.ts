@@ -87,3 +87,13 @@ test('a frozen link closes nothing and lets nothing through, and what was held b
   await before.hears('ab')
   await meanwhile.hears('b')
 })
+
+test('who connects while nothing listens behind the link is turned away', async (t) => {
+  const link = new WeakLink(() => {
+    throw new Error('not listening')
+  })
+  await link.start()
+  t.after(() => link.stop())
+  const caller = new Caller(t, link)
+  await eventually(() => caller.isClosed, 'refused')
+})

@@ -56,7 +56,7 @@ export class WeakLink {
   #isCut = false
   #isFrozen = false
 
-  /** `gatewayPort` is asked for each connection: a gateway that was started again listens at another. */
+  /** `gatewayPort` is asked for each connection: a gateway that was started again listens at another. It throws while none listens. */
   constructor(gatewayPort: () => number) {
     this.#gatewayPort = gatewayPort
   }
@@ -114,11 +114,12 @@ export class WeakLink {
   }
 
   #accept(client: Socket): void {
-    if (this.#isCut) {
+    const port = this.#isCut ? null : this.#portNow()
+    if (port === null) {
       client.resetAndDestroy()
       return
     }
-    const gateway = connect({ host: HOST, port: this.#gatewayPort(), noDelay: true })
+    const gateway = connect({ host: HOST, port, noDelay: true })
     const directions = [
       new Direction(client, gateway, this.#isFrozen),
       new Direction(gateway, client, this.#isFrozen),
@@ -126,6 +127,14 @@ export class WeakLink {
     const connection = { client, gateway, directions }
     this.#connections.add(connection)
     client.on('close', () => this.#connections.delete(connection))
+  }
+
+  #portNow(): number | null {
+    try {
+      return this.#gatewayPort()
+    } catch {
+      return null
+    }
   }
 
   #endAll(): void {

@@ -24,6 +24,8 @@ export interface Session {
   usedAtMonotonicMs: number | null
   /** When its browser was last sent the cookie, which it forgets after 400 days, too. */
   cookieSentAtMs: number | null
+  /** Whether that cookie goes over TLS only. */
+  isCookieSecure: boolean
   /** What all that is open for it was told that it may do. */
   told: Caller | undefined
   /** What it may do, and what that follows from. */

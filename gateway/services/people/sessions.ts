@@ -134,11 +134,16 @@ export class Sessions implements Part {
     this.#used.add(session)
   }
 
-  /** Whether its browser has to be sent its cookie again, or would forget it: once a day and a start. */
-  isCookieDue(session: Session): boolean {
+  /**
+   * Whether its browser has to be sent its cookie again, or would forget it: once a day and a start. One that it got over
+   * HTTP is sent again as soon as it comes over TLS, and never goes in the clear from then on.
+   */
+  isCookieDue(session: Session, isSecure: boolean): boolean {
     const nowMs = this.#deps.clock.monotonicMs()
-    if (session.cookieSentAtMs !== null && nowMs - session.cookieSentAtMs < DAY_MS) return false
+    const isFresh = session.cookieSentAtMs !== null && nowMs - session.cookieSentAtMs < DAY_MS
+    if (isFresh && (session.isCookieSecure || !isSecure)) return false
     session.cookieSentAtMs = nowMs
+    session.isCookieSecure = isSecure
     return true
   }
 
@@ -195,6 +200,7 @@ export class Sessions implements Part {
       adminUntilMs: adminMs === null ? null : this.#deps.clock.monotonicMs() + adminMs,
       usedAtMonotonicMs: null,
       cookieSentAtMs: null,
+      isCookieSecure: false,
       ...{ told: undefined, known: null },
     }
     this.#byId.set(row.sessionId, session)

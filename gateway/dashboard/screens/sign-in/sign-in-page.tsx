@@ -1,6 +1,7 @@
 import './sign-in.css'
 import type { ComponentChildren } from 'preact'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { TlsBanner } from '#dashboard/ui/tls-banner.tsx'
 import { LanguageChoice } from '../language-choice.tsx'
 
 /** What is around every step of signing in. */
@@ -14,6 +15,7 @@ export function SignInPage({ title, children }: { title: string; children: Compo
           </span>
           <h1>{title}</h1>
         </div>
+        <TlsBanner />
         {children}
         <LanguageChoice />
       </div>
