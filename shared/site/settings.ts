@@ -1,4 +1,5 @@
 import { DEFAULT_TRIP_CONFIG, type TripConfig } from '#shared/trips/config.ts'
+import type { Units } from '#shared/units.ts'
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const
 export type Weekday = (typeof WEEKDAYS)[number]
@@ -19,12 +20,15 @@ export interface PackVoltages {
   lowV: number | null
 }
 
+/** The speed up to which a cart is locked may be set to so much. */
+export const LOCK_SPEED_KMH = { least: 1, most: 50 }
+
 /** What people say of their course, and by which the rules of carts go. */
 export interface SiteSettings {
   name: string
   /** IANA. */
   timeZone: string
-  units: 'metric' | 'imperial'
+  units: Units
   language: 'en' | 'de'
   /** Null while none are known: nothing closes, and nothing is after hours. */
   openingHours: OpeningHours | null

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type OpenHours, WEEKDAYS } from '#shared/site/settings.ts'
+import { LOCK_SPEED_KMH, type OpenHours, WEEKDAYS } from '#shared/site/settings.ts'
 import { isTimeZone } from '#shared/site/time-zone.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
 import { CONFIG_DESCRIPTIONS } from './trips.ts'
@@ -139,7 +139,11 @@ const fields = {
   minutes_per_hole: minutes.meta({ description: 'The pace of a round.' }),
   zone_stay_s: seconds.meta({ description: 'A cart in a stop zone for longer is told.' }),
   rest_after_s: seconds.meta({ description: 'A pack is at rest after so many seconds without movement.' }),
-  lock_max_speed_kmh: z.number().min(1).max(50).meta({ description: 'A cart that is faster is not locked.' }),
+  lock_max_speed_kmh: z
+    .number()
+    .min(LOCK_SPEED_KMH.least)
+    .max(LOCK_SPEED_KMH.most)
+    .meta({ description: 'A cart that is faster is not locked.' }),
   lock_locate_after_s: seconds.meta({
     description: 'A cart on the course whose position is older is located before it is locked.',
   }),

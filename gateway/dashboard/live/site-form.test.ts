@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
+import type { Units } from '#shared/units.ts'
 import { siteSettingsPatchSchema } from '#shared/wire/site.ts'
 import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
-import { changesIn, likeMonday, NUMBER_DEFAULTS, NUMBER_FIELDS, patchOf, shownNumber } from './site-form.ts'
+import {
+  changesIn,
+  likeMonday,
+  NUMBER_FIELDS,
+  patchOf,
+  type SiteEdits,
+  shownDefault,
+  shownNumber,
+} from './site-form.ts'
 
 const SITE = toSiteSettingsJson({
   ...DEFAULT_SITE_SETTINGS,
@@ -13,8 +22,8 @@ const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: nul
 const WEEK = likeMonday({ ...CLOSED, mon: ['07:00', '20:00'] })
 
 /** What is sent, as the gateway reads it. */
-function sent(...[settings, edits]: Parameters<typeof patchOf>): unknown {
-  const result = patchOf(settings, edits)
+function sent(settings: typeof SITE, edits: SiteEdits, units: Units = 'metric'): unknown {
+  const result = patchOf(settings, edits, units)
   assert.ok('patch' in result)
   return siteSettingsPatchSchema.parse(result.patch)
 }
@@ -44,9 +53,25 @@ test('a comma is a point, and an empty field is the default', () => {
   })
 })
 
+test('who measures in miles types mph and yards, and km/h and metres are sent', () => {
+  assert.equal(shownNumber(SITE, 'lock_max_speed_kmh', 'imperial'), '3.7')
+  assert.equal(shownNumber(SITE, 'trips.minimalTripDistance', 'imperial'), '109.4')
+  assert.equal(shownDefault('trips.maxAcceleration', 'imperial'), '32.8')
+  const typed = { lock_max_speed_kmh: '10', 'trips.minimalTripDistance': '200', zone_stay_s: '90' }
+  assert.deepEqual(sent(SITE, { numbers: typed }, 'imperial'), {
+    ...{ lock_max_speed_kmh: 16.093, trips: { minimalTripDistance: 182.88 }, zone_stay_s: 90 },
+  })
+  // what reads as before is not rounded to tenths of a mile
+  const same = { lock_max_speed_kmh: ' 3,70 ', 'trips.minimalTripDistance': '109.4' }
+  assert.deepEqual(sent(SITE, { numbers: same }, 'imperial'), {})
+  assert.deepEqual(sent(SITE, { numbers: { lock_max_speed_kmh: '' } }, 'imperial'), {
+    lock_max_speed_kmh: null,
+  })
+})
+
 test('what is no number is sent by nobody', () => {
   const numbers = { zone_stay_s: 'a minute', rest_after_s: '1e999', 'pack.low_v': '48' }
-  assert.deepEqual(patchOf(SITE, { numbers }), { noNumbers: ['zone_stay_s', 'rest_after_s'] })
+  assert.deepEqual(patchOf(SITE, { numbers }, 'metric'), { noNumbers: ['zone_stay_s', 'rest_after_s'] })
 })
 
 test('of opening hours the days that changed are sent, all where none were known, and null to forget them', () => {
@@ -61,9 +86,12 @@ test('of opening hours the days that changed are sent, all where none were known
 })
 
 test('changes are counted as people would', () => {
-  assert.equal(changesIn(SITE, { name: 'Pebble' }), 0)
-  assert.equal(changesIn(SITE, { numbers: { 'pack.low_v': '', 'pack.full_v': '', zone_stay_s: '5' } }), 3)
-  assert.equal(changesIn(SITE, { name: 'Beach', numbers: { zone_stay_s: 'x' } }), 1)
+  assert.equal(changesIn(SITE, { name: 'Pebble' }, 'metric'), 0)
+  assert.equal(
+    changesIn(SITE, { numbers: { 'pack.low_v': '', 'pack.full_v': '', zone_stay_s: '5' } }, 'metric'),
+    3,
+  )
+  assert.equal(changesIn(SITE, { name: 'Beach', numbers: { zone_stay_s: 'x' } }, 'metric'), 1)
 })
 
 test('every number of the settings has a field that shows it, and a default', () => {
@@ -75,9 +103,10 @@ test('every number of the settings has a field that shows it, and a default', ()
     paths.filter((path) => !NUMBER_FIELDS.some((field) => field === path)),
     [],
   )
-  assert.equal(shownNumber(SITE, 'pack.low_v'), '48.5')
-  assert.equal(shownNumber(SITE, 'trips.speedThreshold'), '')
-  assert.equal(NUMBER_DEFAULTS['trips.speedThreshold'], 3)
+  assert.equal(shownNumber(SITE, 'pack.low_v', 'metric'), '48.5')
+  assert.equal(shownNumber(SITE, 'trips.speedThreshold', 'metric'), '')
+  assert.equal(shownDefault('trips.speedThreshold', 'metric'), '3')
+  assert.equal(shownDefault('pack.low_v', 'metric'), '')
   for (const field of NUMBER_FIELDS)
-    if (!field.includes('.')) assert.equal(shownNumber(SITE, field), String(NUMBER_DEFAULTS[field]))
+    if (!field.includes('.')) assert.equal(shownNumber(SITE, field, 'metric'), shownDefault(field, 'metric'))
 })

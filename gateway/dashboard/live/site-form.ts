@@ -1,4 +1,5 @@
 import { DEFAULT_SITE_SETTINGS, tripDefaultsOf, WEEKDAYS, type Weekday } from '#shared/site/settings.ts'
+import { fromUnits, type Measure, toUnits, type Units } from '#shared/units.ts'
 import type { SiteSettingsJson, SiteSettingsPatch } from '#shared/wire/site.ts'
 
 /** Settings that are numbers, by the names that the gateway gives them in its errors. */
@@ -27,7 +28,7 @@ export interface SiteEdits
 const PRESET = DEFAULT_SITE_SETTINGS
 const PRESET_TRIPS = tripDefaultsOf(PRESET)
 /** What an empty field means; null for what is then not known. */
-export const NUMBER_DEFAULTS: Readonly<Record<NumberField, number | null>> = {
+const NUMBER_DEFAULTS: Readonly<Record<NumberField, number | null>> = {
   silent_after_s: PRESET.silentAfterS,
   silent_on_course_after_s: PRESET.silentOnCourseAfterS,
   charge_check_h: PRESET.chargeCheckH,
@@ -49,19 +50,39 @@ export const NUMBER_DEFAULTS: Readonly<Record<NumberField, number | null>> = {
   'trips.maxAcceleration': PRESET_TRIPS.maxAcceleration,
 }
 
+/** Fields whose numbers are typed in the units that people chose. */
+export const MEASURES: Readonly<Partial<Record<NumberField, Measure>>> = {
+  lock_max_speed_kmh: 'speed',
+  'trips.speedThreshold': 'speed',
+  'trips.minimalTripDistance': 'length',
+  'trips.minimalAvgSpeed': 'speed',
+  'trips.maxAcceleration': 'acceleration',
+}
+
 /** A number as it stands in its field; nothing for one that is as by default, or not known. */
-export function shownNumber(settings: SiteSettingsJson, field: NumberField): string {
-  const value = numberIn(settings, field)
-  return value === null ? '' : String(value)
+export function shownNumber(settings: SiteSettingsJson, field: NumberField, units: Units): string {
+  return numberText(numberIn(settings, field), field, units)
+}
+
+/** What an empty field means, in the units of the field; nothing for what is then not known. */
+export function shownDefault(field: NumberField, units: Units): string {
+  return numberText(NUMBER_DEFAULTS[field], field, units)
+}
+
+function numberText(value: number | null, field: NumberField, units: Units): string {
+  const measure = MEASURES[field]
+  if (value === null) return ''
+  return String(measure === undefined ? value : toUnits(value, measure, units))
 }
 
 /**
  * What is to be sent so that the settings are as edited, or the fields in which no number stands. Nothing that is as it was is
- * sent: somebody else may have changed it meanwhile.
+ * sent: somebody else may have changed it meanwhile, and what reads the same in miles is not to be rounded.
  */
 export function patchOf(
   settings: SiteSettingsJson,
   edits: SiteEdits,
+  units: Units,
 ): { patch: SiteSettingsPatch } | { noNumbers: NumberField[] } {
   const { numbers = {}, opening_hours: hours, ...plain } = edits
   const patch: SiteSettingsPatch = {}
@@ -69,9 +90,15 @@ export function patchOf(
   for (const field of NUMBER_FIELDS) {
     const typed = numbers[field]
     if (typed === undefined) continue
-    const value = readNumber(typed)
-    if (value === undefined) noNumbers.push(field)
-    else if (value !== numberIn(settings, field)) putNumber(patch, field, value)
+    const number = readNumber(typed)
+    const measure = MEASURES[field]
+    if (number === undefined) noNumbers.push(field)
+    else if (String(number ?? '') !== shownNumber(settings, field, units))
+      putNumber(
+        patch,
+        field,
+        number === null || measure === undefined ? number : fromUnits(number, measure, units),
+      )
   }
   if (noNumbers.length > 0) return { noNumbers }
   const known: Readonly<Record<string, unknown>> = settings
@@ -82,8 +109,8 @@ export function patchOf(
 }
 
 /** How many settings are others than they were. */
-export function changesIn(settings: SiteSettingsJson, edits: SiteEdits): number {
-  const result = patchOf(settings, edits)
+export function changesIn(settings: SiteSettingsJson, edits: SiteEdits, units: Units): number {
+  const result = patchOf(settings, edits, units)
   if ('noNumbers' in result) return result.noNumbers.length
   const { pack, trips, ...plain } = result.patch
   return [plain, pack, trips].reduce((count, part) => count + Object.keys(part ?? {}).length, 0)

@@ -52,8 +52,10 @@ test('a new circle is as large as the barn was', () => {
 })
 
 test('steps and fingers keep a circle within what a barn can be', () => {
-  assert.equal(grown({ ...CIRCLE, radiusM: 42 }, 1).radiusM, 45)
-  assert.equal(grown({ ...CIRCLE, radiusM: 5 }, -1).radiusM, 5)
+  assert.equal(grown({ ...CIRCLE, radiusM: 42 }, 1, 'metric').radiusM, 45)
+  assert.equal(grown({ ...CIRCLE, radiusM: 5 }, -1, 'metric').radiusM, 5)
+  // 160 ft
+  assert.equal(grown({ ...CIRCLE, radiusM: 42 }, 1, 'imperial').radiusM.toFixed(3), '48.768')
   const far = reaching(CIRCLE, CIRCLE.x + 60 / metresPerUnit(CIRCLE.y), CIRCLE.y)
   assert.equal(far.radiusM, 60)
   assert.equal(reaching(CIRCLE, 0, 0).radiusM, 500)

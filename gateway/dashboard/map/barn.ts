@@ -1,3 +1,4 @@
+import { METRES_PER_FOOT, type Units } from '#shared/units.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { metresPerUnit, toLat, toLong, toX, toY } from './mercator.ts'
 
@@ -10,7 +11,9 @@ export interface Circle {
   radiusM: number
 }
 
-const RADIUS_M = { least: 5, first: 30, most: 500, step: 5 }
+const RADIUS_M = { least: 5, first: 30, most: 500 }
+/** What a touch adds: numbers stay round for who reads them. */
+const STEP_M: Readonly<Record<Units, number>> = { metric: 5, imperial: 20 * METRES_PER_FOOT }
 const DEGREE_DIGITS = 7
 
 /** The barn of the site: the first zone in which carts are parked. */
@@ -31,8 +34,8 @@ export function circleOf({ geometry, properties }: ZoneJson): Circle | null {
 }
 
 /** So many steps larger, or smaller. */
-export function grown(circle: Circle, steps: number): Circle {
-  const radiusM = Math.round(circle.radiusM / RADIUS_M.step + steps) * RADIUS_M.step
+export function grown(circle: Circle, steps: number, units: Units): Circle {
+  const radiusM = Math.round(circle.radiusM / STEP_M[units] + steps) * STEP_M[units]
   return { ...circle, radiusM: kept(radiusM) }
 }
 

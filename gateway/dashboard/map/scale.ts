@@ -1,4 +1,5 @@
-const FEET_PER_M = 3.280_84
+import { METRES_PER_FOOT, type Units } from '#shared/units.ts'
+
 const FEET_PER_MILE = 5_280
 const STEPS = [1, 2, 5]
 
@@ -9,13 +10,13 @@ export interface Scale {
 }
 
 /** The longest round distance of at most `maxPx`, for a pixel of so many metres on the ground. */
-export function scaleOf(metresPerPx: number, units: 'metric' | 'imperial', maxPx = 110): Scale {
+export function scaleOf(metresPerPx: number, units: Units, maxPx = 110): Scale {
   if (units === 'metric') {
     const metres = roundBelow(metresPerPx * maxPx)
     const label = metres >= 1000 ? `${metres / 1000} km` : `${metres} m`
     return { widthPx: metres / metresPerPx, label }
   }
-  const feetPerPx = metresPerPx * FEET_PER_M
+  const feetPerPx = metresPerPx / METRES_PER_FOOT
   const isFar = feetPerPx * maxPx >= FEET_PER_MILE
   const count = roundBelow((feetPerPx * maxPx) / (isFar ? FEET_PER_MILE : 1))
   const feet = isFar ? count * FEET_PER_MILE : count

@@ -8,6 +8,8 @@ export type ZoneFault =
 
 const ZONES_MAX = 500
 const DEVICE_ZONES_MAX = 100
+/** What the limit of a zone may be. */
+export const ZONE_SPEED_KMH = { least: 1, most: 200 }
 
 /** What is wrong with a set, in the words of the texts, before it is sent. */
 export function zoneFaults(zones: readonly ZoneJson[]): ZoneFault[] {
@@ -29,6 +31,6 @@ function faultOf(zone: ZoneJson): ShapeFault | 'name' | 'hole' | 'speed' | null 
   const { name, hole, max_speed_kmh: speed } = zone.properties
   if (name.trim() === '') return 'name'
   if (hole !== undefined && !(Number.isInteger(hole) && hole >= 1 && hole <= 99)) return 'hole'
-  if (speed !== undefined && !(speed >= 1 && speed <= 200)) return 'speed'
+  if (speed !== undefined && !(speed >= ZONE_SPEED_KMH.least && speed <= ZONE_SPEED_KMH.most)) return 'speed'
   return shapeFault(zone)
 }

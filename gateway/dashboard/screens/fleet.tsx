@@ -12,6 +12,7 @@ import {
 import { isFit, orderGiveOut } from '#dashboard/live/fleet/give-out.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
+import { formatDistance } from '#dashboard/texts/format.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
@@ -103,7 +104,7 @@ function Choice<Name extends string>({ label, value, names, all, onChoose }: Cho
 
 /** Which five carts to give out, without a tap. */
 function GiveOut() {
-  const { fleet, clock, week } = useDashboard()
+  const { fleet, clock, site, week } = useDashboard()
   const texts = fleetTexts()
   const fit = fleet.version.value >= 0 ? [...fleet.carts.values()].filter(isFit) : []
   const usage = week.usage.value
@@ -111,6 +112,8 @@ function GiveOut() {
     if (fit.length > 0) void week.ask(fit, clock.nowMs())
   })
   const first = orderGiveOut(fit, usage).slice(0, GIVEN_OUT)
+  const driven = (km: number | undefined) =>
+    km === undefined ? '' : formatDistance(km * 1000, site.value.units)
   return (
     <section class="give-out" aria-label={texts.giveOut}>
       <div>
@@ -126,7 +129,7 @@ function GiveOut() {
               <a class="give-out-cart" href={toHash('map', cart.cart)}>
                 <CartShape look={lookOf(cart, { marksUnlocked: false })} label={cart.cart} />
                 <span class="visually-hidden">{texts.cart(cart.cart)}</span>
-                <span class="small">{toKm(usage.get(cart.cart), texts)}</span>
+                <span class="small">{driven(usage.get(cart.cart))}</span>
               </a>
             </li>
           ))}
@@ -134,8 +137,4 @@ function GiveOut() {
       )}
     </section>
   )
-}
-
-function toKm(km: number | undefined, texts: ReturnType<typeof fleetTexts>): string {
-  return km === undefined ? '' : texts.km(km.toFixed(km < 10 ? 1 : 0))
 }

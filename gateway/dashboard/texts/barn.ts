@@ -7,7 +7,8 @@ export const barnTexts = defineTexts({
     here: 'The barn is here',
     cart: 'Or: where a cart stands now',
     noCart: 'No cart',
-    drag: 'Drag the circle to move it, its edge to size it. Some ten metres larger than the building is good: below a roof receivers err.',
+    drag: (margin: string) =>
+      `Drag the circle to move it, its edge to size it. Some ${margin} larger than the building is good: below a roof receivers err.`,
     radius: 'Radius',
     smaller: 'Smaller',
     larger: 'Larger',
@@ -21,8 +22,6 @@ export const barnTexts = defineTexts({
     noAnswer: 'The gateway does not answer. Nothing is lost: save again.',
     refused: (detail: string) => `Not saved: ${detail}`,
     name: 'Barn',
-    metres: (count: number) => `${count} m`,
-    feet: (count: number) => `${count} ft`,
   },
   de: {
     title: 'Halle einrichten',
@@ -30,7 +29,8 @@ export const barnTexts = defineTexts({
     here: 'Hier ist die Halle',
     cart: 'Oder: wo jetzt ein Cart steht',
     noCart: 'Kein Cart',
-    drag: 'Den Kreis ziehen verschiebt ihn, seinen Rand ziehen ändert die Größe. Etwa zehn Meter größer als das Gebäude ist gut: Unter einem Dach irren Empfänger.',
+    drag: (margin: string) =>
+      `Den Kreis ziehen verschiebt ihn, seinen Rand ziehen ändert die Größe. Etwa ${margin} größer als das Gebäude ist gut: Unter einem Dach irren Empfänger.`,
     radius: 'Radius',
     smaller: 'Kleiner',
     larger: 'Größer',
@@ -44,7 +44,5 @@ export const barnTexts = defineTexts({
     noAnswer: 'Das Gateway antwortet nicht. Nichts ist verloren: noch einmal speichern.',
     refused: (detail: string) => `Nicht gespeichert: ${detail}`,
     name: 'Halle',
-    metres: (count: number) => `${count} m`,
-    feet: (count: number) => `${count} ft`,
   },
 })

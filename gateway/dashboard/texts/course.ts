@@ -53,7 +53,7 @@ export const courseTexts = defineTexts({
     point: (number: number) => `Point ${number}`,
     removePoint: (number: number) => `Remove point ${number}`,
     enough: 'More points make it fit better.',
-    miss: (metres: number) => `Points are off by ${metres} m at most.`,
+    miss: (length: string) => `Points are off by ${length} at most.`,
     opacity: 'How much of the photo is seen',
     removePhoto: 'Remove the photo',
     photoFaults: {
@@ -115,7 +115,7 @@ export const courseTexts = defineTexts({
     point: (number: number) => `Punkt ${number}`,
     removePoint: (number: number) => `Punkt ${number} entfernen`,
     enough: 'Mit mehr Punkten passt es besser.',
-    miss: (metres: number) => `Punkte liegen höchstens ${metres} m daneben.`,
+    miss: (length: string) => `Punkte liegen höchstens ${length} daneben.`,
     opacity: 'Wie viel vom Foto zu sehen ist',
     removePhoto: 'Foto entfernen',
     photoFaults: {

@@ -1,6 +1,4 @@
-import { defineTexts, language } from './texts.ts'
-
-const METRES_PER_MILE = 1_609.344
+import { defineTexts } from './texts.ts'
 
 /** A cart's day, and what is the same of the replay of the course. */
 export const dayTexts = defineTexts({
@@ -87,13 +85,6 @@ export const dayTexts = defineTexts({
     signs: 'Blau: fährt. Niedrig grau: steht. Gelb: Sperre. Rot: Alarm.',
   },
 })
-
-/** "2.4 km", or miles for who measures in miles. */
-export function formatDistance(metres: number, units: 'metric' | 'imperial'): string {
-  const [length, unit] = units === 'metric' ? [metres / 1000, 'km'] : [metres / METRES_PER_MILE, 'mi']
-  const places = language.value === 'de' ? 'de-DE' : 'en-GB'
-  return `${length.toLocaleString(places, { minimumFractionDigits: 1, maximumFractionDigits: 1 })} ${unit}`
-}
 
 /** "14:05:33" on the clocks of the course. */
 export function formatSecond(atMs: number, timeZone: string): string {

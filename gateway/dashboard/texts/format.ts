@@ -1,3 +1,4 @@
+import { KM_PER_MILE, METRES_PER_FOOT, type Measure, toUnits, type Units } from '#shared/units.ts'
 import { defineTexts, language } from './texts.ts'
 
 const ageTexts = defineTexts({
@@ -17,10 +18,20 @@ const ageTexts = defineTexts({
   },
 })
 
+const unitTexts = defineTexts({
+  en: {
+    metric: { speed: 'km/h', length: 'metres', acceleration: 'm/s²' },
+    imperial: { speed: 'mph', length: 'yards', acceleration: 'ft/s²' },
+  },
+  de: {
+    metric: { speed: 'km/h', length: 'Meter', acceleration: 'm/s²' },
+    imperial: { speed: 'mph', length: 'Yards', acceleration: 'ft/s²' },
+  },
+})
+
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-const KM_PER_MILE = 1.609344
 
 /** How long: "48 s", "6 min", "3 h", "2 days". */
 export function formatSpan(ms: number): string {
@@ -50,14 +61,26 @@ export function formatMoment(atMs: number, nowMs: number, timeZone: string): str
 }
 
 /** "12 km/h", or miles for who measures in miles. */
-export function formatSpeed(kmh: number, units: 'metric' | 'imperial'): string {
-  return units === 'metric' ? `${Math.round(kmh)} km/h` : `${Math.round(kmh / KM_PER_MILE)} mph`
+export function formatSpeed(kmh: number, units: Units): string {
+  return `${Math.round(toUnits(kmh, 'speed', units))} ${unitName('speed', units)}`
 }
 
 /** "12.5 km", or miles for who measures in miles. */
-export function formatDistance(metres: number, units: 'metric' | 'imperial'): string {
+export function formatDistance(metres: number, units: Units): string {
   const km = metres / 1000
   return units === 'metric' ? `${formatNumber(km, 1)} km` : `${formatNumber(km / KM_PER_MILE, 1)} mi`
+}
+
+/** "12 m", or feet for who measures in miles: what is short. */
+export function formatLength(metres: number, units: Units): string {
+  return units === 'metric'
+    ? `${formatNumber(metres, 0)} m`
+    : `${formatNumber(metres / METRES_PER_FOOT, 0)} ft`
+}
+
+/** "km/h": the unit of a field in which a number is typed. */
+export function unitName(measure: Measure, units: Units): string {
+  return unitTexts()[units][measure]
 }
 
 /** "1,204.5", with as many digits after the point. */

@@ -29,7 +29,7 @@ export const zonesTexts = defineTexts({
     save: 'Save',
     saving: 'Saving …',
     saved: 'Saved. Carts get it now.',
-    simplified: (metres: number) => `Carts get it ${metres} m coarser: it has more corners than fit.`,
+    simplified: (length: string) => `Carts get it ${length} coarser: it has more corners than fit.`,
     groupGone: 'A zone names a group that was deleted.',
     discard: 'Forget what I drew',
     askDiscard: 'Forget all that is not saved?',
@@ -47,7 +47,7 @@ export const zonesTexts = defineTexts({
     name: 'Name',
     type: 'Type',
     holeNumber: 'Hole (1 to 99, or empty)',
-    speed: 'Highest speed, km/h',
+    speed: (unit: string) => `Highest speed, ${unit}`,
     message: 'Message to the cart',
     enabled: 'On',
     visible: 'Shown on the cart',
@@ -63,8 +63,8 @@ export const zonesTexts = defineTexts({
       flat: 'has no area: its corners are on one line',
       name: 'needs a name',
       hole: 'has a hole that is no number from 1 to 99',
-      speed: 'has a speed that is not between 1 and 200 km/h',
     },
+    speedFault: (least: string, most: string) => `has a speed that is not between ${least} and ${most}`,
     fault: (name: string, fault: string) => `${name} ${fault}.`,
     tooMany: (count: number) => `${count} zones are too many: the course has at most 500.`,
     tooManyForCarts: (count: number) =>
@@ -111,8 +111,8 @@ export const zonesTexts = defineTexts({
     save: 'Speichern',
     saving: 'Speichert …',
     saved: 'Gespeichert. Die Carts bekommen es jetzt.',
-    simplified: (metres: number) =>
-      `Carts bekommen es ${metres} m gröber: Es hat mehr Ecken, als hineinpassen.`,
+    simplified: (length: string) =>
+      `Carts bekommen es ${length} gröber: Es hat mehr Ecken, als hineinpassen.`,
     groupGone: 'Eine Zone nennt eine Gruppe, die gelöscht wurde.',
     discard: 'Gezeichnetes vergessen',
     askDiscard: 'Alles vergessen, was nicht gespeichert ist?',
@@ -131,7 +131,7 @@ export const zonesTexts = defineTexts({
     name: 'Name',
     type: 'Art',
     holeNumber: 'Bahn (1 bis 99 oder leer)',
-    speed: 'Höchste Geschwindigkeit, km/h',
+    speed: (unit: string) => `Höchste Geschwindigkeit, ${unit}`,
     message: 'Nachricht an das Cart',
     enabled: 'An',
     visible: 'Auf dem Cart gezeigt',
@@ -147,8 +147,9 @@ export const zonesTexts = defineTexts({
       flat: 'hat keine Fläche: Die Ecken liegen auf einer Linie',
       name: 'braucht einen Namen',
       hole: 'hat eine Bahn, die keine Zahl von 1 bis 99 ist',
-      speed: 'hat eine Geschwindigkeit, die nicht zwischen 1 und 200 km/h liegt',
     },
+    speedFault: (least: string, most: string) =>
+      `hat eine Geschwindigkeit, die nicht zwischen ${least} und ${most} liegt`,
     fault: (name: string, fault: string) => `${name} ${fault}.`,
     tooMany: (count: number) => `${count} Zonen sind zu viele: Der Platz hat höchstens 500.`,
     tooManyForCarts: (count: number) =>

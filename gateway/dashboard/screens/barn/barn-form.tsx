@@ -3,12 +3,14 @@ import { NotActed } from '#dashboard/live/person-gate.ts'
 import { type Circle, grown } from '#dashboard/map/barn.ts'
 import { saveBarn } from '#dashboard/map/save-barn.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
+import { formatLength } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { SiteFeatureJson } from '#shared/wire/zones.ts'
 
-const FEET_PER_M = 3.280_84
+/** So much larger than the building a circle should be. */
+const MARGIN_M = 10
 
 interface BarnFormProps {
   circle: Circle
@@ -32,10 +34,7 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
       setOutcome(error instanceof NotActed ? null : { kind: 'refused', why: reasonOf(error) })
     }
   }
-  const isImperial = dashboard.site.value.units === 'imperial'
-  const radius = isImperial
-    ? texts.feet(Math.round(circle.radiusM * FEET_PER_M))
-    : texts.metres(Math.round(circle.radiusM))
+  const { units } = dashboard.site.value
   return (
     <>
       {/* biome-ignore lint/a11y/useSemanticElements: two buttons and a number are no form of their own */}
@@ -44,19 +43,19 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
           type="button"
           class="button"
           aria-label={texts.smaller}
-          onClick={() => onCircle(grown(circle, -1))}
+          onClick={() => onCircle(grown(circle, -1, units))}
         >
           <Icon name="minus" />
         </button>
         <output>
           <span class="small">{texts.radius}</span>
-          <b>{radius}</b>
+          <b>{formatLength(circle.radiusM, units)}</b>
         </output>
         <button
           type="button"
           class="button"
           aria-label={texts.larger}
-          onClick={() => onCircle(grown(circle, 1))}
+          onClick={() => onCircle(grown(circle, 1, units))}
         >
           <Icon name="plus" />
         </button>
@@ -74,7 +73,7 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
         {outcome?.kind === 'refused' && <p class="error">{outcome.why}</p>}
       </div>
       {barn?.geometry.type === 'Polygon' && <p class="small">{texts.outline}</p>}
-      <p class="small">{texts.drag}</p>
+      <p class="small">{texts.drag(formatLength(MARGIN_M, units))}</p>
     </>
   )
 }

@@ -4,6 +4,7 @@ import { metresPerUnit } from '#dashboard/map/mercator.ts'
 import { cornersOf } from '#dashboard/map/photo-corners.ts'
 import type { PlacedPhoto } from '#dashboard/map/photo-layer.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
+import { formatLength } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { useSending } from '#dashboard/ui/sending.ts'
 import type { CourseJson } from '#shared/wire/course.ts'
@@ -21,7 +22,7 @@ interface PhotoPanelProps {
 
 /** A photo of the course: chosen, placed by points, saved, or taken away. */
 export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
-  const { api, gate } = useDashboard()
+  const { api, gate, site } = useDashboard()
   const texts = courseTexts()
   const [photo, setPhoto] = useState<SmallPhoto | null>(null)
   const [problem, setProblem] = useState<PhotoProblem | null>(null)
@@ -63,7 +64,11 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
       {photo !== null && <PhotoPoints image={photo.image} {...{ pairs, touched }} onPairs={setPairs} />}
       {photo !== null && affine !== null && (
         <>
-          <p class="small">{pairs.length === 2 ? texts.enough : texts.miss(missOf(pairs, affine))}</p>
+          <p class="small">
+            {pairs.length === 2
+              ? texts.enough
+              : texts.miss(formatLength(missOf(pairs, affine), site.value.units))}
+          </p>
           <label class="field">
             {texts.opacity}
             <input

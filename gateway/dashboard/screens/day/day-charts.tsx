@@ -1,11 +1,12 @@
 import 'uplot/dist/uPlot.min.css'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { CartDay } from '#dashboard/live/replay/cart-day.ts'
 import type { ChartLine } from '#dashboard/live/replay/chart-columns.ts'
 import type { Span } from '#dashboard/live/replay/playback.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
-import { formatSpeed } from '#dashboard/texts/format.ts'
+import { unitName } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { KM_PER_MILE } from '#shared/units.ts'
 import { drawChart } from './chart.ts'
 
 /** How fast the cart drove and what its pack had, along the time of the day. */
@@ -13,13 +14,18 @@ export function DayCharts({ known, span }: { known: CartDay; span: Span }) {
   const { site } = useDashboard()
   const texts = dayTexts()
   const { units } = site.value
+  const { atMs, speedKmh } = known.track
+  const speeds = useMemo(
+    () => ({ atMs, values: speedKmh.map((kmh) => (units === 'metric' ? kmh : kmh / KM_PER_MILE)) }),
+    [atMs, speedKmh, units],
+  )
   return (
     <>
       <Chart
         {...{ span, isFromZero: true, hasHours: false }}
-        name={`${texts.speedChart} (${units === 'metric' ? 'km/h' : 'mph'})`}
-        line={{ atMs: known.track.atMs, values: known.track.speedKmh }}
-        format={(kmh) => Number.parseInt(formatSpeed(kmh, units), 10).toString()}
+        name={`${texts.speedChart} (${unitName('speed', units)})`}
+        line={speeds}
+        format={(speed) => speed.toFixed(0)}
       />
       <Chart
         {...{ span, isFromZero: false, hasHours: true }}
@@ -44,12 +50,12 @@ function Chart({ name, line, span: { fromMs, toMs }, isFromZero, hasHours, forma
   const { site } = useDashboard()
   const element = useRef<HTMLDivElement>(null)
   const isDark = useDarkness()
-  const { time_zone: timeZone, units } = site.value
+  const { time_zone: timeZone } = site.value
   useEffect(() => {
     if (element.current === null) return
     const options = { span: { fromMs, toMs }, timeZone, isFromZero, hasHours, format }
     return drawChart(element.current, line, options)
-  }, [line.atMs, fromMs, toMs, timeZone, units, isDark])
+  }, [line.values, fromMs, toMs, timeZone, isDark])
   return (
     <div class={hasHours ? 'day-chart hours' : 'day-chart'}>
       <span class="day-chart-name">{name}</span>

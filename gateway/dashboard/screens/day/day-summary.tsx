@@ -1,9 +1,10 @@
 import type { CartDay } from '#dashboard/live/replay/cart-day.ts'
 import type { ReplayFleet } from '#dashboard/live/replay/replay-fleet.ts'
 import { lastIndexAt } from '#dashboard/live/replay/track.ts'
-import { dayTexts, formatDistance } from '#dashboard/texts/day.ts'
-import { formatSpan, formatSpeed, formatVoltage } from '#dashboard/texts/format.ts'
+import { dayTexts } from '#dashboard/texts/day.ts'
+import { formatDistance, formatSpan, formatSpeed, formatVoltage } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import type { Units } from '#shared/units.ts'
 
 /** A position this old says nothing of how fast the cart is. */
 const FRESH_MS = 60_000
@@ -28,11 +29,7 @@ export function DaySummary({ known, fleet }: { known: CartDay; fleet: ReplayFlee
   )
 }
 
-function momentInWords(
-  { track, voltages }: CartDay,
-  fleet: ReplayFleet,
-  units: 'metric' | 'imperial',
-): string {
+function momentInWords({ track, voltages }: CartDay, fleet: ReplayFleet, units: Units): string {
   const texts = dayTexts()
   const { atMs } = fleet
   const index = lastIndexAt(track.atMs, atMs)

@@ -1,11 +1,12 @@
 import type { DayEvent } from '#dashboard/live/replay/day-events.ts'
 import { lockSourceOf } from '#dashboard/live/replay/lock-source.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
-import { dayTexts, formatDistance } from '#dashboard/texts/day.ts'
-import { formatSpan } from '#dashboard/texts/format.ts'
+import { dayTexts } from '#dashboard/texts/day.ts'
+import { formatDistance, formatSpan } from '#dashboard/texts/format.ts'
+import type { Units } from '#shared/units.ts'
 
 /** "Drove 2.4 km in 34 min": what happened, in words. */
-export function eventInWords(event: DayEvent, units: 'metric' | 'imperial'): string {
+export function eventInWords(event: DayEvent, units: Units): string {
   const texts = dayTexts()
   switch (event.kind) {
     case 'trip': {

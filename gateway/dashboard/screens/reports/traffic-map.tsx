@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { classesOf } from '#dashboard/live/reports/classes.ts'
 import type { CourseMap } from '#dashboard/map/course-map.ts'
 import { extentOfPlaces, HEAT_COLORS, HEAT_SHARES, HeatLayer } from '#dashboard/map/heat-layer.ts'
-import { formatSpan } from '#dashboard/texts/format.ts'
+import { formatLength, formatSpan } from '#dashboard/texts/format.ts'
 import { reportTexts } from '#dashboard/texts/reports.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { ReportMap } from './report-map.tsx'
@@ -58,6 +58,7 @@ export function TrafficMap() {
 /** What a square means, by its colour and by its size. */
 function Legend({ classes, cellM, isDark }: { classes: readonly number[]; cellM: number; isDark: boolean }) {
   const texts = reportTexts()
+  const { site } = useDashboard()
   const colors = HEAT_COLORS[isDark ? 'dark' : 'light']
   const span = (seconds: number) => formatSpan(seconds * 1000)
   const [first] = classes
@@ -84,7 +85,7 @@ function Legend({ classes, cellM, isDark }: { classes: readonly number[]; cellM:
           )
         })}
       </ul>
-      <p class="small">{texts.squares(Math.round(cellM))}</p>
+      <p class="small">{texts.squares(formatLength(cellM, site.value.units))}</p>
     </section>
   )
 }

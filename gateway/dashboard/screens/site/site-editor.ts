@@ -1,10 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { changesIn, type NumberField, patchOf, type SiteEdits } from '#dashboard/live/site-form.ts'
+import { formatSpeed } from '#dashboard/texts/format.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { type Sending, useSending } from '#dashboard/ui/sending.ts'
 import { ApiError } from '#shared/client.ts'
 import type { FieldError } from '#shared/errors.ts'
+import { LOCK_SPEED_KMH } from '#shared/site/settings.ts'
+import type { Units } from '#shared/units.ts'
 import type { SiteSettingsJson } from '#shared/wire/site.ts'
 
 /** The settings as they are, and what somebody here makes of them. */
@@ -15,6 +18,8 @@ export interface SiteEditor extends Pick<Sending, 'fault' | 'isSending'> {
   undo: () => void
   changes: number
   isReadOnly: boolean
+  /** Those of the numbers that are typed. */
+  units: Units
   /** By the names of the fields. */
   faults: ReadonlyMap<string, string>
   isSaved: boolean
@@ -29,7 +34,8 @@ export function useSiteEditor(
   settings: SiteSettingsJson,
   onSaved: (site: SiteSettingsJson) => void,
 ): SiteEditor {
-  const { api, gate, me } = useDashboard()
+  const { api, gate, me, site } = useDashboard()
+  const { units } = site.value
   const texts = siteTexts()
   const [edits, setEdits] = useState<SiteEdits>({})
   const [faults, setFaults] = useState<ReadonlyMap<string, string>>(new Map())
@@ -45,7 +51,7 @@ export function useSiteEditor(
     setFault(null)
   }
   const save = async () => {
-    const result = patchOf(settings, edits)
+    const result = patchOf(settings, edits, units)
     if ('noNumbers' in result) return setFaults(noNumbers(result.noNumbers))
     await send(async () => {
       try {
@@ -60,8 +66,8 @@ export function useSiteEditor(
     })
   }
   return {
-    ...{ settings, edits, edit, undo, faults, fault, isSending, isSaved, save },
-    changes: changesIn(settings, edits),
+    ...{ settings, units, edits, edit, undo, faults, fault, isSending, isSaved, save },
+    changes: changesIn(settings, edits, units),
     isReadOnly: me.value?.user.role !== 'admin',
   }
 
@@ -69,7 +75,10 @@ export function useSiteEditor(
     return new Map(fields.map((field) => [field, texts.noNumber]))
   }
 
-  function inWords({ code, detail }: FieldError): string {
+  function inWords({ name, code, detail }: FieldError): string {
+    // the gateway says its limits in km/h
+    if (name === 'lock_max_speed_kmh')
+      return texts.between(formatSpeed(LOCK_SPEED_KMH.least, units), formatSpeed(LOCK_SPEED_KMH.most, units))
     if (code === 'invalid_time_zone') return texts.noSuchZone
     return code === 'invalid_opening_hours' ? texts.badHours : texts.wrong(detail)
   }

@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks'
 import { readZones } from '#dashboard/map/site-zones.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
-import { type ZoneFault, zoneFaults } from '#dashboard/map/zone-faults.ts'
+import { ZONE_SPEED_KMH, type ZoneFault, zoneFaults } from '#dashboard/map/zone-faults.ts'
+import { formatLength, formatSpeed } from '#dashboard/texts/format.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { ApiError } from '#shared/client.ts'
+import type { Units } from '#shared/units.ts'
 import type { AnswerOf } from '#shared/wire/operations.ts'
 
 const CHANGED_MEANWHILE = 412
@@ -17,6 +19,7 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
   const texts = zonesTexts()
   const { isSending, fault, send } = useSending()
   const [said, setSaid] = useState<string[] | null>(null)
+  const { units } = dashboard.site.value
   const faults = editor.isChanged ? zoneFaults(editor.zones) : []
   const save = async () => {
     setSaid(null)
@@ -25,7 +28,7 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
     try {
       const answer = await dashboard.gate.act(() => dashboard.api.call('PUT /zones', { body, headers }))
       editor.saved(await readZones(dashboard))
-      setSaid([texts.saved, ...warningsOf(answer)])
+      setSaid([texts.saved, ...warningsOf(answer, units)])
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== CHANGED_MEANWHILE) throw error
       // what somebody else saved is shown beside what is drawn here
@@ -48,7 +51,7 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
         <ul class="error zone-faults" role="alert">
           {faults.map((one) => (
             <li key={JSON.stringify(one)} dir="auto">
-              {faultText(one)}
+              {faultText(one, units)}
             </li>
           ))}
         </ul>
@@ -62,18 +65,25 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
   )
 }
 
-function faultText(fault: ZoneFault): string {
+function faultText(fault: ZoneFault, units: Units): string {
   const texts = zonesTexts()
-  if (fault.kind === 'zone') return texts.fault(fault.name || texts.unnamed, texts.faults[fault.why])
+  if (fault.kind === 'zone') {
+    const { least, most } = ZONE_SPEED_KMH
+    const why =
+      fault.why === 'speed'
+        ? texts.speedFault(formatSpeed(least, units), formatSpeed(most, units))
+        : texts.faults[fault.why]
+    return texts.fault(fault.name || texts.unnamed, why)
+  }
   return texts[fault.kind](fault.count)
 }
 
 /** What teeboxes get otherwise than it was drawn. */
-function warningsOf({ published, warnings }: AnswerOf<'PUT /zones'>): string[] {
+function warningsOf({ published, warnings }: AnswerOf<'PUT /zones'>, units: Units): string[] {
   const texts = zonesTexts()
   const coarsest = Math.max(0, ...published.map(({ simplified_m }) => simplified_m))
   return [
-    ...(coarsest > 0 ? [texts.simplified(coarsest)] : []),
+    ...(coarsest > 0 ? [texts.simplified(formatLength(coarsest, units))] : []),
     ...(warnings.some(({ code }) => code === 'group_gone') ? [texts.groupGone] : []),
   ]
 }

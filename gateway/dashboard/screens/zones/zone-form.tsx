@@ -1,10 +1,11 @@
 import type { ZoneJson } from '#dashboard/map/zone-draft.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { cornersOn } from '#dashboard/map/zone-shape.ts'
-import { formatMoment } from '#dashboard/texts/format.ts'
+import { formatMoment, unitName } from '#dashboard/texts/format.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import { fromUnits, toUnits } from '#shared/units.ts'
 import { GroupsField } from './groups-field.tsx'
 
 const NAME_MAX = 200
@@ -22,6 +23,8 @@ interface ZoneFormProps {
 export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
   const texts = zonesTexts()
   const { properties } = zone
+  const { units } = useDashboard().site.value
+  const inUnits = (kmh: number | undefined) => (kmh === undefined ? kmh : toUnits(kmh, 'speed', units))
   const isCircle = zone.geometry.type === 'Point'
   const say = (more: { [Name in keyof Properties]?: Properties[Name] | undefined }) =>
     // what is undefined is left out of the body: the zone does not have it
@@ -55,9 +58,11 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
         <NumberField name={texts.holeNumber} value={properties.hole} onValue={(hole) => say({ hole })} />
         {properties.type === 'slow' && (
           <NumberField
-            name={texts.speed}
-            value={properties.max_speed_kmh}
-            onValue={(max_speed_kmh) => say({ max_speed_kmh })}
+            name={texts.speed(unitName('speed', units))}
+            value={inUnits(properties.max_speed_kmh)}
+            onValue={(typed) =>
+              say({ max_speed_kmh: typed === undefined ? undefined : fromUnits(typed, 'speed', units) })
+            }
           />
         )}
         {properties.type === 'message' && (

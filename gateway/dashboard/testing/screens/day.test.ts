@@ -100,3 +100,43 @@ stage.test(
     }
   },
 )
+
+/** Screens on which something is measured, and what they say of it at once. */
+const MEASURING: Readonly<Record<string, RegExp>> = {
+  '#/map/17': /^\d+ ft$/,
+  '#/fleet': /^Fleet$/,
+  '#/more/barn': /^\d+ ft$/,
+  '#/more/site': /^Fastest cart that is locked, mph$/,
+  '#/more/course': /^\d+ ft$/,
+  '#/more/replay': /^\d+ ft$/,
+  '#/more/zones': /^\d+ ft$/,
+  '#/more/reports': /^\d+ carts, .* mi$/,
+}
+const METRIC = /km\/h|[\d.,] ?km\b|\d ?m\b|\bmetres?\b/
+
+stage.test('who measures in miles reads no metre on any screen', async ({ page, open, gateway }) => {
+  await gateway.request('PATCH', '/site', { body: { units: 'imperial' } })
+  try {
+    const readAll = async (where: string) => {
+      // the name of the other choice
+      const text = (await page.locator('body').innerText()).replace('Kilometres, metres', '')
+      assert.doesNotMatch(text, METRIC, where)
+      return text
+    }
+    await open(toDay('17', YESTERDAY), 'admin')
+    await page.getByText(/1 trip, \d\.\d mi/).waitFor()
+    await page
+      .getByRole('list', { name: 'What happened' })
+      .getByRole('button', { name: /^08:30 Drove/ })
+      .click()
+    await page.getByText(/^Drives 9 mph/).waitFor()
+    assert.match(await readAll('day'), /Speed \(mph\)/)
+    for (const [hash, says] of Object.entries(MEASURING)) {
+      await page.goto(`${new URL(page.url()).origin}/app/${hash}`)
+      await page.getByText(says).first().waitFor()
+      await readAll(hash)
+    }
+  } finally {
+    await gateway.request('PATCH', '/site', { body: { units: 'metric' } })
+  }
+})
