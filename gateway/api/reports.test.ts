@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import type { MqttClient } from 'mqtt'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS } from '#shared/time.ts'
@@ -215,6 +216,65 @@ test('a day of 25 hours has them all', async () => {
         ['2026-10-26', 0.5],
       ],
     )
+  } finally {
+    await fresh.stop()
+  }
+})
+
+test('what carts did before the first of a month says how they were when it began', async () => {
+  const midnightMs = Date.UTC(2026, 2, 1)
+  const fresh = await startGateway({}, { clock: new FakeClock(midnightMs + 12 * 60 * MINUTE_MS) })
+  try {
+    const barn = {
+      ...{ type: 'Feature', id: 'barn', properties: { name: 'Barn', type: 'parking', radius_m: 50 } },
+      geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
+    }
+    await fresh.request('PUT', '/zones', {
+      body: { type: 'FeatureCollection', features: [barn] },
+      headers: { 'if-match': '*' },
+    })
+    const clients = new Map<string, MqttClient>()
+    const say = async (id: string, samples: readonly object[]) => {
+      const client = clients.get(id) ?? (await fresh.device(id))
+      clients.set(id, client)
+      for (let at = 0; at < samples.length; at += 400)
+        await client.publishAsync(`dev/${id}/tlm`, JSON.stringify(samples.slice(at, at + 400)), { qos: 1 })
+    }
+    const fixes = (ride: Ride, volts = 50.25) =>
+      ride.record().records.map(({ atMs, lat, long, speedKmh }) => ({
+        ...{ ts: atMs, lat, long, speed: speedKmh, battery_voltage: volts },
+      }))
+    const minutes = (count: number) => midnightMs + count * MINUTE_MS
+    // out since half past eleven, silent from two minutes before midnight to eight after, back at 00:38
+    const out = new Ride({ atMs: minutes(-120), ...BARN })
+      .wait(3600, 60)
+      .drive(1800, 12, 5)
+      .wait(1680, 60)
+      .later(600)
+      .drive(1800, 12, 5, { headingDeg: 180 })
+      .wait(600, 60)
+    await say('out', fixes(out))
+    // in the barn all night; the first fix of the month is a mistake of the receiver
+    await say('in', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
+    await say('in', fixes(new Ride({ atMs: minutes(2), ...BARN, lat: BARN.lat + 0.01 }).wait(1, 60)))
+    await say('in', fixes(new Ride({ atMs: minutes(4), ...BARN }).wait(1200, 60)))
+    // last heard of at eleven; says its voltage at 00:02 and drives off
+    await say('pack', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
+    await say('pack', [{ ts: minutes(2), battery_voltage: 50.5 }])
+    await say('pack', fixes(new Ride({ atMs: minutes(3), ...BARN }).drive(600, 12, 5), 47.5))
+    const of = (cart: string, { rows }: { rows: UtilisationRowJson[] }) =>
+      rows.find((row) => row.cart === cart)
+    const { body: use } = await fresh.request('GET', '/reports/utilisation?month=2026-03')
+    near(of('out', use)?.hours_out ?? 0, 38 / 60, 0.02)
+    assert.equal(of('in', use)?.hours_out, 0)
+    const { body: packs } = await fresh.request('GET', '/reports/battery?month=2026-03')
+    assert.deepEqual(of('pack', packs), {
+      ...{ cart: 'pack', date: '2026-03-01', rest_voltage_morning: 50.5, lowest_voltage: 47.5 },
+    })
+    const range = 'from=2026-03-01T00:00:00Z&to=2026-03-01T11:00:00Z'
+    const { body: traffic } = await fresh.request('GET', `/reports/traffic?${range}`)
+    // of both that were out: one for 38 minutes, and one from 00:03 on until it counts as silent
+    near(traffic.seconds, 38 * 60 + 600 + 900, 60)
   } finally {
     await fresh.stop()
   }

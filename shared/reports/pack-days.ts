@@ -39,6 +39,12 @@ export class PackDays {
     this.#rules = rules
   }
 
+  /** Where it was before the first day. */
+  standsAfter(fixes: GpsRecords): void {
+    const unasked = new Morning(0)
+    for (let fix = 0; fix < fixes.atMs.length; fix++) this.#moveOn(fixes, fix, unasked)
+  }
+
   /** One day; `noonMs` is the middle of it. */
   take(fixes: GpsRecords, voltages: BatteryRecords, noonMs: number): PackDay {
     const morning = new Morning(noonMs)

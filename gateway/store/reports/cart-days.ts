@@ -10,6 +10,7 @@ import {
   type RecordKind,
   type Records,
 } from '#shared/telemetry/records.ts'
+import { MINUTE_MS } from '#shared/time.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 /** Whose records are those of a cart: devices by their ids, those with its lock apart. */
@@ -22,17 +23,46 @@ export interface CartDevices {
 const STRETCH_DAYS = 7
 /** Records that are read at once; a week of one a second is 0.6 million. */
 const STRETCH_RECORDS = 1_000_000
+/** Two say in which zone a cart is, and all since it stands since when it does. */
+const FIXES_BEFORE_MAX = 4_000
+/** For how long before some days it is looked which zone a cart was in. */
+export const LOOK_BACK_MS = 10 * MINUTE_MS
 /** Of a day, which is not parted. */
 const DAY_RECORDS = 4_000_000
 
-/** The fixes of a cart on each of the days; a week of them is in memory at a time. Throws `too_many_positions`. */
-export function fixesByDay(
+/** Where a cart was on some days. */
+export interface CartWay {
+  /** Its last fixes before the first day, so that this one is judged like any other. */
+  before: GpsRecords
+  /** Those of each day; a week of them is in memory at a time. Throws `too_many_positions`. */
+  byDay: Generator<GpsRecords, undefined>
+}
+
+/** The way of a cart on the days, and for `lookBackMs` up to the last fix of each device before them, however old that is. */
+export function wayOf(
   tools: ReaderTools,
   devices: CartDevices,
   days: readonly ReportDay[],
-): Generator<GpsRecords, undefined> {
+  lookBackMs: number,
+): CartWay {
   const cart = new CartFixes()
-  return recordsByDay(GPS, tools, { devices, days }, (locks, others) => cart.merge(locks, others))
+  const before = (id: number) => lastFixes(tools, id, { endMs: days[0]?.fromMs ?? 0, lookBackMs })
+  return {
+    before: cart.merge(devices.locks.map(before), devices.others.map(before)),
+    byDay: recordsByDay(GPS, tools, { devices, days }, (locks, others) => cart.merge(locks, others)),
+  }
+}
+
+/** The newest of them, where a device said thousands meanwhile. */
+function lastFixes(
+  { telemetry }: ReaderTools,
+  id: number,
+  { endMs, lookBackMs }: { endMs: number; lookBackMs: number },
+): GpsRecords {
+  const newest = { fromMs: 0, toMs: endMs - 1, order: 'desc' } as const
+  const lastMs = telemetry.page(GPS, id, { ...newest, limit: 1 }).atMs[0]
+  if (lastMs === undefined) return GPS.allocate(0)
+  return telemetry.page(GPS, id, { ...newest, fromMs: lastMs - lookBackMs, limit: FIXES_BEFORE_MAX })
 }
 
 /** The voltages of a cart on each of the days: its lock speaks for it, the others where that says none. */

@@ -2,7 +2,7 @@ import type { ReportDay } from '#shared/reports/day-sums.ts'
 import { type PackDay, PackDays, type PackRules } from '#shared/reports/pack-days.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { type CartDevices, fixesByDay, voltagesByDay } from './cart-days.ts'
+import { type CartDevices, voltagesByDay, wayOf } from './cart-days.ts'
 
 export interface PackQuery {
   devices: CartDevices
@@ -19,8 +19,10 @@ export function readPackDays(
   const pack = new PackDays(rules)
   const voltagesOf = voltagesByDay(tools, devices, days)
   const found: (PackDay & { date: string })[] = []
+  const { before, byDay } = wayOf(tools, devices, days, rules.restAfterS * 1000)
+  pack.standsAfter(before)
   let i = 0
-  for (const fixes of fixesByDay(tools, devices, days)) {
+  for (const fixes of byDay) {
     const voltages = voltagesOf.next().value ?? BATTERY.allocate(0)
     const { date, noonMs } = days[i++] ?? { date: '', noonMs: 0 }
     const day = pack.take(fixes, voltages, noonMs)

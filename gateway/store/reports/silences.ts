@@ -3,7 +3,7 @@ import { Outings } from '#shared/reports/outings.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { fixesByDay } from './cart-days.ts'
+import { LOOK_BACK_MS, wayOf } from './cart-days.ts'
 import type { WatchedCart } from './traffic.ts'
 
 export interface SilencesQuery {
@@ -29,14 +29,18 @@ export interface Silence {
 export function readSilences(tools: ReaderTools, { cart, days, longestStepMs }: SilencesQuery): Silence[] {
   const { devices, parking } = cart
   const endMs = days.at(-1)?.untilMs ?? 0
+  const firstMs = days[0]?.fromMs ?? 0
   const silences: Silence[] = []
   const outings = new Outings(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
-    if (untilMs - fromMs <= longestStepMs) return
+    // one that was silent before belongs to the time before
+    if (untilMs - fromMs <= longestStepMs || fromMs + longestStepMs < firstMs) return
     const ids = [...devices.locks, ...devices.others]
     for (const [from, until] of silencesBetween(tools, ids, { fromMs, untilMs, longestStepMs }))
       silences.push({ fromMs: from, untilMs: until, isOpen: until === endMs, latE7, longE7 })
   })
-  for (const fixes of fixesByDay(tools, devices, days)) outings.take(fixes)
+  const { before, byDay } = wayOf(tools, devices, days, LOOK_BACK_MS)
+  outings.take(before)
+  for (const fixes of byDay) outings.take(fixes)
   outings.end(endMs)
   return silences
 }

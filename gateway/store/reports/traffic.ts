@@ -4,7 +4,7 @@ import { type TrafficCells, TrafficGrid } from '#shared/reports/traffic-grid.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { type CartDevices, fixesByDay } from './cart-days.ts'
+import { type CartDevices, LOOK_BACK_MS, wayOf } from './cart-days.ts'
 
 /** A cart whose way is looked at, and its parking zones as they are now. */
 export interface WatchedCart {
@@ -24,11 +24,15 @@ export interface TrafficQuery {
 export function readTraffic(tools: ReaderTools, query: TrafficQuery): TrafficCells {
   const { carts, days, longestStepMs, cellsMax } = query
   const grid = new TrafficGrid(cellsMax)
+  const firstMs = days[0]?.fromMs ?? 0
   for (const { devices, parking } of carts) {
-    const outings = new Outings(watchedZones(parking), (fromMs, untilMs, latE7, longE7) =>
-      grid.add(latE7, longE7, Math.min(untilMs - fromMs, longestStepMs) / 1000),
-    )
-    for (const fixes of fixesByDay(tools, devices, days)) outings.take(fixes)
+    const outings = new Outings(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
+      const ms = Math.min(untilMs, fromMs + longestStepMs) - Math.max(fromMs, firstMs)
+      if (ms > 0) grid.add(latE7, longE7, ms / 1000)
+    })
+    const { before, byDay } = wayOf(tools, devices, days, LOOK_BACK_MS)
+    outings.take(before)
+    for (const fixes of byDay) outings.take(fixes)
     outings.end(days.at(-1)?.untilMs ?? 0)
   }
   return grid.cells()

@@ -5,7 +5,7 @@ import type { TripConfig } from '#shared/trips/config.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { type CartDevices, fixesByDay } from './cart-days.ts'
+import { type CartDevices, LOOK_BACK_MS, wayOf } from './cart-days.ts'
 
 export interface UtilisationQuery {
   devices: CartDevices
@@ -29,13 +29,16 @@ export interface UsedDay {
 export function readUtilisation(tools: ReaderTools, query: UtilisationQuery): UsedDay[] {
   const { devices, days, parking, longestStepMs, config } = query
   const out = new DaySums(days)
+  const firstMs = days[0]?.fromMs ?? 0
   const outings = new Outings(watchedZones(parking), (fromMs, untilMs) =>
-    out.add(fromMs, Math.min(untilMs, fromMs + longestStepMs)),
+    out.add(Math.max(fromMs, firstMs), Math.min(untilMs, fromMs + longestStepMs)),
   )
   const hasParking = parking.length > 0
   const driven = new Map<number, number>()
+  const { before, byDay } = wayOf(tools, devices, days, LOOK_BACK_MS)
+  outings.take(before)
   let i = 0
-  for (const fixes of fixesByDay(tools, devices, days)) {
+  for (const fixes of byDay) {
     if (hasParking) outings.take(fixes)
     else for (const trip of tripsOf(fixes, config)) out.add(trip.startMs, trip.endMs)
     if (fixes.atMs.length > 0) driven.set(i, drivenM(fixes, config))
