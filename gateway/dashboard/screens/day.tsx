@@ -28,6 +28,7 @@ import { eventInWords } from './day/event-words.ts'
 import { Strip } from './day/strip.tsx'
 import { TimeBar } from './day/time-bar.tsx'
 import { useCartDay } from './day/use-cart-day.ts'
+import { useOwnZones } from './day/use-own-zones.ts'
 import { usePlayback } from './day/use-playback.ts'
 import { useSiteZones } from './day/use-site-zones.ts'
 import { useToday } from './day/use-today.ts'
@@ -140,16 +141,17 @@ function useReplayedDay(
 ): ReplayFleet {
   const { fleet: now, settings } = useDashboard()
   const site = settings.value
+  const own = useOwnZones()
   const fleet = useMemo(() => new ReplayFleet(), [])
   useEffect(() => {
     const devices = known.devices.map((device) => ({
       ...device,
       groupId: now.devices.get(device.hardwareId)?.group_id ?? null,
     }))
-    const rules = { zones: new ReplayZones(zones), settings: replaySettingsOf(site) }
+    const rules = { zones: new ReplayZones(zones, own), settings: replaySettingsOf(site) }
     fleet.take([new ReplayedCart(cart, devices, rules)])
     return playback.follow((atMs) => fleet.show(atMs))
-  }, [cart, known, zones, site, fleet, playback])
+  }, [cart, known, zones, own, site, fleet, playback])
   return fleet
 }
 

@@ -1,25 +1,27 @@
 import type { CartGround, ZoneStay } from '#shared/carts/judge.ts'
-import type { ZonesJson } from '#shared/wire/zones.ts'
+import type { SiteFeatureJson, ZonesJson } from '#shared/wire/zones.ts'
 import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import { staysOf } from '#shared/zones/stays.ts'
 import { type Fix, UNWATCHED, watch } from '#shared/zones/watch.ts'
 import { type WatchedZones, watchedZones } from '#shared/zones/watched-zones.ts'
 import { type SiteZone, zonesForGroup } from '#shared/zones/zone.ts'
+import { NO_OWN_ZONES, type OwnZones } from './own-zones.ts'
 
 interface GroupZones {
   watched: WatchedZones
+  byId: ReadonlyMap<string, SiteZone>
   ground: CartGround
 }
 
-/** The zones of the site as they are now, by the group of a device: a replay knows no others. */
+/** The zones of the site and those of its group as they are now, by the group of a device: a replay knows no others. */
 export class ReplayZones {
   readonly #zones: readonly SiteZone[]
-  readonly #byId: ReadonlyMap<string, SiteZone>
+  readonly #own: OwnZones
   readonly #ofGroup = new Map<number | null, GroupZones>()
 
-  constructor(zones: ZonesJson | null) {
-    this.#zones = fromSiteFeaturesJson(zones?.features ?? []).filter(({ isEnabled }) => isEnabled)
-    this.#byId = new Map(this.#zones.map((zone) => [zone.id, zone]))
+  constructor(zones: ZonesJson | null, own: OwnZones = NO_OWN_ZONES) {
+    this.#zones = enabledOf(zones?.features ?? [])
+    this.#own = own
   }
 
   groundOf(groupId: number | null): CartGround {
@@ -28,11 +30,11 @@ export class ReplayZones {
 
   /** Zones that a device is in after these fixes, the oldest first: the last says it, once the one before agrees. */
   staysAfter(fixes: readonly Fix[], groupId: number | null): ZoneStay[] {
-    const { watched } = this.#of(groupId)
+    const { watched, byId } = this.#of(groupId)
     let state = UNWATCHED
     for (const fix of fixes) state = watch(state, watched, fix).state
     return staysOf(state, watched, null).flatMap(({ zoneId, sinceMs }) => {
-      const zone = this.#byId.get(zoneId)
+      const zone = byId.get(zoneId)
       if (zone === undefined) return []
       return [{ zoneId, name: zone.name, type: zone.type, hole: zone.hole, sinceMs }]
     })
@@ -41,11 +43,17 @@ export class ReplayZones {
   #of(groupId: number | null): GroupZones {
     const known = this.#ofGroup.get(groupId)
     if (known !== undefined) return known
-    const zones = zonesForGroup(this.#zones, groupId)
+    const own = groupId === null ? [] : enabledOf(this.#own.get(groupId) ?? [])
+    const zones = [...zonesForGroup(this.#zones, groupId), ...own]
     const has = (type: string) => zones.some((zone) => zone.type === type)
     const ground = { hasParking: has('parking'), hasBoundary: has('boundary') }
-    const made = { watched: watchedZones(zones), ground }
+    const byId = new Map(zones.map((zone) => [zone.id, zone]))
+    const made = { watched: watchedZones(zones), byId, ground }
     this.#ofGroup.set(groupId, made)
     return made
   }
+}
+
+function enabledOf(features: readonly SiteFeatureJson[]): SiteZone[] {
+  return fromSiteFeaturesJson(features).filter(({ isEnabled }) => isEnabled)
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deviceTrackJson, type Seen } from '#dashboard/testing/track-json.ts'
 import { boxZone, zonesJson } from '#dashboard/testing/zones-json.ts'
+import type { OwnZones } from './own-zones.ts'
 import { ReplayFleet } from './replay-fleet.ts'
 import { replaySettingsOf } from './replay-settings.ts'
 import { ReplayZones } from './replay-zones.ts'
@@ -14,10 +15,16 @@ const BARN = boxZone('barn', [-81.5804, 28.4096, -81.5796, 28.4104], { type: 'pa
 const COURSE = boxZone('course', [-81.59, 28.4, -81.57, 28.42], { type: 'boundary' })
 const SETTINGS = replaySettingsOf(null)
 
-function cartOf(seen: readonly Seen[], { zones = [BARN, COURSE], groupId = null as number | null } = {}) {
+function cartOf(
+  seen: readonly Seen[],
+  { zones = [BARN, COURSE], groupId = null as number | null, own = new Map() as OwnZones } = {},
+) {
   const track = trackOf(deviceTrackJson('a', 'teebox', seen).gps, FROM_MS)
   const device = { hardwareId: 'a', deviceType: 'teebox', track, groupId }
-  return new ReplayedCart('17', [device], { zones: new ReplayZones(zonesJson(...zones)), settings: SETTINGS })
+  return new ReplayedCart('17', [device], {
+    zones: new ReplayZones(zonesJson(...zones), own),
+    settings: SETTINGS,
+  })
 }
 
 const at = (cart: ReplayedCart, atS: number) => cart.at(FROM_MS + atS * 1000)
@@ -69,6 +76,17 @@ test('zones of another group do not count', () => {
   const barn = boxZone('barn', [-81.5804, 28.4096, -81.5796, 28.4104], { type: 'parking', groups: [4] })
   assert.equal(at(cartOf(RIDE, { zones: [barn] }), 20)?.state, 'out')
   assert.equal(at(cartOf(RIDE, { zones: [barn], groupId: 4 }), 20)?.state, 'in')
+})
+
+test('own zones of its group count beside those of the site, those of another group do not', () => {
+  const own = new Map([[4, [BARN]]])
+  const inCourse = { zones: [COURSE], own }
+  assert.equal(at(cartOf(RIDE, { ...inCourse, groupId: 4 }), 20)?.state, 'in')
+  assert.deepEqual(
+    at(cartOf(RIDE, { ...inCourse, groupId: 4 }), 20)?.zones.map(({ zone_id }) => zone_id),
+    ['barn', 'course'],
+  )
+  for (const groupId of [null, 5]) assert.equal(at(cartOf(RIDE, { ...inCourse, groupId }), 20)?.state, 'out')
 })
 
 test('what did not change is the same object, so that it is not drawn anew', () => {
