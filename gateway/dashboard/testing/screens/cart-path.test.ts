@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { dayPath } from '#dashboard/live/replay/day-address.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { PLACES, toLatLong } from '../places.ts'
@@ -94,10 +95,19 @@ stage.test('who drives there is told with when and how long', async (scene) => {
   )
   const row = page.getByRole('link', { name: 'Track of cart 9' })
   await row.getByText(/still there/).waitFor({ timeout: 30_000 })
+  const moment = Number(/%40(\d+)$/.exec((await row.getAttribute('href')) ?? '')?.[1])
   const exempt = { zone_types: ['alert'], why: 'Flag' }
   const { status } = await gateway.request('PATCH', '/carts/9', { body: { exempt } })
   assert.equal(status, 200)
   await row.waitFor({ state: 'detached' })
+  // the proof begins where the breach does
+  await open(
+    `/app/#/more/${encodeURIComponent(dayPath('9', new Date(moment).toISOString().slice(0, 10), moment))}`,
+    null,
+  )
+  const slider = page.getByRole('slider', { name: 'Time of day' })
+  await slider.waitFor()
+  assert.equal(await slider.getAttribute('aria-valuetext'), new Date(moment).toISOString().slice(11, 19))
 })
 
 stage.eachLook('a cart is let drive where others may not, and not any more', async (scene) => {
