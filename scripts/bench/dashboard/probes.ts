@@ -33,6 +33,35 @@ export async function heapBytes(cdp: CDPSession): Promise<number> {
   return usedSize
 }
 
+/** Bytes of what V8 has compiled: byte code, machine code and what it learnt for them. It says so in snapshots only. */
+export async function compiledBytes(cdp: CDPSession): Promise<number> {
+  let text = ''
+  const take = ({ chunk }: { chunk: string }) => {
+    text += chunk
+  }
+  cdp.on('HeapProfiler.addHeapSnapshotChunk', take)
+  await cdp.send('HeapProfiler.takeHeapSnapshot', { reportProgress: false })
+  cdp.off('HeapProfiler.addHeapSnapshotChunk', take)
+  const { snapshot, nodes } = heapSnapshotSchema.parse(JSON.parse(text))
+  const { node_fields: fields, node_types: types } = snapshot.meta
+  const [type, size] = [fields.indexOf('type'), fields.indexOf('self_size')]
+  const code = types[0].indexOf('code')
+  let bytes = 0
+  for (let at = 0; at < nodes.length; at += fields.length)
+    if (nodes[at + type] === code) bytes += nodes[at + size] ?? 0
+  return bytes
+}
+
+const heapSnapshotSchema = z.object({
+  snapshot: z.object({
+    meta: z.object({
+      node_fields: z.array(z.string()),
+      node_types: z.tuple([z.array(z.string())], z.unknown()),
+    }),
+  }),
+  nodes: z.array(z.number()),
+})
+
 /** Drags what is in the middle of the page round in circles for so long. */
 export async function drag(page: Page, seconds: number): Promise<void> {
   const { width, height } = page.viewportSize() ?? { width: 1024, height: 768 }
