@@ -18,7 +18,7 @@ import { CLOSEST_ZOOM, CourseView, ZOOM_MS } from './course-view.ts'
 import { type Extent, firstExtent } from './first-view.ts'
 import { Markers } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
-import { type Insets, isInView, markerAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
+import { type Box, type Insets, isInView, markerAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
 import { ZoneLayer } from './zone-layer.ts'
 
 /** Carts, of now or of another time; `version` grows when any of them is another. */
@@ -78,6 +78,7 @@ export class CourseMap {
   #isRevealing = false
   /** The whole course has been shown: where it is was known. */
   #isFitted = false
+  #buttons: Box | null = null
 
   constructor(deps: CourseMapDeps) {
     this.#deps = deps
@@ -167,6 +168,12 @@ export class CourseMap {
   set insets(insets: Insets) {
     this.#view.insets = insets
     this.#fit()
+    this.#ask()
+  }
+
+  /** Where the buttons of the map are. */
+  set buttons(buttons: Box | null) {
+    this.#buttons = buttons
     this.#ask()
   }
 
@@ -273,7 +280,7 @@ export class CourseMap {
       transform: [a, b, c, d, e, f],
       widthPx: size[0] ?? 0,
       heightPx: size[1] ?? 0,
-      insets: this.#view.insets,
+      ...{ insets: this.#view.insets, buttons: this.#buttons },
       scale: 1 / viewState.resolution,
       isClosest: this.#deps.isUnpacked === true || viewState.zoom >= CLOSEST_ZOOM - 0.01,
     }

@@ -166,8 +166,20 @@ function MapButtons({ map }: { map: CourseMap }) {
     ['minus', texts.further, () => map.zoomBy(-1)],
     ['home', texts.wholeCourse, () => map.home()],
   ]
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const [buttons, area] = [element.current, element.current?.parentElement]
+    if (buttons === null || area == null) return
+    const look = () => {
+      const { offsetLeft: left, offsetTop: top, offsetWidth, offsetHeight } = buttons
+      map.buttons = { left, top, right: left + offsetWidth, bottom: top + offsetHeight }
+    }
+    const observer = new ResizeObserver(look)
+    for (const one of [area, buttons]) observer.observe(one)
+    return () => observer.disconnect()
+  }, [map])
   return (
-    <div class="map-buttons">
+    <div ref={element} class="map-buttons">
       {buttons.map(([icon, label, act]) => (
         <button key={icon} type="button" aria-label={label} title={label} onClick={act}>
           <Icon name={icon} />

@@ -19,7 +19,7 @@ function screen(others: Partial<Screen> = {}): Screen {
   return {
     transform: [scale, 0, 0, -scale, transform[4] ?? 0, transform[5] ?? 0],
     ...{ widthPx: 800, heightPx: 600, insets: { top: 100, right: 0, bottom: 0, left: 0 } },
-    ...{ scale, isClosest: false },
+    ...{ scale, isClosest: false, buttons: null },
     ...others,
   }
 }
@@ -51,6 +51,20 @@ test('a cart outside of the course that is beyond the screen is drawn at its edg
   const markers = placed([at(cartJson('1', { state: 'outside' }), 5_000, 5_000)])
   const marker = markers.find('1')
   assert.deepEqual([marker?.px, marker?.py, marker?.isShown], [776, 124, true])
+})
+
+test('one in the corner of the buttons is drawn beside them, and is brought into view when it is chosen', () => {
+  const buttons = { left: 730, top: 410, right: 788, bottom: 584 }
+  const outside = (right: number, up: number) =>
+    placed([at(cartJson('1', { state: 'outside' }), right, up)], screen({ buttons })).find('1')
+  const far = outside(5_000, -5_000)
+  assert.deepEqual([far?.px, far?.py], [706, 576])
+  const near = outside(370, -120)
+  assert.deepEqual([Math.round(near?.px ?? 0), near?.py], [770, 386])
+  const beside = outside(370, -80)
+  assert.deepEqual([Math.round(beside?.px ?? 0), Math.round(beside?.py ?? 0)], [770, 380])
+  assert.equal(isInView({ px: 770, py: 420 }, screen({ buttons })), false)
+  assert.equal(isInView({ px: 770, py: 380 }, screen({ buttons })), true)
 })
 
 test('a tap takes the nearest cart that a thumb may have meant, and no other', () => {

@@ -11,11 +11,21 @@ export interface Insets {
   left: number
 }
 
+/** A part of the screen. */
+export interface Box {
+  left: number
+  top: number
+  right: number
+  bottom: number
+}
+
 export interface Screen {
   transform: Affine
   widthPx: number
   heightPx: number
   insets: Insets
+  /** The buttons in the lower right of the map; null for none. */
+  buttons: Box | null
   /** Pixels for one unit of the plane. */
   scale: number
   isClosest: boolean
@@ -68,9 +78,10 @@ export function pillAt(markers: Markers, px: number, py: number): Pill | null {
 /** Whether a place is where nothing covers it. */
 export function isInView(
   { px, py }: { px: number; py: number },
-  { widthPx, heightPx, insets }: Screen,
+  { widthPx, heightPx, insets, buttons }: Screen,
 ): boolean {
   return (
+    !isBelow({ px, py }, buttons) &&
     px >= insets.left + EDGE_PX &&
     px <= widthPx - insets.right - EDGE_PX &&
     py >= insets.top + EDGE_PX &&
@@ -93,11 +104,22 @@ function isSeen({ px, py }: Marker, { widthPx, heightPx }: Screen): boolean {
   return px > -SIGN_PX && py > -SIGN_PX && px < widthPx + SIGN_PX && py < heightPx + SIGN_PX
 }
 
-/** A cart that has left the course is seen in any case: at the edge, on its side. */
-function toEdge(marker: Marker, { widthPx, heightPx, insets }: Screen): void {
+/** A cart that has left the course is seen in any case: at the edge, on its side, beside the buttons. */
+function toEdge(marker: Marker, { widthPx, heightPx, insets, buttons }: Screen): void {
   const [left, right] = [insets.left + EDGE_PX, widthPx - insets.right - EDGE_PX]
   const [top, bottom] = [insets.top + EDGE_PX, heightPx - insets.bottom - EDGE_PX]
   marker.px = Math.max(left, Math.min(right, marker.px))
   marker.py = Math.max(top, Math.min(bottom, marker.py))
   marker.isShown = true
+  if (buttons === null || !isBelow(marker, buttons)) return
+  const [outLeft, outTop] = [buttons.left - EDGE_PX, buttons.top - EDGE_PX]
+  if (marker.px - outLeft < marker.py - outTop) marker.px = outLeft
+  else marker.py = outTop
+}
+
+/** Whether a sign there is hidden, even in part. */
+function isBelow({ px, py }: { px: number; py: number }, box: Box | null): boolean {
+  if (box === null) return false
+  const isBeside = px <= box.left - EDGE_PX || px >= box.right + EDGE_PX
+  return !isBeside && py > box.top - EDGE_PX && py < box.bottom + EDGE_PX
 }
