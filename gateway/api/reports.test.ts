@@ -256,7 +256,7 @@ test('what carts did before the first of a month says how they were when it bega
     await say('out', fixes(out))
     // in the barn all night; the first fix of the month is a mistake of the receiver
     await say('in', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
-    await say('in', fixes(new Ride({ atMs: minutes(2), ...BARN, lat: BARN.lat + 0.01 }).wait(1, 60)))
+    await say('in', [{ ts: minutes(2), lat: BARN.lat + 0.01, long: BARN.long, speed: 0 }])
     await say('in', fixes(new Ride({ atMs: minutes(4), ...BARN }).wait(1200, 60)))
     // last heard of at eleven; says its voltage at 00:02 and drives off
     await say('pack', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
