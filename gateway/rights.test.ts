@@ -47,6 +47,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'DELETE /devices/{id}/telemetry/gps': 'admin',
   'DELETE /devices/{id}/telemetry/battery': 'admin',
   'POST /devices/{id}/telemetry/import': 'admin',
+  'GET /telemetry/months': 'admin',
   'POST /telemetry/purge': 'admin',
   'GET /lock-events': 'user',
   'POST /erasures': 'admin',

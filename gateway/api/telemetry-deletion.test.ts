@@ -88,6 +88,7 @@ const ENDPOINTS = [
   ['DELETE', '/devices/cart-1/telemetry/battery'],
   ['DELETE', '/devices/nowhere/telemetry'],
   ['POST', '/telemetry/purge'],
+  ['GET', '/telemetry/months'],
 ] as const
 
 for (const [method, path] of ENDPOINTS) {

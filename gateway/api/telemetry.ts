@@ -15,9 +15,10 @@ import {
   purgedDeviceSchema,
   purgedFleetSchema,
   purgeSchema,
+  storedMonthsSchema,
   telemetryStatsSchema,
 } from '#shared/wire/telemetry.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { DeviceTexts } from './shown/device-texts.ts'
 
@@ -85,6 +86,16 @@ export function createTelemetryApi({ fleet, devices, telemetry, store }: ApiDeps
       },
     )
   }
+
+  api.openapi(
+    route.get('/telemetry/months', 'Get how old the telemetry is', {
+      description:
+        'The bytes of positions and voltages by the month in which they were recorded, oldest first: what retention deletes next. The newest messages, which are not in blocks yet, are left out.',
+      middleware: [adminOnly],
+      responses: answers(storedMonthsSchema, 'Bytes by month.', 403),
+    }),
+    async (c) => c.json({ months: await store.readers.run('storedMonths', {}, askerOf(c)) }, 200),
+  )
 
   api.openapi(
     route.post('/telemetry/purge', 'Delete old telemetry of all devices', {

@@ -132,6 +132,7 @@ import {
   purgedDeviceSchema,
   purgedFleetSchema,
   purgeSchema,
+  storedMonthsSchema,
   telemetryStatsSchema,
 } from './telemetry.ts'
 import { importedTelemetrySchema, telemetryImportSchema } from './telemetry-import.ts'
@@ -223,6 +224,7 @@ export const operations = {
   'DELETE /devices/{id}/telemetry': { answer: purgedDeviceSchema },
   'DELETE /devices/{id}/telemetry/gps': { answer: deletedRecordsSchema },
   'DELETE /devices/{id}/telemetry/battery': { answer: deletedRecordsSchema },
+  'GET /telemetry/months': { answer: storedMonthsSchema },
   'POST /telemetry/purge': { body: purgeSchema, answer: purgedFleetSchema },
   'GET /carts': { answer: cartListSchema },
   'GET /carts/{cart}': { answer: cartSchema },

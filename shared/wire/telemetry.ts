@@ -100,6 +100,22 @@ export const telemetryStatsSchema = z.object({
   battery: batteryCountSchema,
 })
 
+/** `GET /telemetry/months` */
+export const storedMonthsSchema = z
+  .object({
+    months: z.array(
+      z.object({
+        month: z.string().meta({ description: 'By UTC.', example: '2026-05' }),
+        bytes: z.number().int().meta({
+          description:
+            'About: the blocks of the month are counted, and only some of all looked at for their size.',
+          example: 412_000_000,
+        }),
+      }),
+    ),
+  })
+  .meta({ id: 'StoredMonths' })
+
 /** Strict: a condition that is not known here must not be taken for none. */
 export const purgeSchema = z.strictObject({
   older_than_days: z.number().int().min(1).max(3650).meta({ description: 'Days of 24 hours.', example: 365 }),

@@ -22,6 +22,19 @@ export const gatewayTexts = defineTexts({
     days: (days: number) => (days === 0 ? 'as long as there is room' : `${days} days`),
     keptWhere:
       'Set by CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS and CARTBARN_DISK_BUDGET on the gateway.',
+    full: {
+      alone:
+        'Nothing is deleted to make room, as no head office has it: free the disk, shorten how long things are kept, or raise the budget.',
+      low: 'History that the head office has is deleted here, oldest first.',
+      critical:
+        'History that the head office does not have is deleted, oldest first: look why it is not up to date.',
+    },
+    ages: 'How old it is',
+    agesWhy: 'Positions and voltages by the month in which they were recorded; sizes are about right.',
+    month: 'Month',
+    size: 'Size',
+    goneBy: 'Deleted by',
+    noAges: 'Nothing is older than a few hours.',
     purge: 'Delete old history',
     purgeWhy: 'Deletes positions and voltages of all carts that are older. Events and the audit log stay.',
     purgeDays: 'Older than, days',
@@ -113,6 +126,19 @@ export const gatewayTexts = defineTexts({
     days: (days: number) => (days === 0 ? 'solange Platz ist' : `${days} Tage`),
     keptWhere:
       'Am Gateway gesetzt: CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS, CARTBARN_DISK_BUDGET.',
+    full: {
+      alone:
+        'Nichts wird gelöscht, um Platz zu machen, weil keine Zentrale es hat: Platz schaffen, kürzer aufheben oder mehr erlauben.',
+      low: 'Hier wird gelöscht, was die Zentrale hat, das Älteste zuerst.',
+      critical:
+        'Auch was die Zentrale nicht hat, wird gelöscht, das Älteste zuerst: nachsehen, warum sie nicht auf dem neuesten Stand ist.',
+    },
+    ages: 'Wie alt es ist',
+    agesWhy: 'Positionen und Spannungen nach dem Monat, aus dem sie sind; die Größen stimmen ungefähr.',
+    month: 'Monat',
+    size: 'Größe',
+    goneBy: 'Gelöscht bis',
+    noAges: 'Nichts ist älter als ein paar Stunden.',
     purge: 'Alte Geschichte löschen',
     purgeWhy: 'Löscht ältere Positionen und Spannungen aller Carts. Ereignisse und Protokoll bleiben.',
     purgeDays: 'Älter als, Tage',

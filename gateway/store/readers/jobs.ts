@@ -22,6 +22,7 @@ import { findRounds, readRoundState } from '../rounds.ts'
 import { findUnreachableBlocks } from '../telemetry/blocks-aside.ts'
 import { readHistoryPage, startOfNewest } from '../telemetry/history-page.ts'
 import { blocksOfDay, oldestBlockDay } from '../telemetry/make-room-plan.ts'
+import { readStoredMonths } from '../telemetry/months.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { planSealing, type SealRequest } from '../telemetry/seal-plan.ts'
 import { readTrackColumns } from '../track-columns.ts'
@@ -59,6 +60,7 @@ const jobs = {
   packDays: readPackDays,
   traffic: readTraffic,
   silences: readSilences,
+  storedMonths: readStoredMonths,
   oldestBlockDay,
   blocksOfDay,
   findUnreachableBlocks,

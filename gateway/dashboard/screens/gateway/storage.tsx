@@ -1,7 +1,8 @@
 import './gateway.css'
 import { useState } from 'preact/hooks'
 import { readMetric } from '#dashboard/live/metric-text.ts'
-import { formatBytes, formatCount } from '#dashboard/texts/format.ts'
+import { monthAfter } from '#dashboard/live/reports/months.ts'
+import { formatBytes, formatCount, formatDay, formatMonth } from '#dashboard/texts/format.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -63,12 +64,15 @@ export function StoragePage() {
                 <dd>{texts.days(storage.eventDays)}</dd>
               </dl>
               {health.disk !== undefined && (
-                <p class="error" lang="en">
-                  {`${moreTexts().disk}: ${moreTexts().diskStates[health.disk.state]}. ${health.disk.detail}`}
+                <p class="error">
+                  {`${moreTexts().disk}: ${moreTexts().diskStates[health.disk.state]}. ${
+                    texts.full[storage.hasHub ? health.disk.state : 'alone']
+                  }`}
                 </p>
               )}
               <p class="small">{texts.keptWhere}</p>
             </section>
+            <Ages keptDays={storage.telemetryDays} />
             <Purge onPurged={list.again} />
           </>
         )}
@@ -83,6 +87,7 @@ interface Storage {
   /** 0 is for ever. */
   telemetryDays: number
   eventDays: number
+  hasHub: boolean
 }
 
 function readStorage(metrics: string): Storage {
@@ -92,7 +97,55 @@ function readStorage(metrics: string): Storage {
     budgetBytes: read('cartbarn_disk_budget_bytes'),
     telemetryDays: read('cartbarn_retention_seconds{of="telemetry"}') / DAY_S,
     eventDays: read('cartbarn_retention_seconds{of="events"}') / DAY_S,
+    hasHub: readMetric(metrics, 'cartbarn_sync_acked_rows_total') !== undefined,
   }
+}
+
+/** What is stored of each month, and when the last of it is too old to be kept. */
+function Ages({ keptDays }: { keptDays: number }) {
+  const { api, site } = useDashboard()
+  const texts = gatewayTexts()
+  const list = useAdminList(() => api.call('GET /telemetry/months'))
+  return (
+    <section class="panel">
+      <h2>{texts.ages}</h2>
+      <p class="small">{texts.agesWhy}</p>
+      <AdminList of={list}>
+        {({ months }) =>
+          months.length === 0 ? (
+            <p>{texts.noAges}</p>
+          ) : (
+            <table class="ages">
+              <thead>
+                <tr>
+                  <th>{texts.month}</th>
+                  <th>{texts.size}</th>
+                  {keptDays > 0 && <th>{texts.goneBy}</th>}
+                </tr>
+              </thead>
+              <tbody>
+                {months.toReversed().map(({ month, bytes }) => (
+                  <tr key={month}>
+                    <th scope="row">{formatMonth(month)}</th>
+                    <td>{formatBytes(bytes)}</td>
+                    {keptDays > 0 && (
+                      <td>
+                        {formatDay(endOfMonthMs(month) + keptDays * DAY_S * 1000, site.value.time_zone)}
+                      </td>
+                    )}
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          )
+        }
+      </AdminList>
+    </section>
+  )
+}
+
+function endOfMonthMs(month: string): number {
+  return Date.parse(`${monthAfter(month, 1)}-01T00:00:00Z`)
 }
 
 function Purge({ onPurged }: { onPurged: () => Promise<void> }) {

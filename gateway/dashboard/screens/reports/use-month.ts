@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { monthAfter, monthOf } from '#dashboard/live/reports/months.ts'
-import { language } from '#dashboard/texts/texts.ts'
+import { formatMonth } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
 /** The month that a report is about: this one at first. */
@@ -11,15 +11,8 @@ export function useMonth() {
   const month = monthAfter(present, -back)
   return {
     month,
-    name: nameOf(month),
+    name: formatMonth(month),
     onEarlier: () => setBack(back + 1),
     onLater: back === 0 ? null : () => setBack(back - 1),
   }
-}
-
-function nameOf(month: string): string {
-  const format = new Intl.DateTimeFormat(language.value === 'de' ? 'de-DE' : 'en-GB', {
-    ...({ month: 'long', year: 'numeric', timeZone: 'UTC' } as const),
-  })
-  return format.format(Date.parse(`${month}-01`))
 }

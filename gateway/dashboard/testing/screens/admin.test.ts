@@ -136,6 +136,7 @@ stage.eachLook('a player is added, changed, gets another key and is deleted', as
 stage.eachLook('storage, clients, damage, head office and who did what', async ({ page, open, audit }) => {
   await open('/app/#/more/storage', 'admin')
   await page.getByText('400 days').first().waitFor()
+  await page.getByText('Nothing is older than a few hours.').or(page.getByRole('rowheader')).first().waitFor()
   await audit()
   await page.getByRole('button', { name: /^Delete old history/ }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete old history' }).click()
