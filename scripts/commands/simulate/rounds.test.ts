@@ -3,10 +3,12 @@ import { test } from 'node:test'
 import { toE7 } from '#shared/geo.ts'
 import { RoundFinder } from '#shared/rounds/finder.ts'
 import { roundGround } from '#shared/rounds/ground.ts'
+import { minutesBehind } from '#shared/rounds/pace.ts'
 import type { Round } from '#shared/rounds/round.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { newGeofencesSchema } from '#shared/wire/geofences.ts'
 import type { Zone } from '#shared/zones/zone.ts'
+import { MID_MORNING_S } from './course/itinerary.ts'
 import { distanceM, type Point } from './course/plane.ts'
 import { zonesOf } from './course/zones.ts'
 import { createCart, createDeviceModel, type FleetPlan, planFleet } from './fleet-plan.ts'
@@ -14,6 +16,9 @@ import { createCart, createDeviceModel, type FleetPlan, planFleet } from './flee
 const center = { lat: 28.41, long: -81.58 }
 const DAY = 20_000
 const DAY_S = 86_400
+const MINUTES_PER_HOLE = 15
+/** Nobody sends a ranger for that. */
+const LITTLE_MIN = 9
 
 /** Where a cart really drove from its bay and back, with the holes in their order. */
 interface Outing {
@@ -103,4 +108,31 @@ test('rounds are those that were driven: within 3 % of the way and 2 minutes of 
     }
   }
   assert.ok(count > 12)
+})
+
+test('in the middle of the morning one group is holes behind, and no other by more than some minutes', () => {
+  const plan = planFleet({ seed: 1, carts: 20, center, prefix: 't', hasIncidents: true })
+  const ground = groundOf(plan)
+  const behind = plan.fleet.map(({ index, devices: [device] }) => {
+    assert.ok(device !== undefined)
+    const cart = createCart(plan, index)
+    const model = createDeviceModel(plan, device, DAY)
+    const finder = new RoundFinder(ground)
+    const lock = { hardwareId: device.hardwareId, isLock: true }
+    cart.startDay(DAY)
+    for (let second = 1; second <= MID_MORNING_S; second++) {
+      cart.step()
+      const { lat, long } = model.observe(second * 1000, cart)?.fields ?? {}
+      if (typeof lat !== 'number' || typeof long !== 'number') continue
+      finder.take(lock, { atMs: second * 1000, latE7: toE7(lat), longE7: toE7(long) })
+    }
+    const nowMs = MID_MORNING_S * 1000
+    const round = finder.roundAt(nowMs)
+    return round === null ? null : minutesBehind(round, MINUTES_PER_HOLE, nowMs)
+  })
+  const slow = [10, 11]
+  for (const index of slow) assert.ok((behind[index] ?? 0) > MINUTES_PER_HOLE, `${index}: ${behind[index]}`)
+  const others = behind.filter((_, index) => !slow.includes(index))
+  assert.ok(others.filter((minutes) => minutes !== null).length >= 12)
+  for (const minutes of others) assert.ok((minutes ?? 0) < LITTLE_MIN, JSON.stringify(behind))
 })

@@ -38,6 +38,8 @@ const FIRST_TEES_S = (8 + 40 / 60 - DAY_START_HOUR) * HOUR_S
 const TEE_SPAN_S = 200 * 60
 const LONGEST_TEE_GAP_S = 20 * 60
 const AFTERNOON_S = (14 - DAY_START_HOUR) * HOUR_S
+/** Time for the way from the clubhouse to the first tee. */
+const TO_TEE_S = 150
 const KMH = 1 / 3.6
 /** How much longer a slow group stands where it plays. */
 const SLOWNESS = 1.7
@@ -100,6 +102,8 @@ class RoundPlan {
     this.#wait(random.integer(30, 120))
     this.#drive([this.#nearClubhouse()], 12)
     this.#wait(random.integer(60, 180))
+    // whoever waits on the first tee is behind before they begin
+    this.add({ kind: 'wait-until', second: teeOffSecond - TO_TEE_S })
     for (const hole of this.#course.holes) {
       if (hole.number === 10) this.#turn(group, tag)
       this.#play(hole, group, hole.number === 1 ? teeOffSecond : undefined)
