@@ -1,4 +1,5 @@
-// npm run pictures [-- FOLDER]: takes the pictures of docs/dashboard.md, of a simulated course. Smaller where pngquant is installed.
+// npm run pictures [-- FOLDER [LANGUAGE]]: takes the pictures of docs/dashboard.md, of a simulated course. Smaller where pngquant is installed.
+// In another language they are for who looks whether texts fit.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,18 +34,35 @@ const SCREENS: Readonly<Record<string, string | null>> = {
   evening: '#/evening',
   alerts: '#/alerts',
   pace: '#/more/pace',
-  day: `#/more/${encodeURIComponent('day/7')}`,
+  day: pageOf('day/7'),
   replay: '#/more/replay',
   reports: '#/more/reports',
+  batteries: pageOf('reports/batteries'),
+  traffic: pageOf('reports/traffic'),
+  silence: pageOf('reports/silence'),
   zones: '#/more/zones',
+  'cart-path': '#/more/cart-path',
   course: '#/more/course',
+  barn: '#/more/barn',
   devices: '#/more/devices',
+  device: pageOf('devices/id/sim-tb-008'),
+  import: pageOf('devices/import'),
+  groups: '#/more/groups',
+  people: '#/more/people',
+  tablets: '#/more/tablets',
+  site: '#/more/site',
+  notify: '#/more/notify',
+  storage: '#/more/storage',
+  sync: '#/more/sync',
+  mqtt: '#/more/mqtt',
+  damage: '#/more/damage',
+  audit: '#/more/audit-log',
   more: '#/more',
 }
 /** How the map looks to who sees no colours, and on a screen in the sun. */
 const EYES = { 'no-colour': 'achromatopsia', glare: 'reducedContrast' } as const
 
-await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures']) => {
+await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures', language = 'en']) => {
   mkdirSync(folder, { recursive: true })
   const gateway = await startGateway({}, { dashboardDir: await buildApp(), isTimeSynchronized: () => true })
   const fleet = startSimulatedFleet(gateway, { carts: CARTS, pastDays: PAST_DAYS })
@@ -52,7 +70,7 @@ await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures']) => {
   try {
     printProgress('waiting until something has happened to carts: some four minutes')
     await waitUntil(() => isSetUp(gateway), LIMIT_MS, 100)
-    await gateway.request('PATCH', '/site', { body: SOON })
+    await gateway.request('PATCH', '/site', { body: { ...SOON, language } })
     if (!(await waitUntil(() => isLively(gateway), LIMIT_MS, 1000)))
       printProgress('less has happened to the carts than there might be to see')
     for (const look of ALL_LOOKS) await takeAll(browser, gateway, look, folder)
@@ -64,6 +82,10 @@ await runOnWorkbench('pictures', async (_, [folder = 'docs/pictures']) => {
   }
   return EXIT.ok
 })
+
+function pageOf(rest: string): string {
+  return `#/more/${encodeURIComponent(rest)}`
+}
 
 async function isSetUp(gateway: TestGateway): Promise<boolean> {
   return (await gateway.request('GET', '/site')).body.name !== ''
