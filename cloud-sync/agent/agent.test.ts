@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock, SetClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { SYNC_STREAMS } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
 import type { Fault } from '#sync-testing/test-hub.ts'
 

@@ -4,13 +4,8 @@ import type { Log } from '#shared/log.ts'
 import { partHash } from '#shared/sync-hash.ts'
 import type { StreamPart } from '#shared/sync-source.ts'
 import type { MonotonicClock } from '#shared/time.ts'
-import {
-  type AuditGroup,
-  type AuditKind,
-  NO_CURSOR,
-  type SyncPart,
-  type SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
+import type { AuditGroup, AuditKind, SyncPart, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { AuditCount, ProvenGroups } from './audit-plan.ts'
 import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'

@@ -3,13 +3,8 @@ import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { Turns } from '#shared/turns.ts'
-import {
-  NO_CURSOR,
-  SYNC_STREAMS,
-  type SyncCursor,
-  type SyncCursors,
-  type SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import { JsonFile } from './json-file.ts'
 import { type Attempt, isOlderThan, type SideFileContent, sideFileSchema } from './side-file.ts'
 import { SlotFile } from './slot-file.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '#shared/log.ts'
-import { NO_CURSOR } from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import { startRig } from '#sync-testing/agent-rig.ts'
 import { byStream } from '#sync-testing/memory-source.ts'
 import { Cursors } from './cursors.ts'

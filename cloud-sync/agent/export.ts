@@ -1,8 +1,8 @@
 import { partHash } from '#shared/sync-hash.ts'
 import type { PartLimits } from '#shared/sync-source.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import {
   SYNC_PROTOCOL,
-  SYNC_STREAMS,
   type SyncCursor,
   type SyncCursors,
   type SyncPart,

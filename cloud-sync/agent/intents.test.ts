@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Intent, MAX_INTENT_SEQ, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/sync.ts'
+import { MAX_INTENT_SEQ, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/replicated.ts'
+import type { Intent } from '#shared/wire/replication/sync.ts'
 import { startRig } from '#sync-testing/agent-rig.ts'
 
 function intent(seq: number): Intent {

@@ -1,5 +1,6 @@
 import type { Tally } from '#shared/tally.ts'
-import { type Intent, MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/sync.ts'
+import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/replicated.ts'
+import type { Intent } from '#shared/wire/replication/sync.ts'
 import { Backoff } from './backoff.ts'
 import type { Cursors } from './cursors.ts'
 import type { HubClock } from './hub-clock.ts'

@@ -1,5 +1,5 @@
 import type { StreamBacklog } from '#shared/sync-source.ts'
-import { SYNC_STREAMS } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Priorities } from './priorities.ts'

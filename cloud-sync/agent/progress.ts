@@ -1,5 +1,6 @@
 import type { MonotonicClock } from '#shared/time.ts'
-import { SYNC_STREAMS, type SyncStream } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { SyncStream } from '#shared/wire/replication/sync.ts'
 
 const BUCKET_MS = 10_000
 const BUCKETS = 18

@@ -1,11 +1,7 @@
 import { z } from 'zod'
 import type { SyncIdentity } from '#shared/sync-source.ts'
-import {
-  cursorSchema,
-  SYNC_STREAMS,
-  type SyncStream,
-  syncStreamSchema,
-} from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import { cursorSchema, type SyncStream, syncStreamSchema } from '#shared/wire/replication/sync.ts'
 
 const attemptSchema = z.object({
   /** Where it began. */

@@ -1,7 +1,8 @@
 import { describeOffset, isOff } from '#shared/clock-offset.ts'
 import type { StreamBacklog, SyncIdentity } from '#shared/sync-source.ts'
 import type { SyncState } from '#shared/sync-status.ts'
-import { SYNC_STREAMS, type SyncStream, type SyncWarning } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { SyncStream, SyncWarning } from '#shared/wire/replication/sync.ts'
 import type { LinkState } from './link.ts'
 import type { StreamTrouble } from './stream-sender.ts'
 

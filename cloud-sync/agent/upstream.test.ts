@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, before, beforeEach, test } from 'node:test'
-import { NO_CURSOR } from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import { SITE_KEY } from '#sync-testing/agent-rig.ts'
 import { byStream } from '#sync-testing/memory-source.ts'
 import { type Fault, TestHub } from '#sync-testing/test-hub.ts'

@@ -2,14 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { SyncSource } from '#agent/source.ts'
 import { RowSum } from '#shared/sync-hash.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
-import {
-  type AuditGroup,
-  type AuditKind,
-  NO_CURSOR,
-  SYNC_STREAMS,
-  type SyncCursor,
-  type SyncCursors,
-  type SyncStream,
+import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type {
+  AuditGroup,
+  AuditKind,
+  SyncCursor,
+  SyncCursors,
+  SyncStream,
 } from '#shared/wire/replication/sync.ts'
 
 /** A row of any stream, as these tests have them. */

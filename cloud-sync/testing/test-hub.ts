@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import { partHash } from '#shared/sync-hash.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import {
   type Audit,
   auditSchema,
@@ -9,7 +10,6 @@ import {
   type Intent,
   type Latest,
   latestSchema,
-  NO_CURSOR,
   type Push,
   pushSchema,
   type SyncCursors,

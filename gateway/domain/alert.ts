@@ -1,5 +1,6 @@
 import { isoOrNull, toIso } from '#shared/time.ts'
-import { type AlertJson, type AlertKind, isSiteKind } from '#shared/wire/alerts.ts'
+import { type AlertKind, isSiteKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
 import { type Caller, canSee, isAdmin, isStaff, visibleHardwareIds } from './access.ts'
 
 /** Something that people should know of, from when it began until it is over. Texts are each client's own. */

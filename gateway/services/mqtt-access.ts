@@ -6,7 +6,7 @@ import type { Rates } from '#shared/budgets/rates.ts'
 import { AppError, describeError } from '#shared/errors.ts'
 import { hashesEqual, hashSecret, isHardwareId } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-import { isSiteKind } from '#shared/wire/alerts.ts'
+import { isSiteKind } from '#shared/wire/alert-kinds.ts'
 import {
   ackMessageSchema,
   DOWNLINKS,

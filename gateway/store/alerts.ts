@@ -1,6 +1,7 @@
 import type { Alert } from '#domain/alert.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
-import type { AlertEvent, AlertKind, AlertState } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertEvent, AlertState } from '#shared/wire/alerts.ts'
 import type { Connection } from './db/connection.ts'
 import { queueDeliveries, type Told, whoIsTold } from './deliveries.ts'
 import { syncCursors } from './ledger/cursors.ts'

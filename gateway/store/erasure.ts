@@ -1,4 +1,5 @@
-import { type BlankedEvent, blankStrings } from '#shared/wire/schema/blanks.ts'
+import { blankStrings } from '#shared/blank-strings.ts'
+import type { BlankedEvent } from '#shared/wire/schema/blanks.ts'
 import type { Connection } from './db/connection.ts'
 import { addNote } from './ledger/notes.ts'
 

@@ -1,5 +1,6 @@
 import type { Registration } from '#shared/registrations.ts'
-import { type GeofenceEventKind, GROUP_ID_OF_SITE } from '#shared/wire/geofence-events.ts'
+import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
+import { GROUP_ID_OF_SITE } from '#shared/wire/replication/replicated.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Connection } from './db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage, ofRegistration } from './list-page.ts'

@@ -1,5 +1,5 @@
 import { ConflictError } from '#shared/errors.ts'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { NotifierChannel } from '#shared/wire/notifiers.ts'
 import type { Connection } from './db/connection.ts'
 import { deleteDeliveriesOf } from './outbox.ts'

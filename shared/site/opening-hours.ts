@@ -12,6 +12,7 @@ export interface OpenDay {
 /** From Sunday, as `Date.getUTCDay` counts. */
 const BY_DAY_NUMBER: readonly Weekday[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const WEEK_DAYS = 7
+const TIME = /^([01]\d|2[0-3]):([0-5]\d)$|^24:00$/
 
 /** When a course is open, by its own clocks. */
 export class Calendar {
@@ -75,4 +76,17 @@ function weekdayOf(date: string): Weekday {
 
 function instantsOf(zone: TimeZone, date: string, { opensMinute, closesMinute }: OpenHours) {
   return { opensMs: zone.instantOf(date, opensMinute), closesMs: zone.instantOf(date, closesMinute) }
+}
+
+/** Opening and closing as `["HH:MM", "HH:MM"]`; undefined for anything else. */
+export function readOpenHours(open: unknown): OpenHours | undefined {
+  if (!Array.isArray(open) || open.length !== 2) return undefined
+  const [opensMinute, closesMinute] = open.map(readMinute)
+  if (opensMinute === undefined || closesMinute === undefined || closesMinute <= opensMinute) return undefined
+  return { opensMinute, closesMinute }
+}
+
+function readMinute(text: unknown): number | undefined {
+  if (typeof text !== 'string' || !TIME.test(text)) return undefined
+  return Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ALERT_KINDS } from './alert-kinds.ts'
 import {
   choiceParam,
   dateParam,
@@ -7,21 +8,6 @@ import {
   pageLimitParam,
   paginationSchema,
 } from './schema/params.ts'
-
-/** What people are warned of. */
-export const ALERT_KINDS = [
-  ...(['low_battery', 'outside', 'zone_stay', 'moved_while_locked', 'moved_after_hours'] as const),
-  ...(['silent_on_course', 'open_after_closing', 'out_after_closing', 'not_charging'] as const),
-  ...(['disk', 'clock', 'sync', 'backup', 'pin_locked'] as const),
-] as const
-export type AlertKind = (typeof ALERT_KINDS)[number]
-
-/** Kinds that are about the site and no cart. */
-const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>(['disk', 'clock', 'sync', 'backup', 'pin_locked'])
-
-export function isSiteKind(kind: string): boolean {
-  return SITE_KINDS.has(kind)
-}
 
 export const ALERT_STATES = ['open', 'acknowledged', 'closed'] as const
 export type AlertState = (typeof ALERT_STATES)[number]

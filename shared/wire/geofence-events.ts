@@ -12,12 +12,6 @@ import {
 export const geofenceEventKindSchema = z.enum(['enter', 'exit'])
 export type GeofenceEventKind = z.infer<typeof geofenceEventKindSchema>
 
-/**
- * The `group_id` of an event of a zone of the site where it is kept and sent on: no group has this number, and older hubs
- * want one.
- */
-export const GROUP_ID_OF_SITE = 0
-
 const geofenceEventSchema = z
   .object({
     event_id: z.string().meta({ description: 'Made of what makes the event, so it never changes.' }),

@@ -1,3 +1,4 @@
+import { readOpenHours } from '#shared/site/opening-hours.ts'
 import {
   DEFAULT_SITE_SETTINGS,
   type OpenHours,
@@ -6,12 +7,7 @@ import {
   type SiteSettings,
   type Weekday,
 } from '#shared/site/settings.ts'
-import {
-  readOpenHours,
-  type SiteForScreensJson,
-  type SiteSettingsJson,
-  type SiteSettingsPatch,
-} from './site.ts'
+import type { SiteForScreensJson, SiteSettingsJson, SiteSettingsPatch } from './site.ts'
 
 export function toSiteSettingsJson(settings: SiteSettings): SiteSettingsJson {
   return {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { LOCK_SPEED_KMH, type OpenHours, WEEKDAYS } from '#shared/site/settings.ts'
+import { readOpenHours } from '#shared/site/opening-hours.ts'
+import { LOCK_SPEED_KMH, WEEKDAYS } from '#shared/site/settings.ts'
 import { isTimeZone } from '#shared/site/time-zone.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
 import { CONFIG_DESCRIPTIONS } from './trips.ts'
@@ -37,7 +38,6 @@ const timeZoneSchema = z
 const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Of what is shown to people.' })
 const languageSchema = z.enum(['en', 'de']).meta({ description: 'Of what is said to people.' })
 
-const TIME = /^([01]\d|2[0-3]):([0-5]\d)$|^24:00$/
 const timeSchema = z.string().meta({ description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
 /** Any content: what is wrong with it has one code of its own. */
 const openDaySchema = z
@@ -77,19 +77,6 @@ function openingHoursMistake(hours: unknown): string | null {
       return `${day} must be null, or opening and a later closing as ["HH:MM", "HH:MM"]`
   }
   return null
-}
-
-/** Opening and closing as `["HH:MM", "HH:MM"]`; undefined for anything else. */
-export function readOpenHours(open: unknown): OpenHours | undefined {
-  if (!Array.isArray(open) || open.length !== 2) return undefined
-  const [opensMinute, closesMinute] = open.map(readMinute)
-  if (opensMinute === undefined || closesMinute === undefined || closesMinute <= opensMinute) return undefined
-  return { opensMinute, closesMinute }
-}
-
-function readMinute(text: unknown): number | undefined {
-  if (typeof text !== 'string' || !TIME.test(text)) return undefined
-  return Number(text.slice(0, 2)) * 60 + Number(text.slice(3))
 }
 
 const voltsSchema = number(VOLTS).nullable()

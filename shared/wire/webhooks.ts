@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { ALERT_KINDS, type AlertEvent, type AlertJson } from './alerts.ts'
+import { ALERT_KINDS } from './alert-kinds.ts'
+import type { AlertEvent, AlertJson } from './alerts.ts'
 import { isoSchema } from './schema/params.ts'
 import type { SiteForScreensJson } from './site.ts'
 

@@ -7,8 +7,8 @@ import { paginationOf, requireOrder } from '#shared/http/api-env.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
+import { ALERT_KINDS } from '#shared/wire/alert-kinds.ts'
 import {
-  ALERT_KINDS,
   type AlertJson,
   alertIdParams,
   alertListSchema,

@@ -11,11 +11,11 @@ import { isOfRegistration, type Registration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type GeofenceEventJson,
-  GROUP_ID_OF_SITE,
   geofenceEventListSchema,
   geofenceEventQuerySchema,
 } from '#shared/wire/geofence-events.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
+import { GROUP_ID_OF_SITE } from '#shared/wire/replication/replicated.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'

@@ -1,7 +1,7 @@
 import { html } from 'hono/html'
 import { LIMITS } from '#hub/sync/hello.ts'
 import { type Html, table } from '#shared/http/docs/html.ts'
-import { SYNC_STREAMS } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 
 const ENDPOINTS = [
   {

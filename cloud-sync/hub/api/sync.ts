@@ -16,12 +16,12 @@ import type { RequestEnv } from '#shared/http/api-env.ts'
 import { problemOf } from '#shared/http/problem.ts'
 import type { Clock } from '#shared/time.ts'
 import { rebuildKindSchema, rebuildPageQuerySchema, rebuiltSchema } from '#shared/wire/replication/rebuild.ts'
+import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/replicated.ts'
 import {
   auditSchema,
   HUB_TIME_HEADER,
   helloSchema,
   latestSchema,
-  MAX_REMEMBERED_INTENT_SEQ,
   pushSchema,
   SYNC_PROTOCOL,
 } from '#shared/wire/replication/sync.ts'

@@ -1,6 +1,6 @@
+import { isBlanked } from '#shared/blank-strings.ts'
 import { RowSum } from '#shared/sync-hash.ts'
 import type { AuditEntryBody } from '#shared/wire/replication/sync.ts'
-import { isBlanked } from '#shared/wire/schema/blanks.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Sql, SqlValue } from './database/database.ts'
 import { inPieces, insertRows, placeholders } from './database/insert-rows.ts'

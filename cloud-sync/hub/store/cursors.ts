@@ -1,4 +1,5 @@
-import { NO_CURSOR, SYNC_STREAMS, type SyncCursors, type SyncStream } from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 

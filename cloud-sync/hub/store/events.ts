@@ -1,4 +1,5 @@
-import { type BlankedEvent, blankStrings } from '#shared/wire/schema/blanks.ts'
+import { blankStrings } from '#shared/blank-strings.ts'
+import type { BlankedEvent } from '#shared/wire/schema/blanks.ts'
 import type { Sql } from './database/database.ts'
 import { inPieces, insertRows } from './database/insert-rows.ts'
 

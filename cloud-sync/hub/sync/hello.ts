@@ -6,13 +6,8 @@ import { inSite } from '#hub/store/sites.ts'
 import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { ConflictError } from '#shared/errors.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
-import {
-  type Hello,
-  type HelloAnswer,
-  SYNC_STREAMS,
-  type SyncCursors,
-  type SyncLimits,
-} from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { Hello, HelloAnswer, SyncCursors, SyncLimits } from '#shared/wire/replication/sync.ts'
 import { meetSender, warningsFor } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 

@@ -8,7 +8,8 @@ import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from '#hub/testin
 import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { fileLinesOf, fileOf } from '#hub/testing/sync-file.ts'
 import { GPS } from '#shared/telemetry/records.ts'
-import { SYNC_STREAMS, type SyncPart } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for more random cuts. */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined

@@ -8,7 +8,8 @@ import { addStoredBytes } from '#hub/store/stored-bytes.ts'
 import { ConflictError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
 import { partHash } from '#shared/sync-hash.ts'
 import type { Clock } from '#shared/time.ts'
-import { type Latest, SYNC_STREAMS, type SyncCursors, type SyncPart } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { Latest, SyncCursors, SyncPart } from '#shared/wire/replication/sync.ts'
 import {
   type SyncFileEnd,
   type SyncFileHead,

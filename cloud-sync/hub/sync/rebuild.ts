@@ -29,7 +29,7 @@ import type {
   Rebuilt,
   RebuiltAnswer,
 } from '#shared/wire/replication/rebuild.ts'
-import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
 export interface RebuildDeps {

@@ -15,7 +15,8 @@ import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import type { TelemetryRun } from '#shared/telemetry/runs.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS } from '#shared/time.ts'
-import { NO_CURSOR, type SyncPart } from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
+import type { SyncPart } from '#shared/wire/replication/sync.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const EVER = { fromMs: 0, toMs: 8_000_000_000_000 }

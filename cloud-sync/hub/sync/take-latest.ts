@@ -6,12 +6,8 @@ import { inHeardSite } from '#hub/store/sites.ts'
 import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
-import {
-  type Latest,
-  type latestAnswerSchema,
-  SYNC_STREAMS,
-  type SyncCursors,
-} from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { Latest, latestAnswerSchema, SyncCursors } from '#shared/wire/replication/sync.ts'
 import { CursorConflictError, toldLimits } from './hello.ts'
 import { meetSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'

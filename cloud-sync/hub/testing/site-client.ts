@@ -3,14 +3,8 @@ import { gzipSync } from 'node:zlib'
 import { partHash } from '#shared/sync-hash.ts'
 import { encodeBlocks } from '#shared/telemetry/blocks.ts'
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
-import {
-  type Hello,
-  NO_CURSOR,
-  SYNC_STREAMS,
-  type SyncCursors,
-  type SyncPart,
-  type SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { Hello, SyncCursors, SyncPart, SyncStream } from '#shared/wire/replication/sync.ts'
 
 export interface SyncAnswer {
   status: number

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import { SYNC_STREAMS, type SyncCursors, type SyncPart } from '#shared/wire/replication/sync.ts'
+import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { SyncCursors, SyncPart } from '#shared/wire/replication/sync.ts'
 import { endsOf, type SiteClient } from './site-client.ts'
 
 /** The lines of the file a gateway would write of these parts, which go on where it is. */

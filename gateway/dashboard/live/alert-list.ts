@@ -1,4 +1,5 @@
-import type { AlertJson, AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
 
 /** Which alerts are shown. */
 export interface AlertFilter {

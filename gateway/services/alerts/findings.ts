@@ -1,5 +1,6 @@
 import { newUuid } from '#shared/ids.ts'
-import type { AlertEvent, AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertEvent } from '#shared/wire/alerts.ts'
 import type { StoredAlert } from '#store/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { AlertBook } from './alert-book.ts'

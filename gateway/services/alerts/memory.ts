@@ -1,6 +1,6 @@
 import type { CartFix } from '#shared/carts/motion.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Cart } from '../cart.ts'
 import type { AlertGround } from './ground.ts'
 import { follow, hasMoved } from './trail.ts'

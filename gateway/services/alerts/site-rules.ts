@@ -1,7 +1,7 @@
 import type { ClockState } from '#domain/clock-state.ts'
 import type { SyncState } from '#shared/sync-status.ts'
 import { HOUR_MS, isoOrNull, MINUTE_MS } from '#shared/time.ts'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
 import type { Judgement } from './rule.ts'
 

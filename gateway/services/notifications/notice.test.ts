@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ALERT_KINDS, type AlertJson, type AlertKind } from '#shared/wire/alerts.ts'
+import { ALERT_KINDS, type AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
 import { type NoticeContext, noticeOf, testNotice } from './notice.ts'
 
 const CONTEXT: NoticeContext = {

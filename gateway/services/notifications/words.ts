@@ -1,5 +1,5 @@
 import type { SiteSettings } from '#shared/site/settings.ts'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
 /** Details of an alert as people read them; null where the alert does not say it. */
 export interface Details {

@@ -1,11 +1,6 @@
 import type { SyncIdentity } from '#shared/sync-source.ts'
-import {
-  NO_CURSOR,
-  SYNC_STREAMS,
-  type SyncCursor,
-  type SyncCursors,
-  type SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 
 export function syncIdentity(connection: Connection): SyncIdentity {

@@ -1,4 +1,4 @@
-import { ENTITY_TABLES } from '#shared/wire/replication/sync.ts'
+import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
 import type { Connection } from '../db/connection.ts'
 import type { SentRow } from './part.ts'
 

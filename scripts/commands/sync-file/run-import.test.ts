@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import { runSyncImport } from './run-import.ts'
 
 const cursors = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR]))

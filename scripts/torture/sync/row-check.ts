@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type Database from 'better-sqlite3'
-import { ENTITY_TABLES } from '#shared/wire/replication/sync.ts'
+import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
 import type { SyncFindings } from './findings.ts'
 import type { HubSite } from './telemetry-check.ts'
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { MAX_INTENT_SEQ, SYNC_STREAMS } from './replicated.ts'
 
 /** The version of everything in this file; a hub takes this one and older ones. */
 export const SYNC_PROTOCOL = 1
@@ -8,19 +9,6 @@ export const SYNC_PROTOCOL = 1
  * older hub, which has seconds, and which a proxy may replace by its own.
  */
 export const HUB_TIME_HEADER = 'cartbarn-time'
-
-/**
- * What is replicated, each with a cursor of its own. `telemetry` are samples in the order of the log; `history` are
- * blocks of what was sealed before it was acknowledged, in the order of `block_log`; `entities` is the change log.
- */
-export const SYNC_STREAMS = [
-  'notes',
-  'lock_events',
-  'geofence_events',
-  'entities',
-  'telemetry',
-  'history',
-] as const
 
 export const syncStreamSchema = z.enum(SYNC_STREAMS)
 export type SyncStream = z.infer<typeof syncStreamSchema>
@@ -37,9 +25,6 @@ const instanceSchema = z.uuid()
 /** Where a stream is: everything up to `seq` is taken, and `hash` chains all parts up to there. */
 export const cursorSchema = z.object({ seq: seqSchema, hash: hashSchema })
 export type SyncCursor = z.infer<typeof cursorSchema>
-
-/** What a stream that never got anything is at. */
-export const NO_CURSOR: SyncCursor = { seq: 0, hash: '0'.repeat(64) }
 
 const cursorsSchema = z.record(syncStreamSchema, cursorSchema)
 export type SyncCursors = z.infer<typeof cursorsSchema>
@@ -288,24 +273,6 @@ export const noteRowSchema = z.looseObject({
 })
 export type NoteSyncRow = z.infer<typeof noteRowSchema>
 
-/** Tables whose rows are replicated by key: the body is what the row is when it is sent, null when it is gone. */
-export const ENTITY_TABLES = [
-  'device',
-  'device_group',
-  'device_type',
-  'group_config',
-  'device_config',
-  'geofence_set',
-  'user',
-  'command',
-  'audit_entry',
-  'site',
-  'alert',
-  'zone_set',
-  'cart_note',
-  'course',
-] as const
-
 export const entityRowSchema = z.looseObject({
   seq: seqSchema,
   table: z.string().min(1).max(64),
@@ -370,14 +337,6 @@ export const INTENT_KINDS = ['config.set', 'geofence.put', 'command.send', 'user
 /** Kinds a gateway of this version knows. */
 export const intentKindSchema = z.enum(INTENT_KINDS)
 export type IntentKind = z.infer<typeof intentKindSchema>
-
-/** The highest number of an intent. A head office counts up from 1: only a hostile one comes near it. */
-export const MAX_INTENT_SEQ = 1_000_000_000_000
-/**
- * A gateway remembers no number above this as the one it has had, so that a hub can always go on above what a hostile one
- * sent. Intents above it are known by their ids.
- */
-export const MAX_REMEMBERED_INTENT_SEQ = 100_000_000_000
 
 /**
  * An intent of the head office. `base_rev`: the revision it was made on; if the site has changed it since, the site

@@ -1,4 +1,5 @@
-import type { AlertJson, AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { byNumber, isParked } from './cart-look.ts'
 import { isOpenInBarn } from './fleet-order.ts'

@@ -3,7 +3,7 @@ import type { AlertFilter } from '#dashboard/live/alert-list.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
 interface AlertFiltersProps {
   filter: AlertFilter

@@ -1,6 +1,6 @@
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 
 interface KindsFieldProps {
   /** Null is all, also those that later versions have. */

@@ -4,7 +4,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import { KindsField } from './kinds-field.tsx'
 import { refusalInWords } from './refusal.ts'
 

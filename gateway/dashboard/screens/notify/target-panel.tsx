@@ -5,7 +5,7 @@ import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { ApiError } from '#shared/client.ts'
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import { refusalInWords } from './refusal.ts'
 
 /** What notifiers and webhooks have in common. */

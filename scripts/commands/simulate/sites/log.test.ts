@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
-import { NO_CURSOR } from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import { SharedCarts, SiteDevices } from './carts.ts'
 import { SitesFigures } from './figures.ts'
 import { SiteLog } from './log.ts'

@@ -2,12 +2,8 @@ import type { SyncSource } from '#agent/source.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
-import {
-  NO_CURSOR,
-  type SyncCursor,
-  type SyncCursors,
-  type SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
+import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Measured, SiteLook } from './carts.ts'
 import type { SitesFigures } from './figures.ts'
 
