@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { METRICS } from './metrics.ts'
@@ -40,4 +42,22 @@ test('promtool takes the alert rules, and each fires when it should and not befo
     const { status, stdout, stderr } = spawnSync('promtool', argv, { cwd: FOLDER, encoding: 'utf8' })
     assert.equal(status, 0, stdout + stderr)
   }
+})
+
+test('promtool takes each question of the dashboard', { skip: !hasPromtool }, (t) => {
+  const { panels } = JSON.parse(read('grafana.json'))
+  const questions: string[] = panels.flatMap(({ targets }: { targets: { expr: string }[] }) =>
+    targets.map(({ expr }) => expr.replaceAll('$instance', '.*')),
+  )
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-grafana-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  // promtool reads rules only; JSON is YAML too
+  const rules = questions.map((expr, i) => ({ record: `question:${i}`, expr }))
+  writeFileSync(join(folder, 'questions.yml'), JSON.stringify({ groups: [{ name: 'dashboard', rules }] }))
+  const { status, stdout, stderr } = spawnSync('promtool', ['check', 'rules', 'questions.yml'], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  assert.equal(status, 0, stdout + stderr)
+  assert.match(stdout, new RegExp(`${questions.length} rules found`))
 })

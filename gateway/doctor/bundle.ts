@@ -57,6 +57,7 @@ function withSecrets(
           CARTBARN_ENROLMENT_KEY: config.enrolment.key,
           CARTBARN_SMTP_URL: config.mail?.url,
           CARTBARN_UPSTREAM_KEY: config.upstream?.key,
+          CARTBARN_BACKUP_PASSPHRASE: config.backup?.passphrase,
         }),
   }
 }

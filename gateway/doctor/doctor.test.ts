@@ -292,8 +292,13 @@ test('the bundle has what support needs, and nothing that was planted', async (t
   const password = await g.register('cart-1')
   const webhook = { url: 'http://127.0.0.1:9/planted-hook' }
   assert.equal((await g.request('POST', '/webhooks', { body: webhook })).status, 201)
+  const passphrase = 'Planted words of the nights'
+  const passphraseFile = join(newFolder(t), 'passphrase')
+  writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 })
   const environment = {
     ...secrets,
+    CARTBARN_BACKUP_TO: join(CARTBARN_DATA_DIR, 'nightly'),
+    CARTBARN_BACKUP_PASSPHRASE_FILE: passphraseFile,
     CARTBARN_DATA_DIR,
     CARTBARN_HOST: '127.0.0.1',
     CARTBARN_HTTP_PORT: new URL(g.http).port,
@@ -304,7 +309,7 @@ test('the bundle has what support needs, and nothing that was planted', async (t
   const { CARTBARN_OF_LATER: _later, ...known } = environment
   const planted = [
     ...Object.entries(secrets).flatMap(([name, value]) => (name === 'CARTBARN_SITE_ID' ? [] : [value])),
-    ...['Planted Person', 'person@planted.example', made.body.api_key, password, ADMIN_KEY],
+    ...['Planted Person', 'person@planted.example', made.body.api_key, password, ADMIN_KEY, passphrase],
     ...['planted', 'A1B2-C3D4-E5F6', '04A1B2C3D4', '51.5007'],
   ]
   // a log as it must never be
