@@ -11,7 +11,7 @@ import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
 import type { WebhookBody } from '#shared/wire/webhooks.ts'
 import type { Connection } from './db/connection.ts'
 import { listNotifiers, type NotifierRow } from './notifiers.ts'
-import { insertDelivery } from './outbox.ts'
+import { insertDeliveries, insertTest } from './outbox.ts'
 import { siteSettings } from './site.ts'
 import { listWebhooks, type WebhookRow } from './webhooks.ts'
 
@@ -67,19 +67,19 @@ function queueForWebhooks(
   if (webhooks.length === 0) return
   const { alertId } = alert
   const body = webhookBody(told.settings, { event, alert: toAlertJson(alert) }, nowMs)
-  for (const { webhookId } of webhooks)
-    insertDelivery(connection, { targetId: webhookId, alertId, body, nowMs })
+  const targetIds = webhooks.map(({ webhookId }) => webhookId)
+  insertDeliveries(connection, targetIds, { alertId, body, nowMs })
 }
 
 function queueForNotifiers(connection: Connection, told: Told, alert: Alert, nowMs: number): void {
-  const notifiers = told.notifiers.filter(({ kinds }) => isWanted(kinds, alert.kind))
+  const { alertId, kind, openedAtMs } = alert
+  const isTold = ({ kinds, hours }: NotifierRow) =>
+    isWanted(kinds, kind) && (hours === null || isBetweenHours(told.zone, hours, openedAtMs))
+  const notifiers = told.notifiers.filter(isTold)
   if (notifiers.length === 0) return
-  const { zone } = told
-  const { alertId } = alert
   const body = JSON.stringify(toAlertJson(alert))
-  for (const { notifierId, hours } of notifiers)
-    if (hours === null || isBetweenHours(zone, hours, alert.openedAtMs))
-      insertDelivery(connection, { targetId: notifierId, alertId, body, nowMs })
+  const targetIds = notifiers.map(({ notifierId }) => notifierId)
+  insertDeliveries(connection, targetIds, { alertId, body, nowMs })
 }
 
 /** What is due already is told all the same: nobody had acknowledged it in time. */
@@ -106,7 +106,7 @@ export function queueTest(
 ): null {
   requireTarget(connection, targetId, channel === 'webhook' ? 'webhook' : 'notifier')
   const body = webhookBody(siteSettings(connection), { event: 'test', alert: null }, nowMs)
-  insertDelivery(connection, { targetId, alertId: null, body, nowMs, deliveryId })
+  insertTest(connection, { deliveryId, targetId, body, nowMs })
   return null
 }
 

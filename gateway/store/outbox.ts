@@ -12,16 +12,32 @@ export interface DeliveryRow {
   queuedAtMs: number
 }
 
-/** Queues something; `deliveryId` is made here unless given. */
-export function insertDelivery(
+/** Queues a test. */
+export function insertTest(
   connection: Connection,
-  delivery: { targetId: string; alertId: string | null; body: string; nowMs: number; deliveryId?: string },
+  {
+    deliveryId,
+    targetId,
+    body,
+    nowMs,
+  }: { deliveryId: string; targetId: string; body: string; nowMs: number },
 ): void {
-  const { targetId, alertId, body, nowMs, deliveryId = null } = delivery
+  connection.run(
+    'INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms) VALUES (?, ?, NULL, ?, ?)',
+    ...[deliveryId, targetId, body, nowMs],
+  )
+}
+
+/** Queues the same for many targets, in their order. */
+export function insertDeliveries(
+  connection: Connection,
+  targetIds: readonly string[],
+  { alertId, body, nowMs }: { alertId: string; body: string; nowMs: number },
+): void {
   connection.run(
     `INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms)
-     VALUES (ifnull(?, lower(hex(randomblob(16)))), ?, ?, ?, ?)`,
-    ...[deliveryId, targetId, alertId, body, nowMs],
+     SELECT lower(hex(randomblob(16))), value, ?, ?, ? FROM json_each(?)`,
+    ...[alertId, body, nowMs, JSON.stringify(targetIds)],
   )
 }
 

@@ -17,8 +17,8 @@ interface AlertWriterDeps {
   book: AlertBook
 }
 
-/** A transaction of more would keep messages of devices waiting: many may be told of each. */
-const MOST_IN_ONE = 100
+/** A transaction of more would keep messages of devices waiting: forty may be told of each, which is a row for each of them. */
+const MOST_IN_ONE = 20
 
 /**
  * Writes what happens to alerts together with the retained messages that tell of it, and then tells of it: what programs read
@@ -58,6 +58,8 @@ export class AlertWriter {
       from += MOST_IN_ONE
       const isLast = from >= changes.length
       await this.#saveSome(some, isLast ? ended : [], isLast ? closedDay : null)
+      // what others wait for has its turn in between
+      if (!isLast) await new Promise(setImmediate)
     } while (from < changes.length)
   }
 

@@ -17,7 +17,10 @@ interface OutboxDeps {
   random: () => number
 }
 
-const PAGE_ROWS = 1_000
+/** Read in one turn of the loop. */
+const PAGE_ROWS = 250
+/** What was told is gathered for so long before it is written down: each write is a transaction. */
+const SETTLE_MS = 100
 const RETRY_MS = 1_000
 const NEVER: TargetStatus = { lastSuccessAtMs: null, lastError: null }
 
@@ -35,10 +38,14 @@ export class Outbox implements Part {
   readonly #queues = new Map<string, TargetQueue>()
   readonly #settled: number[] = []
   readonly #outcomes = new Map<string, TargetOutcome>()
+  /** Queues that have something to begin, in the order in which they asked. */
+  readonly #asking = new Set<TargetQueue>()
+  #hasBegun = false
   #lastSeq = 0
   #isRunning = false
   #isLookDue = false
   #settling: Promise<void> | undefined
+  #settleTimer: NodeJS.Timeout | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(deps: OutboxDeps) {
@@ -61,6 +68,7 @@ export class Outbox implements Part {
   async stop(): Promise<void> {
     this.#isRunning = false
     clearTimeout(this.#timer)
+    clearTimeout(this.#settleTimer)
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop()))
     await this.#settling
     await this.#settle()
@@ -75,6 +83,7 @@ export class Outbox implements Part {
       { lastSuccessAtMs, lastError },
       {
         ...{ clock, random },
+        mayBegin: (asking) => this.#mayBegin(asking),
         bodies: (seqs) => store.read.deliveryBodies(seqs),
         settled: (of, seqs, how) => this.#end(of, seqs, how),
         failed: (of, reason, how) => this.#note(of, reason, how),
@@ -151,6 +160,26 @@ export class Outbox implements Part {
     }
   }
 
+  /** One attempt a turn, of each target in its turn: what others want goes in between. */
+  #mayBegin(queue: TargetQueue): boolean {
+    if (this.#hasBegun) {
+      this.#asking.add(queue)
+      return false
+    }
+    this.#hasBegun = true
+    setImmediate(() => this.#nextTurn())
+    return true
+  }
+
+  #nextTurn(): void {
+    this.#hasBegun = false
+    for (const queue of this.#asking) {
+      this.#asking.delete(queue)
+      queue.run()
+      if (this.#hasBegun) return
+    }
+  }
+
   #end({ targetId, channel }: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void {
     this[how].add(channel, how === 'delivered' ? 1 : seqs.length)
     this.#settled.push(...seqs)
@@ -177,13 +206,16 @@ export class Outbox implements Part {
     if (queue !== undefined) this.#outcomes.set(targetId, { targetId, ...queue.status })
   }
 
-  /** With all that is told meanwhile: each write is a transaction. */
+  /** With all that is told meanwhile. */
   #settleSoon(): void {
-    if (this.#settling !== undefined || !this.#isRunning) return
-    this.#settling = this.#settle().finally(() => {
-      this.#settling = undefined
-      if (this.#timer === undefined && this.#settled.length + this.#outcomes.size > 0) this.#settleSoon()
-    })
+    if (this.#settling !== undefined || this.#settleTimer !== undefined || !this.#isRunning) return
+    this.#settleTimer = setTimeout(() => {
+      this.#settleTimer = undefined
+      this.#settling = this.#settle().finally(() => {
+        this.#settling = undefined
+        if (this.#timer === undefined && this.#settled.length + this.#outcomes.size > 0) this.#settleSoon()
+      })
+    }, SETTLE_MS)
   }
 
   async #settle(): Promise<void> {

@@ -39,6 +39,7 @@ class Bench {
       {
         clock: this.clock,
         random: () => 0.5,
+        mayBegin: () => true,
         bodies: (seqs) => {
           if (this.isStoreGone) throw new Error('no disk')
           return new Map([...this.bodies].filter(([seq]) => seqs.includes(seq)))

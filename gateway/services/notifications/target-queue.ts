@@ -15,6 +15,8 @@ export interface QueueOwner {
   bodies(seqs: readonly number[]): Map<number, string>
   /** These need not be told any more; they are so until this is written down. */
   settled(target: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void
+  /** Whether an attempt may begin in this turn of the loop; if not, `run` is called in one of the next. */
+  mayBegin(queue: TargetQueue): boolean
   /** An attempt failed. */
   failed(target: Target, reason: string, how: { isFirst: boolean; isNew: boolean }): void
 }
@@ -73,6 +75,8 @@ export class TargetQueue {
   #gathering: Job | undefined
   #waiting = 0
   #timer: NodeJS.Timeout | undefined
+  /** When the timer runs it, by the clock of timers. */
+  #runsAtMs = Number.POSITIVE_INFINITY
   #isRunning = false
 
   constructor(target: Target, status: TargetStatus, owner: QueueOwner) {
@@ -163,27 +167,39 @@ export class TargetQueue {
     return clock.monotonicMs() + Math.min(waitMs, Math.max(-TRIED_MS, leftMs))
   }
 
-  /** Begins what is due. */
+  /** Begins what is due, as far as it may. */
   run(): void {
     if (!this.#isRunning) return
     for (const lane of [this.#tests, this.#alerts])
-      while (lane.underWay < lane.most) {
+      while (this.#isDue(lane)) {
+        if (!this.#owner.mayBegin(this)) return
         const [job] = lane.due.takeDue(this.#owner.clock.monotonicMs(), 1)
-        if (job === undefined) break
-        this.#begin(job)
+        if (job !== undefined) this.#begin(job)
       }
     this.#schedule()
   }
 
+  #isDue({ due, underWay, most }: Lane): boolean {
+    const nextMs = due.nextMs ?? Number.POSITIVE_INFINITY
+    return underWay < most && nextMs <= this.#owner.clock.monotonicMs()
+  }
+
   #schedule(): void {
-    clearTimeout(this.#timer)
     const next = [this.#tests, this.#alerts]
       .filter(({ underWay, most }) => underWay < most)
       .map(({ due }) => due.nextMs ?? Number.POSITIVE_INFINITY)
     const nextMs = Math.min(...next)
     if (!this.#isRunning || !Number.isFinite(nextMs)) return
     const waitMs = Math.min(LOOK_MS, Math.max(0, nextMs - this.#owner.clock.monotonicMs()))
-    this.#timer = setTimeout(() => this.run(), waitMs)
+    const runsAtMs = performance.now() + waitMs
+    // an alert that opens with hundreds of others need not set it again
+    if (this.#runsAtMs <= runsAtMs) return
+    clearTimeout(this.#timer)
+    this.#runsAtMs = runsAtMs
+    this.#timer = setTimeout(() => {
+      this.#runsAtMs = Number.POSITIVE_INFINITY
+      this.run()
+    }, waitMs)
   }
 
   #begin(job: Job): void {
