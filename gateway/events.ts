@@ -35,8 +35,11 @@ export interface GatewayEvents {
   heard: { hardwareId: string }
   /** Readings that came together moved the device's state, one after the other. */
   reported: ReportedRun
-  /** Readings of a device, by time and in the columns of `AppendBatch.samples`; also those that were there before. */
-  sampled: { device: Device; numbers: Float64Array; latestMs: number }
+  /**
+   * Readings of a device, in the columns of `AppendBatch.samples`; also those that were there before. `isInOrder` says that each is
+   * later than the one before it, for certain.
+   */
+  sampled: { device: Device; numbers: Float64Array; isInOrder: boolean; latestMs: number }
   /** Readings that went to history only. */
   backfilled: { hardwareId: string; fromMs: number; toMs: number; count: number }
   /** Records of a device were imported or deleted: nothing else tells of them. */

@@ -6,7 +6,7 @@ import type { Cart } from '../cart.ts'
 import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'
 import { newMemory, used } from './memory.ts'
-import { quietUntilMs } from './quiet.ts'
+import { isOpen, quietUntilMs } from './quiet.ts'
 import type { CartRule } from './rule.ts'
 
 /** For so long one that was over may be held back. */
@@ -37,27 +37,25 @@ export class AlertBook {
     for (const alert of alerts) this.put(alert)
   }
 
-  /** The case of a cart as it was judged now. */
+  /** The case of a cart; `cart` is the one that was looked at last. */
   caseOf(cart: Cart): CartCase {
     const known = this.#cases.get(cart.key)
-    if (known !== undefined) {
-      known.cart = cart
-      return known
+    if (known !== undefined) return known
+    const one: CartCase = {
+      cart,
+      quietUntilMs: Number.NEGATIVE_INFINITY,
+      isMoveTold: false,
+      memory: newMemory(),
     }
-    const one: CartCase = { cart, quietUntilMs: Number.NEGATIVE_INFINITY, memory: newMemory() }
     this.#cases.set(cart.key, one)
     return one
   }
 
-  /** Whether there is no need to look at a cart that was judged now. */
-  isQuiet(cart: Cart, nowMs: number): boolean {
-    const one = this.#cases.get(cart.key)
-    return one !== undefined && one.cart === cart && nowMs < one.quietUntilMs
-  }
-
-  /** A look found nothing in the case, and need not be repeated for a while, if no alert of it matters. */
+  /** A look found nothing in the case, and need not be repeated for a while. */
   rest(one: CartCase, ground: AlertGround): void {
-    one.quietUntilMs = this.hasAny(one.cart.key) ? Number.NEGATIVE_INFINITY : quietUntilMs(one, ground)
+    const alerts = this.ofCart(one.cart.key)
+    one.quietUntilMs = quietUntilMs(one, alerts, ground)
+    one.isMoveTold = isOpen(alerts, 'moved_while_locked')
   }
 
   cases(): Iterable<CartCase> {
@@ -86,7 +84,8 @@ export class AlertBook {
 
   /** Of a cart, or of the site. */
   ofCart(cart: string | null): StoredAlert[] {
-    return [...(this.#slots.get(cart)?.values() ?? [])].map(({ alert }) => alert)
+    const slots = this.#slots.get(cart)
+    return slots === undefined ? [] : Array.from(slots.values(), ({ alert }) => alert)
   }
 
   /** Carts of which alerts matter. */

@@ -19,9 +19,9 @@ import { AlertBook, BRAKE_MS } from './alert-book.ts'
 import { AlertWriter } from './alert-writer.ts'
 import { type Findings, type FoundChange, judgeCart, judgeRemoved, judgeSite } from './findings.ts'
 import { type AlertGround, closedDayAt, groundOf } from './ground.ts'
-import { type CartCase, forget, remember } from './memory.ts'
+import { type CartCase, forget } from './memory.ts'
 import { PinAlerts } from './pin-alerts.ts'
-import { isQuietGround } from './quiet.ts'
+import { isQuietGround, takeLook } from './quiet.ts'
 import { RecentHistory } from './recent-history.ts'
 import type { Judgement } from './rule.ts'
 import { isWell, type SiteFacts } from './site-rules.ts'
@@ -232,10 +232,8 @@ export class Alerts implements Part {
     const isQuiet = isQuietGround(this.#ground, ground)
     this.#ground = ground
     for (const cart of carts) {
-      if (isQuiet && this.#book.isQuiet(cart, nowMs)) continue
       const one = this.#book.caseOf(cart)
-      one.quietUntilMs = Number.NEGATIVE_INFINITY
-      remember(one, ground)
+      if (!takeLook(one, cart, isQuiet, ground)) continue
       this.#history.readDue(one, ground)
       if (isIdle && !this.#removed.has(cart.key)) this.#judge(one, ground, found)
     }
@@ -244,16 +242,15 @@ export class Alerts implements Part {
     judgeSite(this.#book, facts, nowMs, found)
     this.#pins.judge(nowMs, found)
     this.#judgeRemoved(nowMs, found)
-    const isNothing = found.changes.length === 0 && found.ended.length === 0
-    if (isNothing && this.#closedDay === this.#writtenDay && !this.#writer.hasUntold) return
+    if (countOf(found) === 0 && this.#closedDay === this.#writtenDay && !this.#writer.hasUntold) return
     void this.#inTurn(() => this.#save(found))
   }
 
   #judge(one: CartCase, ground: AlertGround, found: Findings): void {
-    const before = found.changes.length
+    const before = countOf(found)
     judgeCart(this.#book, one, ground, found)
     // what is found is written, or found again
-    if (found.changes.length === before) this.#book.rest(one, ground)
+    if (countOf(found) === before) this.#book.rest(one, ground)
   }
 
   #judgeRemoved(nowMs: number, found: Findings): void {
@@ -324,4 +321,8 @@ export class Alerts implements Part {
             },
     }
   }
+}
+
+function countOf({ changes, ended }: Findings): number {
+  return changes.length + ended.length
 }

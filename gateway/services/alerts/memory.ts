@@ -16,7 +16,7 @@ export interface CartMemory {
   /** Since when (event time) it is locked; null while it is not. */
   lockedSinceMs: number | null
   /** Its way while it is locked, or after hours; see `trail.ts`. */
-  fixes: readonly CartFix[]
+  fixes: CartFix[]
   /** When it was seen that it was moved, and nothing was made of that yet. */
   movedWhileLockedMs: number | null
   movedAfterHoursMs: number | null
@@ -30,8 +30,10 @@ export interface CartMemory {
 /** A cart as it was judged last, and what rules remember of it. */
 export interface CartCase {
   cart: Cart
-  /** No rule finds anything before then, unless the cart is another; see `quiet.ts`. */
+  /** No rule finds anything before then, unless the cart is another in more than its place; see `quiet.ts`. */
   quietUntilMs: number
+  /** While it is quiet: that it moves while it is locked is told already. */
+  isMoveTold: boolean
   readonly memory: CartMemory
 }
 
@@ -64,7 +66,7 @@ export function remember(one: CartCase, ground: AlertGround): void {
 /** Adds a fix to the way, and notes what it tells. */
 export function rememberFix(memory: CartMemory, fix: CartFix, ground: AlertGround): void {
   const { nowMs, movingKmh, isNight, closedSinceMs, countFromMs } = ground
-  memory.fixes = follow(memory.fixes, fix)
+  follow(memory.fixes, fix)
   const { fixes, lockedSinceMs } = memory
   if (lockedSinceMs !== null && hasMoved(fixes, Math.max(lockedSinceMs, countFromMs), movingKmh))
     memory.movedWhileLockedMs = nowMs

@@ -37,9 +37,14 @@ function judgeMovement(
 function isStill({ cart: { verdict, said } }: CartCase, { nowMs, countFromMs }: AlertGround): boolean {
   const { stillSinceMs, heardAtMs, isAsleep } = verdict
   if (stillSinceMs === null) return false
-  const untilMs = Math.max(stillSinceMs, countFromMs) + STILL_MS
+  const untilMs = stillFromMs(stillSinceMs, countFromMs)
   const isThere = isAsleep || said.some(({ isOnline }) => isOnline) || (heardAtMs ?? 0) >= untilMs
   return nowMs >= untilMs && isThere
+}
+
+/** From when on a cart that has not moved since then has stood for long enough. */
+export function stillFromMs(stillSinceMs: number, countFromMs: number): number {
+  return Math.max(stillSinceMs, countFromMs) + STILL_MS
 }
 
 function tellPlace({ cart: { verdict } }: CartCase): Told {

@@ -1,6 +1,9 @@
+import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { StoredAlert } from '#store/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { AlertGround } from './ground.ts'
-import type { CartCase } from './memory.ts'
+import { type CartCase, remember } from './memory.ts'
+import { stillFromMs } from './movement-rules.ts'
 
 /** Whether nothing is another for any cart than at the look before, but for the time that has gone by; by night much is. */
 export function isQuietGround(before: AlertGround | null, now: AlertGround): boolean {
@@ -16,13 +19,87 @@ export function isQuietGround(before: AlertGround | null, now: AlertGround): boo
 }
 
 /**
- * Until when no rule finds anything in a cart of which no alert matters, as long as it is the same and the ground quiet. All that
- * time does to it besides is in its verdict and its notes, and makes it another.
+ * Takes a cart as it was judged now, and what rules remember of it. False when nothing can be found in it: then nobody needs to look;
+ * `isQuiet` is what `isQuietGround` says.
  */
-export function quietUntilMs({ cart, memory }: CartCase, ground: AlertGround): number {
-  const hasMoved = memory.movedWhileLockedMs !== null || memory.movedAfterHoursMs !== null
-  if (hasMoved || memory.fixesRead !== 'read') return Number.NEGATIVE_INFINITY
-  return stopsTooLongAtMs(cart, ground)
+export function takeLook(one: CartCase, cart: Cart, isQuiet: boolean, ground: AlertGround): boolean {
+  const isResting = isQuiet && ground.nowMs < one.quietUntilMs && isOnlyElsewhere(one.cart, cart)
+  if (isResting && one.cart === cart) return false
+  one.cart = cart
+  remember(one, ground)
+  if (isResting && (one.isMoveTold || one.memory.movedWhileLockedMs === null)) return false
+  one.quietUntilMs = Number.NEGATIVE_INFINITY
+  return true
+}
+
+/**
+ * Whether a cart is another only in where it is, what voltage it says, and when it said so. Rules find nothing by that but what
+ * `remember` makes of it, and that it has stood for a while.
+ */
+function isOnlyElsewhere(before: Cart, now: Cart): boolean {
+  if (before === now) return true
+  const [was, is] = [before.verdict, now.verdict]
+  return (
+    was.stays === is.stays &&
+    before.notes === now.notes &&
+    before.ground === now.ground &&
+    was.state === is.state &&
+    was.isInParking === is.isInParking &&
+    was.isAsleep === is.isAsleep &&
+    was.lock?.isLocked === is.lock?.isLocked &&
+    was.battery?.restV === is.battery?.restV &&
+    was.position?.hardwareId === is.position?.hardwareId &&
+    was.stillSinceMs !== null &&
+    is.stillSinceMs !== null &&
+    was.stillSinceMs <= is.stillSinceMs &&
+    isSaidAlike(before, now)
+  )
+}
+
+function isSaidAlike({ said }: Cart, { said: others }: Cart): boolean {
+  for (const [i, one] of said.entries()) {
+    const other = others[i]
+    if (one.isOnline !== other?.isOnline || one.saidSleep !== other.saidSleep) return false
+  }
+  return said.length === others.length
+}
+
+/**
+ * Until when no rule finds anything in a cart of which these alerts matter, as long as it is only elsewhere and the ground quiet. All
+ * that time does to it besides is in its verdict, and makes it another.
+ */
+export function quietUntilMs(one: CartCase, alerts: readonly StoredAlert[], ground: AlertGround): number {
+  if (one.memory.fixesRead !== 'read' || hasSeenMove(one, alerts)) return Number.NEGATIVE_INFINITY
+  const { exempt } = one.cart.notes
+  let atMs = Math.min(stopsTooLongAtMs(one.cart, ground), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
+  for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one.cart, ground))
+  return atMs
+}
+
+/** Whether there is one of a kind that is not closed. */
+export function isOpen(alerts: readonly StoredAlert[], wanted: AlertKind): boolean {
+  return alerts.some(({ kind, closedAtMs }) => kind === wanted && closedAtMs === null)
+}
+
+/** Whether it was seen that it was moved, and that is not told yet. */
+function hasSeenMove({ memory }: CartCase, alerts: readonly StoredAlert[]): boolean {
+  return (
+    (memory.movedWhileLockedMs !== null && !isOpen(alerts, 'moved_while_locked')) ||
+    (memory.movedAfterHoursMs !== null && !isOpen(alerts, 'moved_after_hours'))
+  )
+}
+
+/** When an alert may be over by time alone, or by what is only elsewhere. */
+function mayEndAtMs(
+  { kind, closedAtMs, awaitsEnd }: StoredAlert,
+  { verdict }: Cart,
+  ground: AlertGround,
+): number {
+  // where it was over counts for a while; that it is heard again ends silence
+  if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course') return Number.NEGATIVE_INFINITY
+  if (kind !== 'moved_while_locked' && kind !== 'moved_after_hours') return Number.POSITIVE_INFINITY
+  const { stillSinceMs } = verdict
+  return stillSinceMs === null ? Number.NEGATIVE_INFINITY : stillFromMs(stillSinceMs, ground.countFromMs)
 }
 
 /** When it will have been in a stop zone for too long; infinite where it is in none. */

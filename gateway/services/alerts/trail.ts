@@ -9,19 +9,19 @@ const WITHIN_MS = 2 * MINUTE_MS
 const APART_MS = 3_000
 
 /**
- * The way of a cart with its newest fix: those of the last two minutes and the one before them, oldest first. A fix that
+ * Adds its newest fix to the way of a cart: those of the last two minutes and the one before them, oldest first. A fix that
  * is older than the last begins a new way: the last was the mistake of a clock.
  */
-export function follow(way: readonly CartFix[], fix: CartFix): readonly CartFix[] {
+export function follow(way: CartFix[], fix: CartFix): void {
   const last = way.at(-1)
-  if (last !== undefined && fix.atMs === last.atMs) return way
-  if (last === undefined || fix.atMs < last.atMs) return [fix]
+  if (last !== undefined && fix.atMs === last.atMs) return
   const before = way.at(-2)
-  const isClose = before !== undefined && last.atMs - before.atMs < APART_MS
-  const kept = isClose ? way.slice(0, -1) : way
-  const inWindow = kept.findIndex(({ atMs }) => atMs > fix.atMs - WITHIN_MS)
-  const from = inWindow === -1 ? kept.length - 1 : Math.max(0, inWindow - 1)
-  return [...kept.slice(from), fix]
+  if (last !== undefined && fix.atMs < last.atMs) way.length = 0
+  else if (last !== undefined && before !== undefined && last.atMs - before.atMs < APART_MS) way.pop()
+  let from = 0
+  while (from + 1 < way.length && (way[from + 1]?.atMs ?? 0) <= fix.atMs - WITHIN_MS) from++
+  if (from > 0) way.splice(0, from)
+  way.push(fix)
 }
 
 /**

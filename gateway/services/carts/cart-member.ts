@@ -1,4 +1,4 @@
-import type { CartDevice, ZoneStay } from '#shared/carts/judge.ts'
+import type { CartDevice, CartSettings, ZoneStay } from '#shared/carts/judge.ts'
 import {
   type CartFix,
   type CartMotion,
@@ -29,7 +29,7 @@ export interface Look {
   nowMs: number
   /** What is known after it was the mistake of a clock. */
   latestMs: number
-  settings: MotionSettings
+  settings: CartSettings & MotionSettings
   /** When the clock was last set by more than a minute; null for never. */
   clockSetMs: number | null
   /** Nobody listened before. */
@@ -85,13 +85,14 @@ export class CartMember {
       const speed = gps.speedKmh === null ? none : toMilli(gps.speedKmh)
       this.track.take(
         Float64Array.of(0, gps.atMs, toE7(gps.lat), toE7(gps.long), speed, none),
+        true,
         settings,
         latestMs,
       )
     }
     if (battery !== null && motion.battery === null) {
       const numbers = Float64Array.of(0, battery.atMs, none, none, none, toMilli(battery.voltageV))
-      this.track.take(numbers, settings, latestMs)
+      this.track.take(numbers, true, settings, latestMs)
     }
   }
 
@@ -159,14 +160,15 @@ export class CartMember {
   }
 
   /** Whether it would say this again: nothing came since. What is other by zones, settings and clocks it does not know. */
-  isSaying(said: CartDevice): boolean {
+  isSaying(said: CartDevice | undefined): boolean {
     const { device } = this
     return (
-      device.reported === this.#saidOf &&
+      said !== undefined &&
       said === this.#said &&
-      device.isOnline === said.isOnline &&
       this.track.isAt(said.motion) &&
-      !this.#isDoubtful
+      !this.#isDoubtful &&
+      device.reported === this.#saidOf &&
+      device.isOnline === said.isOnline
     )
   }
 

@@ -134,7 +134,7 @@ export class CartMembers {
         const query = { devices, toMs: look.latestMs, limit: RECORDS_MAX }
         const samples = await store.readers.run('cartSamples', query, { owner: 'carts', isShort: true })
         for (const [i, member] of chunk.entries())
-          member.track.take(samples[i] ?? new Float64Array(), look.settings, look.latestMs)
+          member.track.take(samples[i] ?? new Float64Array(), false, look.settings, look.latestMs)
       } catch (error) {
         log.warn({ reason: describeError(error) }, 'could not read how carts moved before the start')
       }

@@ -11,19 +11,28 @@ import { Store } from '#store/store.ts'
 import { CartTwins } from '#testing/course/cart-twins.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-twins-'))
-const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
+const [carts, lazy, eager] = ['carts', 'lazy', 'eager'].map((name) => {
+  const options = { dataDir: join(dataDir, name), readerThreads: 1, writeQueueRows: 1000 }
+  return new Store(options, createLog('silent'))
+}) as [Store, Store, Store] // as many as names
+/** Set CARTBARN_TEST_LONG=1 to compare alerts too: each is a transaction. */
+const hasAlerts = process.env.CARTBARN_TEST_LONG !== undefined
+const stores = [carts, ...(hasAlerts ? [lazy, eager] : [])]
 let count = 0
 
-before(() => store.start())
+before(() => Promise.all(stores.map((store) => store.start())))
 after(async () => {
-  await store.stop()
+  await Promise.all(stores.map((store) => store.stop()))
   rmSync(dataDir, { recursive: true, force: true })
 })
 
 /** Two carts of which one has a screen too; of other names in each course, for they are on the disk. */
 function open(): Promise<CartTwins> {
   const id = ++count
-  return CartTwins.open(store, { [`${id}-lock-1`]: '1', [`${id}-lock-2`]: '2', [`${id}-screen`]: '2' })
+  return CartTwins.open(
+    { carts, ...(hasAlerts && { alerts: { lazy, eager } }) },
+    { [`${id}-lock-1`]: '1', [`${id}-lock-2`]: '2', [`${id}-screen`]: '2' },
+  )
 }
 
 /** A strip of land that lies between two latitudes. */
@@ -36,10 +45,10 @@ function strip(type: ZoneType, south: number, north: number, groups: readonly nu
   }
 }
 
-function pass(twins: CartTwins, seconds: number): void {
+async function pass(twins: CartTwins, seconds: number): Promise<void> {
   for (let i = 0; i < seconds; i++) {
     twins.clock.advance(1000)
-    twins.beat()
+    await twins.beat()
   }
 }
 
@@ -84,9 +93,9 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
     weight: 2,
     arbitrary: fc.constantFrom(61_000, 170_000, 15 * MINUTE_MS).map(
       (ms): Deed =>
-        (twins) => {
+        async (twins) => {
           twins.clock.advance(ms)
-          twins.beat()
+          await twins.beat()
         },
     ),
   },
@@ -145,7 +154,8 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
       (twins) => {
         const barn = strip('parking', -0.001, 0.001, groups)
         const course = strip('boundary', -0.001, 0.03, null)
-        twins.draw([...(hasBarn ? [barn] : []), ...(hasBoundary ? [course] : [])])
+        const green = strip('stop', 0.0195, 0.0215, null)
+        twins.draw([green, ...(hasBarn ? [barn] : []), ...(hasBoundary ? [course] : [])])
       },
   ),
   fc.tuple(which, fc.constantFrom(null, 7), fc.constantFrom('1', '2')).map(
@@ -161,6 +171,7 @@ const deeds: fc.Arbitrary<Deed> = fc.oneof(
         twins.notes.set(cart, { outOfService: null, exempt, note: 'x' })
       },
   ),
+  fc.constant<Deed>((twins) => twins.closeAlerts()),
   fc.constant<Deed>((twins) => twins.restart()),
 )
 
@@ -170,7 +181,7 @@ test('carts that are judged when something happened are what they would be if ju
       const twins = await open()
       twins.draw([strip('parking', -0.001, 0.001, null), strip('boundary', -0.001, 0.03, null)])
       for (const deed of all) await deed(twins)
-      twins.beat()
+      await twins.beat()
       await twins.stop()
     }),
     { numRuns: 60 },
@@ -183,20 +194,20 @@ test('a cart of which nothing is heard is left alone until time makes it another
   assert.ok(lock !== undefined)
   twins.connect(lock, true)
   twins.say(lock, { lat: 0.01, speedKmh: 12 })
-  twins.beat()
-  assert.equal(hasJudged(twins, 59), false)
+  await twins.beat()
+  assert.equal(await hasJudged(twins, 59), false)
   // it moves no more; three minutes after the start the others, and after fifteen it, are silent
-  assert.equal(hasJudged(twins, 2), true)
-  assert.equal(hasJudged(twins, 110), false)
-  assert.equal(hasJudged(twins, 20), true)
-  assert.equal(hasJudged(twins, 700), false)
-  assert.equal(hasJudged(twins, 20), true)
+  assert.equal(await hasJudged(twins, 2), true)
+  assert.equal(await hasJudged(twins, 110), false)
+  assert.equal(await hasJudged(twins, 20), true)
+  assert.equal(await hasJudged(twins, 700), false)
+  assert.equal(await hasJudged(twins, 20), true)
   await twins.stop()
 })
 
-/** Whether the lazy one judged a cart in that time: it asks for zones then, and otherwise once a beat. */
-function hasJudged(twins: CartTwins, seconds: number): boolean {
+/** Whether the lazy one judged a cart in that time: otherwise it asks for the notes of each once a beat. */
+async function hasJudged(twins: CartTwins, seconds: number): Promise<boolean> {
   const before = twins.lazilyAsked
-  pass(twins, seconds)
-  return twins.lazilyAsked - before > seconds
+  await pass(twins, seconds)
+  return twins.lazilyAsked - before > 2 * seconds
 }

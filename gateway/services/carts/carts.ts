@@ -1,6 +1,6 @@
 import type { Events, GatewayEvents } from '#gateway/events.ts'
 import { groupByCart } from '#shared/carts/cart-keys.ts'
-import { type CartSettings, judgeCart } from '#shared/carts/judge.ts'
+import { type CartGround, type CartSettings, judgeCart } from '#shared/carts/judge.ts'
 import type { MotionSettings } from '#shared/carts/motion.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
@@ -12,10 +12,10 @@ import type { Cart } from '../cart.ts'
 import type { Device } from '../fleet.ts'
 import type { Geofences } from '../geofences.ts'
 import type { Site } from '../site.ts'
-import type { Look } from './cart-member.ts'
+import type { CartMember, Look } from './cart-member.ts'
 import { CartMembers, type MembersDeps } from './cart-members.ts'
 import type { CartNotebook } from './cart-notebook.ts'
-import { CartZones } from './cart-zones.ts'
+import { CartZones, type MemberZones } from './cart-zones.ts'
 import { isToldSame, isUnchanged } from './told.ts'
 
 interface CartsDeps extends MembersDeps {
@@ -42,6 +42,16 @@ const CLOCK_SET_MS = 60_000
 /** A clock that is set by less may say this much earlier or later when a cart is silent. */
 const SLEWED_MS = 100
 
+/** A cart with what it is judged by again and again: its devices, and the zones of each as long as none of them is another. */
+interface Seat extends SeatGround {
+  cart: Cart
+}
+
+interface SeatGround {
+  members: readonly { readonly member: CartMember; readonly zones: MemberZones }[]
+  ground: CartGround
+}
+
 /**
  * All carts, judged about once a second by what their devices said, the zones, the settings and the time. Whatever acts on
  * carts goes by `cartsJudged`: it is the one heartbeat. A cart of which nothing was heard is judged again only when its
@@ -52,7 +62,7 @@ export class Carts implements Part {
   readonly #heartbeatMs: number
   readonly #members: CartMembers
   readonly #zones: CartZones
-  #carts = new Map<string, Cart>()
+  #seats = new Map<string, Seat>()
   /** In natural order; null while one of them is another than it was. */
   #all: readonly Cart[] | null = null
   #keys = new Map<string, string>()
@@ -92,7 +102,7 @@ export class Carts implements Part {
     this.#isRunning = true
     this.#judgeAll()
     // whose last device was deleted right before a stop
-    for (const key of this.#deps.notes.carts()) if (!this.#carts.has(key)) this.#deps.notes.forget(key)
+    for (const key of this.#deps.notes.carts()) if (!this.#seats.has(key)) this.#deps.notes.forget(key)
     this.#schedule(GATHER_MS)
   }
 
@@ -100,13 +110,15 @@ export class Carts implements Part {
     if (!this.#isRunning) return
     this.#isRunning = false
     clearTimeout(this.#timer)
+    // with what came since
+    this.#judgeAll()
     await this.#save()
   }
 
   /** In natural order, as they were judged last. */
   get all(): readonly Cart[] {
     if (this.#isStale) this.#judgeAll()
-    this.#all ??= [...this.#carts.values()]
+    this.#all ??= Array.from(this.#seats.values(), ({ cart }) => cart)
     return this.#all
   }
 
@@ -118,14 +130,14 @@ export class Carts implements Part {
 
   find(key: string): Cart | undefined {
     if (this.#isStale) this.#judgeAll()
-    return this.#carts.get(key)
+    return this.#seats.get(key)?.cart
   }
 
   /** The cart that a device is in, by its hardware id. */
   of(hardwareId: string): Cart | undefined {
     if (this.#isStale) this.#judgeAll()
     const key = this.#keys.get(hardwareId)
-    return key === undefined ? undefined : this.#carts.get(key)
+    return key === undefined ? undefined : this.#seats.get(key)?.cart
   }
 
   /** What a device says of its cart, as the head office is told it; that of its lock says when it will be locked, too. */
@@ -140,11 +152,13 @@ export class Carts implements Part {
   /** The cart as it is this moment. */
   judgeNow(cart: Cart): Cart {
     if (this.#isStale) this.#judgeAll()
-    const known = this.#carts.get(cart.key)
-    if (known === undefined) return this.#judge(cart.key, cart.devices, this.#look())
-    const judged = this.#judgeAgain(known, this.#look())
-    if (judged !== known) this.#replace(judged)
-    return judged
+    this.#noticeZones()
+    const seat = this.#seats.get(cart.key)
+    if (seat === undefined)
+      return this.#judge(cart.key, cart.devices, this.#groundOf(cart.devices), this.#look())
+    const known = seat.cart
+    if (this.#judgeAgain(seat, this.#look())) this.#tellUnlessSame(known, seat.cart)
+    return seat.cart
   }
 
   /** The cart as far as these devices of it say; null without any. */
@@ -184,13 +198,14 @@ export class Carts implements Part {
 
   /** What people are told of a cart changed elsewhere: its notes or its alerts. */
   touch(key: string): void {
-    const cart = this.find(key)
-    if (cart === undefined) return
-    const judged = this.#judge(cart.key, cart.devices, this.#look())
-    this.#carts.set(key, judged)
+    if (this.#isStale) this.#judgeAll()
+    this.#noticeZones()
+    const seat = this.#seats.get(key)
+    if (seat === undefined) return
+    seat.cart = this.#judge(key, seat.cart.devices, seat, this.#look())
     this.#all = null
     this.#hurry()
-    this.#deps.events.emit('cartChanged', { cart: judged, leftIds: [] })
+    this.#deps.events.emit('cartChanged', { cart: seat.cart, leftIds: [] })
   }
 
   #listen(): void {
@@ -224,8 +239,8 @@ export class Carts implements Part {
       })
   }
 
-  #sampled({ device, numbers, latestMs }: GatewayEvents['sampled']): void {
-    this.#members.of(device).track.take(numbers, this.#settings(), latestMs)
+  #sampled({ device, numbers, isInOrder, latestMs }: GatewayEvents['sampled']): void {
+    this.#members.of(device).track.take(numbers, isInOrder, this.#settings(), latestMs)
   }
 
   /** Something happened that people are to hear of soon. */
@@ -266,17 +281,17 @@ export class Carts implements Part {
     const look = this.#look()
     if (this.#isStale) this.#regroup(look)
     else {
+      this.#noticeZones()
       const isOther = !this.#isJudgedBy(look)
-      const news: [known: Cart, judged: Cart][] = []
-      for (const known of this.#carts.values()) {
-        const judged = !isOther && this.#holds(known, look) ? known : this.#judgeAgain(known, look)
-        if (judged !== known) news.push([known, judged])
+      const news: Cart[] = []
+      for (const seat of this.#seats.values()) {
+        if (!isOther && this.#holds(seat, look)) continue
+        const known = seat.cart
+        if (this.#judgeAgain(seat, look) && !isToldSame(known, seat.cart)) news.push(seat.cart)
       }
       if (isOther) this.#judgedBy = look
       this.#isTurnedBack = false
-      for (const [, judged] of news) this.#carts.set(judged.key, judged)
-      if (news.length > 0) this.#all = null
-      for (const [known, judged] of news) this.#tellUnlessSame(known, judged)
+      for (const cart of news) this.#tellOne(cart)
     }
     return look.nowMs
   }
@@ -284,19 +299,20 @@ export class Carts implements Part {
   /** Puts carts together anew. */
   #regroup(look: Look): void {
     const { fleet } = this.#deps
-    const before = this.#carts
+    const before = this.#seats
     this.#isStale = false
     this.#members.keep(fleet.all())
-    const carts = new Map<string, Cart>()
+    this.#zones.takeChange()
+    const seats = new Map<string, Seat>()
     for (const [key, grouped] of groupByCart(fleet.all().map(toCarted))) {
       const devices = grouped.map(({ device }) => device)
-      carts.set(key, this.#judge(key, devices, look))
+      const ground = this.#groundOf(devices)
+      seats.set(key, { cart: this.#judge(key, devices, ground, look), ...ground })
     }
-    this.#carts = carts
+    this.#seats = seats
     this.#all = null
     this.#judgedBy = look
     this.#isTurnedBack = false
-    this.#zones.takeChange()
     this.#keys = keysOf(this.all)
     if (!this.#isRunning) return
     this.#tell(before)
@@ -306,10 +322,8 @@ export class Carts implements Part {
   /** Whether what all carts were judged by is still the same, but for the time that has gone by. */
   #isJudgedBy({ nowMs, latestMs, settings, clockSetMs, startedAtMs }: Look): boolean {
     const by = this.#judgedBy
-    const areZonesOther = this.#zones.takeChange()
     return (
       by !== null &&
-      !areZonesOther &&
       !this.#isTurnedBack &&
       settings === by.settings &&
       clockSetMs === by.clockSetMs &&
@@ -320,18 +334,14 @@ export class Carts implements Part {
   }
 
   /** Whether a cart would be judged the same: nothing came, and time does not matter yet. */
-  #holds({ key, devices, said, verdict, notes }: Cart, { nowMs }: Look): boolean {
-    if (nowMs >= verdict.holdsUntilMs || this.#deps.notes.of(key, nowMs) !== notes) return false
-    for (const [i, device] of devices.entries()) {
-      const one = said[i]
-      if (one === undefined || !this.#members.of(device).isSaying(one)) return false
-    }
-    return true
+  #holds({ cart: { key, said, verdict, notes }, members }: Seat, { nowMs }: Look): boolean {
+    for (let i = 0; i < members.length; i++) if (members[i]?.member.isSaying(said[i]) !== true) return false
+    return this.#deps.notes.of(key, nowMs) === notes && nowMs < verdict.holdsUntilMs
   }
 
-  #tell(before: ReadonlyMap<string, Cart>): void {
-    for (const cart of this.#carts.values()) {
-      const known = before.get(cart.key)
+  #tell(before: ReadonlyMap<string, Seat>): void {
+    for (const { cart } of this.#seats.values()) {
+      const known = before.get(cart.key)?.cart
       const isOther = cart.devices.some(({ row }) => this.#changed.has(row.hardwareId))
       if (known === undefined || isOther || !isToldSame(known, cart))
         this.#deps.events.emit('cartChanged', { cart, leftIds: leftOf(known, cart) })
@@ -340,37 +350,53 @@ export class Carts implements Part {
   }
 
   #tellUnlessSame(known: Cart, cart: Cart): void {
-    if (this.#isRunning && !isToldSame(known, cart))
-      this.#deps.events.emit('cartChanged', { cart, leftIds: [] })
+    if (!isToldSame(known, cart)) this.#tellOne(cart)
   }
 
-  #tellRemoved(before: ReadonlyMap<string, Cart>): void {
+  #tellOne(cart: Cart): void {
+    if (this.#isRunning) this.#deps.events.emit('cartChanged', { cart, leftIds: [] })
+  }
+
+  #tellRemoved(before: ReadonlyMap<string, Seat>): void {
     const { events } = this.#deps
-    for (const { key, devices } of before.values()) {
-      if (this.#carts.has(key)) continue
+    for (const {
+      cart: { key, devices },
+    } of before.values()) {
+      if (this.#seats.has(key)) continue
       events.emit('cartRemoved', { key, hardwareIds: devices.map(({ row }) => row.hardwareId) })
       this.#deps.notes.forget(key)
     }
   }
 
-  #replace(cart: Cart): void {
-    const known = this.#carts.get(cart.key)
-    this.#carts.set(cart.key, cart)
+  /** Whether anything about it is other than it was; it keeps its object where nothing is. */
+  #judgeAgain(seat: Seat, look: Look): boolean {
+    const { key, devices } = seat.cart
+    const judged = this.#judge(key, devices, seat, look)
+    if (isUnchanged(seat.cart, judged)) return false
+    seat.cart = judged
     this.#all = null
-    if (known !== undefined) this.#tellUnlessSame(known, cart)
+    return true
   }
 
-  /** The same object where nothing about it is other than it was. */
-  #judgeAgain(known: Cart, look: Look): Cart {
-    const judged = this.#judge(known.key, known.devices, look)
-    return isUnchanged(known, judged) ? known : judged
-  }
-
-  #judge(key: string, devices: readonly Device[], look: Look): Cart {
-    const said = devices.map((device) => this.#members.of(device).said(this.#zones.of(device, devices), look))
-    const ground = this.#zones.groundOf(devices)
-    const verdict = judgeCart(said, ground, this.#settings(), look)
+  #judge(key: string, devices: readonly Device[], { members, ground }: SeatGround, look: Look): Cart {
+    const said = members.map(({ member, zones }) => member.said(zones, look))
+    const verdict = judgeCart(said, ground, look.settings, look)
     return { key, devices, said, ground, verdict, notes: this.#deps.notes.of(key, look.nowMs) }
+  }
+
+  /** Carts go by the zones that there are now. */
+  #noticeZones(): void {
+    if (!this.#zones.takeChange()) return
+    this.#judgedBy = null
+    for (const seat of this.#seats.values()) Object.assign(seat, this.#groundOf(seat.cart.devices))
+  }
+
+  #groundOf(devices: readonly Device[]): SeatGround {
+    const members = devices.map((device) => ({
+      member: this.#members.of(device),
+      zones: this.#zones.of(device, devices),
+    }))
+    return { members, ground: this.#zones.groundOf(devices) }
   }
 
   /** Thresholds as they are set now. */

@@ -13,10 +13,14 @@ function columns(...rows: [atMs: number, latE7: number, speed: number, millivolt
   return Float64Array.from(rows.flatMap(([atMs, lat, speed, mv]) => [1, atMs, lat, 0, speed, mv]))
 }
 
+function isInOrder(rows: readonly (readonly [atMs: number, ...unknown[]])[]): boolean {
+  return rows.every(([atMs], i) => atMs > (rows[i - 1]?.[0] ?? 0))
+}
+
 test('a sample is seen as soon as somebody looks', () => {
   const track = new MotionTrack()
-  track.take(columns([1000, 10, 5000, 50_000]), SETTINGS, NEVER)
-  track.take(columns([1001, 20, 6000, NONE]), SETTINGS, NEVER)
+  track.take(columns([1000, 10, 5000, 50_000]), true, SETTINGS, NEVER)
+  track.take(columns([1001, 20, 6000, NONE]), true, SETTINGS, NEVER)
   const motion = track.look(SETTINGS, NEVER)
   assert.deepEqual(motion.fix, { atMs: 1001, latE7: 20, longE7: 0, speedKmh: 6 })
   assert.deepEqual(motion.battery, { atMs: 1000, voltageV: 50 })
@@ -31,7 +35,8 @@ test('of dense samples it comes to what the last two say', () => {
     NONE,
     50_000 - i,
   ])
-  for (let at = 0; at < rows.length; at += 5) track.take(columns(...rows.slice(at, at + 5)), SETTINGS, NEVER)
+  for (let at = 0; at < rows.length; at += 5)
+    track.take(columns(...rows.slice(at, at + 5)), true, SETTINGS, NEVER)
   const motion = track.look(SETTINGS, NEVER)
   const all = rows.reduce(
     (known, [atMs, latE7, , mv]) =>
@@ -49,7 +54,7 @@ test('however samples come together, the newest fix and voltage are those that a
   fc.assert(
     fc.property(fc.array(fc.array(row, { minLength: 1, maxLength: 8 }), { maxLength: 20 }), (runs) => {
       const track = new MotionTrack()
-      for (const rows of runs) track.take(columns(...rows), SETTINGS, NEVER)
+      for (const rows of runs) track.take(columns(...rows), isInOrder(rows), SETTINGS, NEVER)
       const { fix, battery } = track.look(SETTINGS, NEVER)
       const newest = (column: 1 | 3) => {
         const known = runs.flat().filter((one) => !Number.isNaN(one[column]))
@@ -77,7 +82,7 @@ test('samples a second or more apart are each looked at', () => {
     0,
     50_000 + i,
   ])
-  track.take(columns(...rows), SETTINGS, NEVER)
+  track.take(columns(...rows), true, SETTINGS, NEVER)
   const { rest, still } = track.look(SETTINGS, NEVER)
   assert.deepEqual(rest, { atMs: 399_000, voltageV: 50.399 })
   assert.equal(still?.sinceMs, 0)
@@ -85,25 +90,25 @@ test('samples a second or more apart are each looked at', () => {
 
 test('a late sample moves nothing, and one of a wrong clock is forgotten', () => {
   const track = new MotionTrack()
-  track.take(columns([10_000, 10, 0, NONE], [5000, 20, 0, NONE]), SETTINGS, NEVER)
+  track.take(columns([10_000, 10, 0, NONE], [5000, 20, 0, NONE]), false, SETTINGS, NEVER)
   assert.equal(track.look(SETTINGS, NEVER).fix?.atMs, 10_000)
-  track.take(columns([900_000, 30, 0, NONE]), SETTINGS, 1_000_000)
+  track.take(columns([900_000, 30, 0, NONE]), true, SETTINGS, 1_000_000)
   assert.equal(track.look(SETTINGS, 1_000_000).fix?.atMs, 900_000)
-  track.take(columns([11_000, 40, 0, NONE]), SETTINGS, 20_000)
+  track.take(columns([11_000, 40, 0, NONE]), true, SETTINGS, 20_000)
   assert.equal(track.look(SETTINGS, 20_000).fix?.latE7, 40)
 })
 
 test('a wrong time that still waits gives way to a right one', () => {
   const track = new MotionTrack()
-  track.take(columns([1000, 10, 0, NONE]), SETTINGS, NEVER)
-  track.take(columns([1500, 20, 0, NONE]), SETTINGS, NEVER)
-  track.take(columns([1100, 30, 0, NONE]), SETTINGS, 1200)
+  track.take(columns([1000, 10, 0, NONE]), true, SETTINGS, NEVER)
+  track.take(columns([1500, 20, 0, NONE]), true, SETTINGS, NEVER)
+  track.take(columns([1100, 30, 0, NONE]), true, SETTINGS, 1200)
   assert.equal(track.look(SETTINGS, 1200).fix?.latE7, 30)
 })
 
 test('what was deleted is forgotten, also what waits', () => {
   const track = new MotionTrack()
-  track.take(columns([1000, 10, 0, 50_000], [1001, 10, 0, 50_001]), SETTINGS, NEVER)
+  track.take(columns([1000, 10, 0, 50_000], [1001, 10, 0, 50_001]), true, SETTINGS, NEVER)
   track.forget({ gps: true, battery: false })
   const motion = track.look(SETTINGS, NEVER)
   assert.deepEqual([motion.fix, motion.still, track.firstFixMs], [null, null, null])

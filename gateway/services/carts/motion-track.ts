@@ -23,11 +23,13 @@ export class MotionTrack {
   #motion: CartMotion
   /** Event time of the newest sample that was looked at. */
   #lookedMs = Number.NEGATIVE_INFINITY
+  /** Event time of the newest sample that waits, if any does. */
+  #waitingMs = Number.NEGATIVE_INFINITY
   /** The last two that wait, older first; NaN for none. */
   readonly #fixes = new Float64Array(2 * FIX).fill(Number.NaN)
   readonly #voltages = new Float64Array(2 * VOLTAGE).fill(Number.NaN)
   #hasWaiting = false
-  /** The newest dense samples, of which the last two are to wait: most are followed by others before anybody looks. */
+  /** Dense samples of which the last two wait, as they came, and nothing else: most are followed by others before anybody looks. */
   #dense: Float64Array | null = null
   /** Event time of the first fix there ever was, if this has seen it. */
   firstFixMs: number | null = null
@@ -50,19 +52,21 @@ export class MotionTrack {
     return this.#motion === motion && this.#dense === null && !this.#hasWaiting
   }
 
-  /** Takes samples in the columns of `AppendBatch.samples`, by time. What is known after `latestMs` was a clock's mistake. */
-  take(numbers: Float64Array, settings: MotionSettings, latestMs: number): void {
-    const isDense = this.#lookedMs <= latestMs && this.#isDense(numbers)
-    // of later ones that are dense as well only the last two count
-    if (this.#dense !== null && !(isDense && isLater(numbers, this.#dense))) this.#keepDense(latestMs)
-    if (isDense) {
+  /**
+   * Takes samples in the columns of `AppendBatch.samples`, by time; `isInOrder` says that each is later than the one before.
+   * What is known after `latestMs` was a clock's mistake.
+   */
+  take(numbers: Float64Array, isInOrder: boolean, settings: MotionSettings, latestMs: number): void {
+    if (isInOrder && this.#lookedMs <= latestMs && this.#isDense(numbers)) {
+      if (this.#hasWaiting) this.#forgetWaiting()
       this.#dense = numbers
+      this.#waitingMs = numbers[numbers.length - SAMPLE_NUMBERS + 1] ?? 0
       return
     }
+    if (this.#dense !== null) this.#keepDense(latestMs)
     for (let at = 0; at < numbers.length; at += SAMPLE_NUMBERS) {
-      const atMs = numbers[at + 1] ?? 0
+      if (this.#isDue(latestMs)) this.look(settings, latestMs)
       this.#keep(numbers, at, latestMs)
-      if (atMs - this.#lookedMs >= LOOK_MS || this.#lookedMs > latestMs) this.look(settings, latestMs)
     }
   }
 
@@ -102,16 +106,18 @@ export class MotionTrack {
     this.#motion = { ...this.#motion, battery: null, rest: null, lowReadings: 0 }
   }
 
-  /** Whether of these samples only the last two can matter, both of a fix and a voltage, and nobody has to look yet. */
+  /** Whether what waits is to be looked at before anything joins it. */
+  #isDue(latestMs: number): boolean {
+    return this.#hasWaiting && (this.#waitingMs - this.#lookedMs >= LOOK_MS || this.#lookedMs > latestMs)
+  }
+
+  /** Whether of these samples and all that wait only the last two can matter, both of a fix and a voltage, and nobody has to look yet. */
   #isDense(numbers: Float64Array): boolean {
     const lastAt = numbers.length - SAMPLE_NUMBERS
     const at = lastAt - SAMPLE_NUMBERS
-    const lastMs = numbers[lastAt + 1] ?? 0
-    if (at < 0 || lastMs - this.#lookedMs >= LOOK_MS || !isBoth(numbers, at) || !isBoth(numbers, lastAt))
-      return false
-    for (let i = lastAt; i > 0; i -= SAMPLE_NUMBERS)
-      if ((numbers[i + 1] ?? 0) <= (numbers[i + 1 - SAMPLE_NUMBERS] ?? 0)) return false
-    return true
+    if (at < 0 || (numbers[lastAt + 1] ?? 0) - this.#lookedMs >= LOOK_MS) return false
+    const isLater = (!this.#hasWaiting && this.#dense === null) || (numbers[1] ?? 0) > this.#waitingMs
+    return isLater && isBoth(numbers, at) && isBoth(numbers, lastAt)
   }
 
   #keepDense(latestMs: number): void {
@@ -125,6 +131,7 @@ export class MotionTrack {
 
   #keep(numbers: Float64Array, at: number, latestMs: number): void {
     const atMs = numbers[at + 1] ?? 0
+    this.#waitingMs = this.#hasWaiting ? Math.max(this.#waitingMs, atMs) : atMs
     this.#keepFix(numbers, at, atMs, latestMs)
     this.#keepVoltage(numbers, at, atMs, latestMs)
   }
@@ -137,7 +144,8 @@ export class MotionTrack {
     const knownMs = Number.isNaN(waitingMs) ? (this.#motion.fix?.atMs ?? Number.NEGATIVE_INFINITY) : waitingMs
     if (!isNewer(atMs, knownMs, latestMs)) return
     if (knownMs === Number.NEGATIVE_INFINITY) this.firstFixMs = atMs
-    fixes.copyWithin(0, FIX)
+    // element by element: for so few faster than any function of typed arrays
+    for (let i = 0; i < FIX; i++) fixes[i] = fixes[FIX + i] ?? Number.NaN
     if (waitingMs > latestMs) fixes[0] = Number.NaN
     fixes[FIX] = atMs
     fixes[FIX + 1] = latE7
@@ -155,7 +163,7 @@ export class MotionTrack {
       ? (this.#motion.battery?.atMs ?? Number.NEGATIVE_INFINITY)
       : waitingMs
     if (!isNewer(atMs, knownMs, latestMs)) return
-    voltages.copyWithin(0, VOLTAGE)
+    for (let i = 0; i < VOLTAGE; i++) voltages[i] = voltages[VOLTAGE + i] ?? Number.NaN
     if (waitingMs > latestMs) voltages[0] = Number.NaN
     voltages[VOLTAGE] = atMs
     voltages[VOLTAGE + 1] = millivolts
@@ -172,8 +180,9 @@ export class MotionTrack {
   }
 
   #forgetWaiting(): void {
-    this.#fixes.fill(Number.NaN)
-    this.#voltages.fill(Number.NaN)
+    // whether there is one its time says
+    for (const at of [0, FIX]) this.#fixes[at] = Number.NaN
+    for (const at of [0, VOLTAGE]) this.#voltages[at] = Number.NaN
     this.#hasWaiting = false
   }
 }
@@ -186,9 +195,4 @@ function isBoth(numbers: Float64Array, at: number): boolean {
 function firstOf(waiting: Float64Array, size: number): number {
   if (!Number.isNaN(waiting[0])) return 0
   return Number.isNaN(waiting[size]) ? waiting.length : size
-}
-
-/** Whether all of `numbers` came after all of the others; both are by time. */
-function isLater(numbers: Float64Array, others: Float64Array): boolean {
-  return (numbers[1] ?? 0) > (others[others.length - SAMPLE_NUMBERS + 1] ?? 0)
 }

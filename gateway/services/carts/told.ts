@@ -1,4 +1,3 @@
-import type { ZoneStay } from '#shared/carts/judge.ts'
 import type { Cart } from '../cart.ts'
 
 /**
@@ -12,18 +11,12 @@ export function isToldSame(known: Cart, cart: Cart): boolean {
     before.isLow === now.isLow &&
     before.isAsleep === now.isAsleep &&
     known.notes === cart.notes &&
-    isSameStay(before.stays, now.stays) &&
+    isSame(before.stays, now.stays) &&
     before.lock?.isLocked === now.lock?.isLocked &&
     before.lock?.atMs === now.lock?.atMs &&
     before.lock?.by === now.lock?.by &&
-    isSameDevices(known, cart) &&
+    isSame(known.devices, cart.devices) &&
     isSaidSame(known, cart)
-  )
-}
-
-function isSameDevices({ devices }: Cart, { devices: others }: Cart): boolean {
-  return (
-    devices === others || (devices.length === others.length && devices.every((one, i) => one === others[i]))
   )
 }
 
@@ -32,18 +25,19 @@ function isSaidSame({ said }: Cart, { said: others }: Cart): boolean {
   if (said.length < 2) return true
   return said.every((one, i) => {
     const other = others[i]
-    return other !== undefined && isSameStay(one.stays, other.stays) && one.lock === other.lock
+    return other !== undefined && isSame(one.stays, other.stays) && one.lock === other.lock
   })
 }
 
-function isSameStay(before: readonly ZoneStay[], now: readonly ZoneStay[]): boolean {
-  return before === now || (before.length === now.length && before.every((stay, i) => stay === now[i]))
+function isSame<T>(before: readonly T[], now: readonly T[]): boolean {
+  return before === now || (before.length === now.length && before.every((one, i) => one === now[i]))
 }
 
 /** Whether nothing at all is other than it was; of devices that are the same and have the same names. */
 export function isUnchanged(known: Cart, cart: Cart): boolean {
   const [before, now] = [known.verdict, cart.verdict]
   return (
+    isSame(known.said, cart.said) &&
     known.notes === cart.notes &&
     known.ground.hasParking === cart.ground.hasParking &&
     known.ground.hasBoundary === cart.ground.hasBoundary &&
@@ -52,7 +46,6 @@ export function isUnchanged(known: Cart, cart: Cart): boolean {
     before.isLow === now.isLow &&
     before.isAsleep === now.isAsleep &&
     before.battery?.percent === now.battery?.percent &&
-    before.holdsUntilMs === now.holdsUntilMs &&
-    known.said.every((one, i) => one === cart.said[i])
+    before.holdsUntilMs === now.holdsUntilMs
   )
 }

@@ -49,7 +49,7 @@ export class Announce {
       const voltageMv = numbers[i * SAMPLE_NUMBERS + 5] ?? Number.NaN
       if (isRepeated(latE7, voltageMv, stored[i] ?? 0)) dropped.add('duplicate')
     }
-    events.emit('sampled', { device: run.device, numbers, latestMs: run.latestMs })
+    events.emit('sampled', { device: run.device, numbers, isInOrder: run.isInOrder, latestMs: run.latestMs })
     if (run.hasMoved) events.emit('reported', run)
     for (const i of run.late) {
       if (stored[i] === 0) continue
@@ -63,7 +63,9 @@ export class Announce {
     const { device, receivedAtMs, latestMs, content, moves, late } = message
     if (content.samples.length === 0) return
     const { events, dropped } = this.#deps
-    events.emit('sampled', { device, numbers: packedByTime(content.samples), latestMs })
+    // of several some may be of the same time
+    const isInOrder = content.samples.length === 1
+    events.emit('sampled', { device, numbers: packedByTime(content.samples), isInOrder, latestMs })
     const { hardwareId } = device.row
     for (const [i, sample] of content.samples.entries()) {
       if (isRepeated(sample.lat, sample.voltageV, flags[i] ?? 0)) dropped.add('duplicate')

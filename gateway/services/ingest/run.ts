@@ -162,6 +162,11 @@ export class Run implements Appendable, ReportedRun {
     return this.receivedAtMs
   }
 
+  /** Whether each is later than the one before it; false where nobody has looked. */
+  get isInOrder(): boolean {
+    return this.#isUniform
+  }
+
   /** Whether each is later than the one before it and has the same keys, of which there are so many. */
   isUniform(keys: number): boolean {
     return this.#isUniform && keys === this.#valueCount

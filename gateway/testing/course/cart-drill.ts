@@ -5,8 +5,8 @@ import { restedFromMs } from '#services/alerts/battery-rules.ts'
 import { type Findings, judgeCart as findChanges } from '#services/alerts/findings.ts'
 import { type AlertGround, closedDayAt, groundOf } from '#services/alerts/ground.ts'
 import type { CartCase } from '#services/alerts/memory.ts'
-import { isChargeWatched, type RestReading, remember, withRest } from '#services/alerts/memory.ts'
-import { isQuietGround } from '#services/alerts/quiet.ts'
+import { isChargeWatched, type RestReading, withRest } from '#services/alerts/memory.ts'
+import { isQuietGround, takeLook } from '#services/alerts/quiet.ts'
 import type { Cart, CartNotes } from '#services/cart.ts'
 import { type CartDevice, type CartLock, judgeCart, type ZoneStay } from '#shared/carts/judge.ts'
 import { MOTIONLESS, moveOn } from '#shared/carts/motion.ts'
@@ -120,17 +120,18 @@ export class CartDrill {
     // a gateway has the same object while it is the same
     const last = this.#last?.cart
     const cart = last !== undefined && isDeepStrictEqual(last, this.cart) ? last : this.cart
-    const isQuiet = isQuietGround(this.#last?.ground ?? null, ground) && this.#book.isQuiet(cart, nowMs)
+    const isQuiet = isQuietGround(this.#last?.ground ?? null, ground)
     this.#last = { cart, ground }
     const one = this.#book.caseOf(cart)
-    remember(one, ground)
+    const isToLookAt = takeLook(one, cart, isQuiet, ground)
     this.#readHistory(one, ground)
     const found: Findings = { changes: [], ended: [] }
     findChanges(this.#book, one, ground, found)
     // a gateway would not even have looked
-    if (isQuiet) assert.deepEqual(found, { changes: [], ended: [] })
-    one.quietUntilMs = Number.NEGATIVE_INFINITY
-    if (found.changes.length === 0) this.#book.rest(one, ground)
+    const isNothing = found.changes.length + found.ended.length === 0
+    assert.ok(isToLookAt || isNothing, JSON.stringify(found))
+    if (!isToLookAt) return
+    if (isNothing) this.#book.rest(one, ground)
     for (const alert of found.ended) this.#book.ended(alert)
     for (const { event, alert } of found.changes) this.#take(event, alert)
   }

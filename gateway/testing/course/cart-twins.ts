@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import type { Caller } from '#domain/access.ts'
 import { packSample } from '#domain/latest-state.ts'
 import type { Sample } from '#domain/telemetry.ts'
 import { NO_SWITCHES } from '#domain/zone-switches.ts'
 import { Events, type GatewayEvents } from '#gateway/events.ts'
+import { Alerts } from '#services/alerts/alerts.ts'
 import type { CartNotes } from '#services/cart.ts'
 import { Carts } from '#services/carts/carts.ts'
 import type { Device } from '#services/fleet.ts'
@@ -11,15 +13,24 @@ import { copyReported, moveOn } from '#services/ingest/reported-draft.ts'
 import { crossingOf, crossings } from '#services/ingest/zone-crossings.ts'
 import { ZoneSets } from '#services/zone-sets.ts'
 import { createLog } from '#shared/log.ts'
+import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS, type SiteSettings, tripDefaultsOf } from '#shared/site/settings.ts'
+import { TimeZone } from '#shared/site/time-zone.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { SiteZone } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 
+const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
 const NO_NOTES: CartNotes = { outOfService: null, exempt: null, note: null }
 const LATEST_MS = Date.UTC(2100, 0, 1)
+
+/** Where carts are kept, and where the alerts of each are; without those nobody is warned of anything. */
+interface TwinStores {
+  carts: Store
+  alerts?: { lazy: Store; eager: Store }
+}
 
 /** What a device says in one message; what is absent it does not say. */
 interface Saying {
@@ -41,23 +52,25 @@ export class CartTwins {
   readonly zones = new ZoneSets()
   readonly notes = new Map<string, CartNotes>()
   settings: SiteSettings = DEFAULT_SITE_SETTINGS
-  readonly #store: Store
+  readonly #stores: TwinStores
   #zoneVersion = 0
   #eventCount = 0
   #lazy: Twin
   #eager: Twin
 
-  private constructor(store: Store) {
-    this.#store = store
-    this.#lazy = new Twin(this, store, () => this.settings)
-    this.#eager = new Twin(this, store, () => ({ ...this.settings }))
+  private constructor(stores: TwinStores) {
+    this.#stores = stores
+    const { carts, alerts } = stores
+    this.#lazy = new Twin(this, { carts, alerts: alerts?.lazy }, () => this.settings)
+    this.#eager = new Twin(this, { carts, alerts: alerts?.eager }, () => ({ ...this.settings }))
   }
 
   /** `cartOf` says in which cart each device is, by hardware id. */
-  static async open(store: Store, cartOf: Readonly<Record<string, string>>): Promise<CartTwins> {
-    const twins = new CartTwins(store)
+  static async open(stores: TwinStores, cartOf: Readonly<Record<string, string>>): Promise<CartTwins> {
+    const twins = new CartTwins(stores)
+    for (const store of Object.values(stores.alerts ?? {})) await endAlerts(store)
     for (const [hardwareId, cart] of Object.entries(cartOf)) {
-      const row = await store.write('createDevice', {
+      const row = await stores.carts.write('createDevice', {
         ...{
           hardwareId,
           cart,
@@ -77,15 +90,18 @@ export class CartTwins {
     return this.fleet.all()
   }
 
-  /** How often the lazy one asked which zones there are. */
+  /** How often the lazy one asked what people say of a cart: once a look at it, and once more when it judges it. */
   get lazilyAsked(): number {
     return this.#lazy.asked
   }
 
-  /** All carts are judged, and found to be the same. */
-  beat(): void {
+  /** All carts are judged, and found to be the same, and so is what people are warned of. */
+  async beat(): Promise<void> {
     for (const { carts } of this.#both()) carts.beat()
+    for (const { alerts } of this.#both()) await alerts?.settle()
     this.#compare()
+    const [lazy, eager] = this.#both().map(({ warned }) => warned.splice(0))
+    assert.deepEqual(lazy, eager)
   }
 
   /** Somebody asks for all carts, or for one. */
@@ -119,7 +135,7 @@ export class CartTwins {
     const numbers = new Float64Array(SAMPLE_NUMBERS)
     packSample(numbers, 0, device.row.deviceId, sample)
     this.tell('heard', { hardwareId: device.row.hardwareId })
-    this.tell('sampled', { device, numbers, latestMs })
+    this.tell('sampled', { device, numbers, isInOrder: true, latestMs })
     for (const row of seen.events) this.tell('zoneCrossed', crossingOf(row))
   }
 
@@ -155,6 +171,14 @@ export class CartTwins {
     device.reported = { ...device.reported, gps: null, battery: null }
   }
 
+  /** A person closes what people are warned of. */
+  async closeAlerts(): Promise<void> {
+    for (const { alerts } of this.#both()) {
+      for (const { alertId } of alerts?.notClosedFor(ADMIN) ?? [])
+        await alerts?.close(() => ADMIN, alertId, { userId: 'a', name: 'Ann' }, null)
+    }
+  }
+
   change(device: Device, fields: Partial<Device['row']>): void {
     device.row = { ...device.row, ...fields }
     this.tell('deviceChanged', { hardwareId: device.row.hardwareId })
@@ -183,19 +207,27 @@ export class CartTwins {
   }
 
   async restart(): Promise<void> {
-    for (const { carts } of this.#both()) await carts.stop()
+    await this.stop()
     for (const device of this.devices) device.isOnline = false
-    this.#lazy = new Twin(this, this.#store, () => this.settings)
-    this.#eager = new Twin(this, this.#store, () => ({ ...this.settings }))
+    const { carts, alerts } = this.#stores
+    this.#lazy = new Twin(this, { carts, alerts: alerts?.lazy }, () => this.settings)
+    this.#eager = new Twin(this, { carts, alerts: alerts?.eager }, () => ({ ...this.settings }))
     await this.#start()
   }
 
   async stop(): Promise<void> {
-    for (const { carts } of this.#both()) await carts.stop()
+    for (const { alerts, carts } of this.#both()) {
+      await alerts?.stop()
+      await carts.stop()
+    }
   }
 
   async #start(): Promise<void> {
-    for (const { carts } of this.#both()) await carts.start()
+    for (const { alerts, carts } of this.#both()) {
+      alerts?.load()
+      await carts.start()
+      await alerts?.start()
+    }
     this.#compare()
   }
 
@@ -209,26 +241,42 @@ export class CartTwins {
   }
 }
 
+/** Nothing is left of the alerts of an earlier course. */
+async function endAlerts(store: Store): Promise<void> {
+  const live = store.read.liveAlerts(Number.MAX_SAFE_INTEGER)
+  const changes = live.map((alert) => ({
+    ...{ event: 'closed' as const, sessionChanges: [], byUserId: null },
+    alert: { ...alert, closedAtMs: alert.openedAtMs, awaitsEnd: false },
+  }))
+  const endedIds = live.map(({ alertId }) => alertId)
+  await store.write('saveAlerts', { changes, endedIds, sessionChanges: [], closedDay: null, nowMs: 0 })
+  await store.write('deleteAlertsStep', { beforeMs: Number.MAX_SAFE_INTEGER, keepsUnsent: false })
+}
+
 /** One of them, and of which carts it has told. */
 class Twin {
   readonly events: Events
   readonly carts: Carts
+  readonly alerts: Alerts | null
   readonly told: string[] = []
+  /** What became of alerts, in order. */
+  readonly warned: unknown[] = []
   asked = 0
 
-  constructor(twins: CartTwins, store: Store, settings: () => SiteSettings) {
+  constructor(
+    twins: CartTwins,
+    stores: { carts: Store; alerts: Store | undefined },
+    settings: () => SiteSettings,
+  ) {
     const { clock, fleet, zones } = twins
     const log = createLog('silent')
     this.events = new Events(log)
     const startedMs = clock.monotonicMs()
     this.carts = new Carts({
-      ...{ store, fleet, log, events: this.events },
+      ...{ store: stores.carts, fleet, log, events: this.events },
       users: { find: () => undefined },
       geofences: {
-        watchedOf: (groupId) => {
-          this.asked++
-          return zones.watchedOf(groupId)
-        },
+        watchedOf: (groupId) => zones.watchedOf(groupId),
       },
       site: {
         get settings() {
@@ -242,7 +290,10 @@ class Twin {
         load: () => undefined,
         forget: () => undefined,
         carts: () => [],
-        of: (cart, nowMs) => twins.notesOf(cart, nowMs),
+        of: (cart, nowMs) => {
+          this.asked++
+          return twins.notesOf(cart, nowMs)
+        },
       },
       clock: {
         nowMs: () => clock.nowMs(),
@@ -251,7 +302,31 @@ class Twin {
       },
       startedAtMs: () => clock.nowMs() - clock.monotonicMs() + startedMs,
     })
+    this.alerts = stores.alerts === undefined ? null : this.#createAlerts(stores.alerts, twins, settings)
+    this.events.on('alertChanged', ({ event, alert: { kind, cart, details } }) =>
+      this.warned.push({ event, kind, cart, details, atMs: clock.nowMs() }),
+    )
     this.events.on('cartChanged', ({ cart }) => this.told.push(cart.key))
     this.events.on('cartRemoved', ({ key }) => this.told.push(`no ${key}`))
+  }
+
+  #createAlerts(store: Store, { clock }: CartTwins, settings: () => SiteSettings): Alerts {
+    return new Alerts({
+      ...{ store, clock, log: createLog('silent'), events: this.events, carts: this.carts },
+      users: { find: () => undefined },
+      downlink: {
+        prepare: () => ({ changes: [], commit: () => undefined, abandon: () => undefined }),
+      },
+      site: {
+        get settings() {
+          return settings()
+        },
+        calendar: new Calendar(new TimeZone('UTC'), null),
+      },
+      confirmation: { state: 'confirmed' },
+      diskGuard: { use: { state: 'ok', usedBytes: 0, budgetBytes: 0 } },
+      backups: { overdue: 'over', status: null },
+      sync: undefined,
+    })
   }
 }
