@@ -120,6 +120,8 @@ export interface GatewayEvents {
   }
   /** From now on what acts by itself may go by the clock. */
   clockConfirmed: { by: ClockWitness; atMs: number }
+  /** A person says that this course goes on on this machine. */
+  machineConfirmed: object
   /** Role or scope changed while the key stays good. */
   scopeChanged: { userId: string }
   /** The user has another PIN, or none any more. */

@@ -4,6 +4,7 @@ import { toDeviceJson } from '#api/shown/device-json.ts'
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
 import type { Caller } from '#domain/access.ts'
 import { toAlertJson } from '#domain/alert.ts'
+import { readMachineSigns } from '#host/machine-signs.ts'
 import type { WrittenDisk } from '#host/watchdog.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { FirstAdminKey } from '#services/admin-key.ts'
@@ -35,6 +36,7 @@ import { type Device, Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { createLocks } from '#services/locks/locks.ts'
+import { OwnMachine } from '#services/machine.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import { Origins } from '#services/origins.ts'
 import { createPeople } from '#services/people/people.ts'
@@ -113,6 +115,8 @@ export interface Overrides {
   hardwareTimesMs?: () => readonly number[]
   /** False sends everything through Aedes: to show that it comes to the same. */
   hasFastLane?: boolean
+  /** Stands for the `/` below which the machine says what it is. */
+  machineRoot?: string
   /** Stands for the folder with the build of the app. */
   dashboardDir?: string
   /** How often carts are judged. */
@@ -182,8 +186,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ ...base, carts, commands, gate, deviceTypes, presence, site, origins },
     confirmation: clockConfirmation,
   })
+  const machine = new OwnMachine({ ...base, readSigns: () => readMachineSigns(overrides.machineRoot) })
   const { intents, sync } = createReplication({
-    ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins },
+    ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins, machine },
     cartSaidOf: (hardwareId) => carts.saidOf(hardwareId, (cart) => locks.autoLock.atMs(cart)),
   })
   const telemetry = createTelemetry({ ...base, brake, fleet, damage, maintenance, options: config }, sync)
@@ -282,6 +287,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
     cartLocks: locks.cartLocks,
     zoneSwitches,
+    machine,
     erasures: new Erasures(base),
     dashboard,
     addresses,
@@ -345,6 +351,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
       dashboard,
       kernelSync,
       door.withStore,
+      machine,
       ingest,
       clockMark,
       clockConfirmation,

@@ -28,13 +28,14 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   /** What a device says of its cart. */
   cartSaidOf: (hardwareId: string) => object | undefined
   maintenance: Turns
+  machine: { readonly detail: string | null }
   clock: GatewayClock
   log: Log
 }
 
 /** Builds the inbox for intents of the head office and, if one is set, the agent `sync` that replicates to it. */
 export function createReplication(deps: ReplicationDeps) {
-  const { config, store, events, fleet, clock, log, cartSaidOf } = deps
+  const { config, store, events, fleet, clock, log, cartSaidOf, machine } = deps
   const intents = new IntentInbox({
     ...deps,
     allowed: config.upstreamIntents,
@@ -53,9 +54,11 @@ export function createReplication(deps: ReplicationDeps) {
     dataDir,
     program: readVersion(),
     ...{ clock, log },
+    heldBy: () => machine.detail,
     isBusy: () => store.queue.waitingRows > BUSY_ROWS,
   })
   events.on('resendRequested', (wanted) => void sync.audit(wanted))
+  events.on('machineConfirmed', () => sync.letGo())
   events.on('lockChanged', () => sync.wake())
   events.on('zoneCrossed', () => sync.wake())
   events.on('alertChanged', () => sync.wake())

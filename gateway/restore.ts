@@ -22,6 +22,7 @@ import {
 import { type Connection, openReader } from '#store/db/connection.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { forkEpoch } from '#store/ledger/cursors.ts'
+import { forgetMachine } from '#store/machine.ts'
 import { knownSchema, migrate } from '#store/migrate.ts'
 import { databasePath, prepareDataFolder } from '#store/store.ts'
 
@@ -150,6 +151,8 @@ async function makeDatabase(
     await fillDatabase(to, set, manifest, onPart)
     migrate(to)
     const carriedOver = newer === null ? null : carryOver(to, newer, manifest.atMs)
+    // whoever restores says by that where the course goes on
+    forgetMachine(to)
     forkEpoch(to, { reason: `restored from the backup of ${isoOf(manifest.atMs)}` })
     return carriedOver
   } finally {

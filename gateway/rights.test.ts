@@ -15,6 +15,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /stats': 'admin',
   'GET /metrics': 'admin',
   'POST /clock/confirm': 'admin',
+  'POST /machine/confirm': 'admin',
   'GET /site': 'staff',
   'GET /recall': 'staff',
   'POST /recall': 'staff',

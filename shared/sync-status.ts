@@ -9,6 +9,7 @@ export const SYNC_STATES = [
   'waiting',
   'refused',
   'other_site',
+  'other_machine',
   'forked',
   'stuck',
   'part_refused',

@@ -44,6 +44,8 @@ export interface AgentOptions {
   readonly program: string
   readonly clock: AgentClock
   readonly log: Log
+  /** Why nothing may leave this gateway until a person has decided, for people; null when it may. */
+  readonly heldBy?: () => string | null
   /** Whether devices wait for the disk. */
   readonly isBusy: () => boolean
   /** Stands for chance, from 0 to 1. */
@@ -98,6 +100,7 @@ export class SyncAgent implements Part {
   constructor(options: AgentOptions) {
     const { source, inbox, latest, site, dataDir, program, clock, log, isBusy } = options
     const { random = Math.random, holdMs = HELD.ms, longestBackoffMs = LONGEST_BACKOFF_MS } = options
+    const { heldBy = () => null } = options
     const { failures } = this
     this.#options = options
     const hubClock = new HubClock(clock)
@@ -107,7 +110,7 @@ export class SyncAgent implements Part {
     const onDoubt = () => this.#auditor.requestEverything()
     const cursors = new Cursors({ source, site, dataDir, log, onAcked, onWentBack: onDoubt })
     const link = new Link({
-      ...{ source, upstream, cursors, site, program, clock, random, log, failures, longestBackoffMs },
+      ...{ source, upstream, cursors, site, program, clock, random, log, failures, longestBackoffMs, heldBy },
       onUp: () => this.#begin(),
       onDown: () => this.loops.link.wake(),
       onDoubt,
@@ -216,6 +219,11 @@ export class SyncAgent implements Part {
     this.loops.latest.wake()
   }
 
+  /** A person has decided that data may leave this gateway. */
+  letGo(): void {
+    this.loops.link.wake()
+  }
+
   /** Sends all data up to now, also held data; ends when no cursor moves any more. Data that comes meanwhile can wait. */
   async flush(signal: AbortSignal): Promise<void> {
     const { events, telemetry, history } = this.loops
@@ -269,9 +277,11 @@ export class SyncAgent implements Part {
       )
   }
 
-  /** Nothing leaves this gateway before its database belongs to a site. */
+  /** Nothing leaves this gateway before its database belongs to a site, and the gateway to its machine. */
   async #requireOurs(): Promise<void> {
-    const { source, site } = this.#options
+    const { source, site, heldBy } = this.#options
+    const held = heldBy?.() ?? null
+    if (held !== null) throw new ConflictError('other_machine', held)
     if (!this.#isLoaded) throw new UnavailableError('replication is still starting; try again in a moment')
     const { site: claimed } = source.identity()
     if (claimed === null) await source.claim(site)

@@ -16,7 +16,7 @@ import type { Failure, Outcome } from './outcome.ts'
 import type { SyncSource } from './source.ts'
 import type { Upstream } from './upstream.ts'
 
-export type LinkState = 'connecting' | 'up' | 'waiting' | 'refused' | 'other_site'
+export type LinkState = 'connecting' | 'up' | 'waiting' | 'refused' | 'other_site' | 'other_machine'
 
 export type AgentClock = Clock & MonotonicClock & { readonly isTrusted: boolean }
 
@@ -37,6 +37,7 @@ interface LinkDeps {
   readonly log: Log
   readonly failures: Tally
   readonly longestBackoffMs: number
+  readonly heldBy: () => string | null
   /** The hub has said hello. */
   readonly onUp: () => void
   /** The agent has to say hello again, now or soon. */
@@ -156,9 +157,11 @@ export class Link {
 
   /** Says hello if that is due. Returns in how many milliseconds to look again. */
   async step(signal: AbortSignal): Promise<number> {
-    const { source, upstream, cursors, site } = this.#deps
+    const { source, upstream, cursors, site, heldBy } = this.#deps
     if (this.#state === 'up') return Number.POSITIVE_INFINITY
-    if (this.retryInMs > 0) return this.retryInMs
+    const held = heldBy()
+    if (held !== null) return this.#beHeld(held)
+    if (this.retryInMs > 0 && this.#state !== 'other_machine') return this.retryInMs
     const { site: siteBefore } = source.identity()
     if (siteBefore !== null && siteBefore !== site) return this.#beOtherSite(siteBefore)
     const asked = cursors.known
@@ -310,7 +313,12 @@ export class Link {
     return LONGEST_BACKOFF_MS
   }
 
-  #down(state: 'waiting' | 'refused' | 'other_site', detail: string, waitMs: number): void {
+  #beHeld(detail: string): number {
+    if (this.#state !== 'other_machine') this.#down('other_machine', detail, LONGEST_BACKOFF_MS)
+    return LONGEST_BACKOFF_MS
+  }
+
+  #down(state: Exclude<LinkState, 'connecting' | 'up'>, detail: string, waitMs: number): void {
     const { clock, log } = this.#deps
     if (this.#state !== state || state !== 'waiting')
       log.warn({ state, detail }, 'replication is interrupted')

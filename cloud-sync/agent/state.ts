@@ -79,6 +79,7 @@ const WORDS: Record<SyncState, (situation: Situation) => string> = {
     `The head office at ${host} does not accept this gateway: ${detail}. Check CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID, or ask the head office for a new site key. No data is lost meanwhile.`,
   other_site: ({ site, detail }) =>
     `The gateway sends nothing: ${detail}, but CARTBARN_SITE_ID is ${site}. If the setting is wrong, correct it; if this disk is a copy of another gateway's, start with an empty data folder.`,
+  other_machine: ({ detail }) => `${detail} No data is lost meanwhile.`,
   forked: () =>
     'Connected. The gateway is sending the whole database again, because it is not the one that was replicated before.',
   stuck: ({ stuck }) =>

@@ -35,6 +35,7 @@ import { createGroupsApi } from './groups.ts'
 import { createHelpApi } from './help/routes.ts'
 import { createHistoryApi } from './history.ts'
 import { createLockEventsApi } from './lock-events.ts'
+import { createMachineApi } from './machine.ts'
 import { createMeApi } from './me.ts'
 import { createMqttApi } from './mqtt.ts'
 import { createNotifiersApi } from './notifiers.ts'
@@ -113,6 +114,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   })
   app.route('/', createSystemApi(deps))
   app.route('/', createClockApi(deps))
+  app.route('/', createMachineApi(deps))
   app.route('/', createSiteApi(deps))
   app.route('/', createCourseApi(deps))
   app.route('/', createCartsApi(deps))

@@ -21,6 +21,7 @@ import type { GeofenceTokens } from '#services/geofence-tokens.ts'
 import type { Geofences } from '#services/geofences.ts'
 import type { Groups } from '#services/groups.ts'
 import type { CartLocks } from '#services/locks/cart-locks.ts'
+import type { OwnMachine } from '#services/machine.ts'
 import type { Notifiers } from '#services/notifiers.ts'
 import type { Origins } from '#services/origins.ts'
 import type { AccessRequests } from '#services/people/access-requests.ts'
@@ -108,6 +109,7 @@ export interface ApiDeps {
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>
+  machine: Pick<OwnMachine, 'detail' | 'confirm'>
   /** The app at /app/. */
   dashboard: Pick<Dashboard, 'files'>
   log: Log

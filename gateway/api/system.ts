@@ -22,6 +22,7 @@ export function createHealthApi({
   backups,
   clock,
   clockConfirmation,
+  machine,
   subscriptions,
 }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
@@ -41,6 +42,7 @@ export function createHealthApi({
         status: isUsable ? ('ok' as const) : ('error' as const),
         timestamp: toIso(clock.nowMs()),
         clock: clockConfirmation.state,
+        ...(machine.detail === null ? {} : { machine: 'other' as const }),
       }
       const apiKey = c.req.header('x-api-key')
       const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
@@ -54,6 +56,7 @@ export function createHealthApi({
               subscriptions: subscriptions(),
               ...(detail === null ? {} : { detail }),
               ...toDoubtJson(clock),
+              ...(machine.detail === null ? {} : { machine_detail: machine.detail }),
               ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
               ...(databaseCheck.last === undefined ? {} : { last_check_at: toIso(databaseCheck.last.atMs) }),
               ...toFoundDamageJson(store.damage.all),

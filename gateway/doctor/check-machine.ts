@@ -4,6 +4,7 @@ import { isTimeSynchronized } from '#services/clock/time-sync.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import { attempt, fileOf, type Machine } from './machine.ts'
+import type { Running } from './running.ts'
 import type { Service } from './service.ts'
 
 const FIRST_YEAR = 2025
@@ -34,6 +35,18 @@ export async function checkClock(machine: Machine): Promise<Finding> {
     ...(['clock', `${text} UTC, and nobody keeps it: compare it with yours`] as const),
     'sudo timedatectl set-ntp true, or confirm it in the app (More)',
   )
+}
+
+/** Whether the gateway knows the machine: a copied card is another course, or the same on a new machine. */
+export function checkSameMachine(running: Running | undefined): Finding[] {
+  if (running?.health.machine === undefined) return []
+  return [
+    wrong(
+      'machine',
+      'the data was used on another machine, and the head office is sent nothing until you say what this is',
+      'the same course on a new machine: confirm it in the app, or stop the gateway and type cartbarn new-site --same-course; a copy for another course: stop it and type cartbarn new-site --yes',
+    ),
+  ]
 }
 
 /** What is free of the memory. */

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { describeSettings, isOpenSetting } from '#gateway/config.ts'
 import { HOUR_MS } from '#shared/time.ts'
+import { FakeMachine } from '#testing/fake-machine.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 import { packBundle } from './bundle.ts'
 import { checkBackups } from './check-backups.ts'
@@ -74,6 +75,30 @@ test('of a gateway that runs nothing is wrong, and its ports are its own', async
       lines.some((line) => says.test(line)),
       `${says}: ${lines.join('\n')}`,
     )
+})
+
+test('a copied card is wrong, with what to type, and the head office is not asked', async (t) => {
+  const CARTBARN_DATA_DIR = newFolder(t)
+  const machine = new FakeMachine(t, { board: '10000000abcdef01' })
+  const g = await startGateway({ CARTBARN_DATA_DIR }, { machineRoot: machine.root })
+  t.after(() => g.stop())
+  await g.restart(() => machine.becomes({ board: '10000000abcdef02' }))
+  const environment = {
+    CARTBARN_DATA_DIR,
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: new URL(g.http).port,
+    CARTBARN_MQTT_PORT: new URL(g.mqtt).port,
+    CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:9',
+    CARTBARN_UPSTREAM_KEY: SITE_KEY,
+    CARTBARN_SITE_ID: 'links',
+  }
+  const { findings } = await examine(machineWith(), optionsWith(environment))
+  const lines = findings.map(lineOf)
+  assert.match(
+    lines.find((line) => /^\w+ +machine /.test(line)) ?? '',
+    /^wrong .*another machine.*new-site --same-course.*new-site --yes/,
+  )
+  assert.match(lines.find((line) => /^\w+ +head office /.test(line)) ?? '', /^ok .*not asked/)
 })
 
 test('a port that another program has is wrong, with who has it and what to type', async (t) => {

@@ -4,7 +4,7 @@ import { checkBackups } from './check-backups.ts'
 import { checkCertificate } from './check-certificate.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFolder } from './check-folder.ts'
-import { checkClock, checkDisk, checkMemory, checkService } from './check-machine.ts'
+import { checkClock, checkDisk, checkMemory, checkSameMachine, checkService } from './check-machine.ts'
 import { checkPlainDevices } from './check-plain-devices.ts'
 import { checkPorts } from './check-ports.ts'
 import { checkUpstream } from './check-upstream.ts'
@@ -48,6 +48,7 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
     findings: [
       ...settings.findings,
       ...common,
+      ...checkSameMachine(running),
       ...(await checkPorts(machine, config, isRunning)),
       checkFolder(machine, dataDir),
       ...checkDisk(machine, dataDir, isRunning),
@@ -56,7 +57,7 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
       ...checkBackups(machine, dataDir, config.backup),
       await checkCertificate(machine, config.tls),
       ...(await checkPlainDevices(config, running)),
-      ...(await checkUpstream(machine, config.upstream)),
+      ...(await checkUpstream(machine, config.upstream, running)),
     ],
     settings,
     running,

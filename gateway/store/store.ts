@@ -41,6 +41,7 @@ import { listGroups } from './groups.ts'
 import { findIdempotencyKey } from './idempotency-keys.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
 import { isLockEventStored, type LockEventIdentity, latestLockEvent } from './lock-events.ts'
+import { knownMachine } from './machine.ts'
 import { knownSchema, migrate, writtenBy } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listNotifiers } from './notifiers.ts'
@@ -362,6 +363,7 @@ export class Store<Message extends Appendable = Appendable>
     intent: (intentId: string) => this.#read((from) => findIntent(from, intentId)),
     lastIntentSeq: () => this.#read(lastIntentSeq),
     clockMark: () => this.#read(clockMark),
+    machine: () => this.#read(knownMachine),
     isAdminKeyTold: () => this.#read(isAdminKeyTold),
     users: () => this.#read(listUsers),
     sessions: () => this.#read(listSessions),

@@ -106,10 +106,10 @@ export class TestGateway {
   }
 
   /** A clean stop and a new start on the same folder; ports change. `meanwhile` is called between the two. */
-  async restart(meanwhile: () => void = () => undefined): Promise<void> {
+  async restart(meanwhile: () => void | Promise<void> = () => undefined): Promise<void> {
     await this.closeClients()
     await this.#gateway.stop()
-    meanwhile()
+    await meanwhile()
     this.#gateway = this.#create()
     await this.#gateway.start()
   }
@@ -329,6 +329,7 @@ export async function startGateway(
     // what the machine of a test has must not matter, nor whether somebody has built the app
     hardwareTimesMs: () => [],
     dashboardDir: join(config.dataDir, 'no-app'),
+    machineRoot: join(config.dataDir, 'no-machine'),
   }
   const gateway = new TestGateway(config, { ...own, ...overrides })
   await gateway.start()

@@ -169,6 +169,11 @@ export const ERROR_CODES: Readonly<
     meaning: 'No receipt of the last file for the head office that this gateway wrote.',
   },
   other_site: { status: 409, meaning: 'The database is replicated as another site.' },
+  other_machine: {
+    status: 409,
+    meaning:
+      'The data was used on another machine: POST /machine/confirm, or the command new-site, says what this is.',
+  },
   sync_not_configured: { status: 409, meaning: 'The gateway has no head office.' },
   idempotency_key_reused: { status: 409, meaning: 'The Idempotency-Key was used for another request.' },
   command_not_finished: { status: 409, meaning: 'Only a command that failed or timed out is sent again.' },

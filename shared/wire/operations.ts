@@ -72,6 +72,7 @@ import {
   newGroupSchema,
 } from './groups.ts'
 import { lockEventListSchema, lockEventQuerySchema } from './lock-events.ts'
+import { confirmedMachineSchema } from './machine.ts'
 import {
   mqttClientListQuerySchema,
   mqttClientListSchema,
@@ -196,6 +197,7 @@ export const operations = {
   'GET /stats': { answer: statsSchema },
   'GET /metrics': { answer: z.string() },
   'POST /clock/confirm': { body: clockConfirmationSchema, answer: confirmedClockSchema },
+  'POST /machine/confirm': { answer: confirmedMachineSchema },
   'GET /devices': { query: deviceListQuerySchema, answer: deviceListSchema },
   'POST /devices': { body: newDeviceSchema, answer: registeredDeviceSchema },
   'POST /devices/import': {

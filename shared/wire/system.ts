@@ -109,6 +109,13 @@ export const healthSchema = z
       description: 'What is wrong with the clock and what to do about it, for people. For admins.',
       example: 'The clock of this machine shows 2029-05-01T08:30:00.000Z …',
     }),
+    machine: z.literal('other').optional().meta({
+      description:
+        'The data was used on another machine: a copied card, or a new machine. The head office is sent nothing until an admin says which (POST /machine/confirm, or the command new-site). Absent otherwise.',
+    }),
+    machine_detail: z.string().optional().meta({
+      description: 'By what the machine is another one, and what to do, for people. For admins.',
+    }),
     damaged_telemetry: damagedSchema
       .optional()
       .meta({ description: 'Absent when nothing is damaged. For admins.' }),

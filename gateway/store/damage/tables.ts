@@ -299,6 +299,12 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
          SELECT 1, ifnull(max(updated_at_ms), 0) FROM device_state`,
     ],
   },
+  machine: {
+    what: 'which machine the gateway runs on',
+    size: 'small',
+    meaning: 'The next start takes the machine that it finds.',
+    json: [{ column: 'signs', type: 'object', cure: 'delete' }],
+  },
   mqtt_session: {
     what: 'the sessions of MQTT clients',
     size: 'small',

@@ -71,6 +71,9 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   confirmClock:
     (_, { confirmedMs }) =>
     () => [event('clock.confirmed', 'clock', { now_ms: confirmedMs })],
+  // a start of the machine of before
+  noteMachine: null,
+  confirmMachine: () => () => [event('machine.confirmed', 'machine', null)],
   noteEnrolment:
     (_, { minutes }) =>
     () => [event('enrolment.opened', 'enrolment', { minutes })],

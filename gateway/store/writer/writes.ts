@@ -23,6 +23,7 @@ import { deleteEventsStep } from '../event-deletion.ts'
 import { saveGeofenceSet } from '../geofences.ts'
 import { createGroup, deleteGroup, updateGroup } from '../groups.ts'
 import { acknowledge, adoptCursors, claimSite, forkEpoch } from '../ledger/cursors.ts'
+import { confirmMachine, noteMachine } from '../machine.ts'
 import { createCommands, withdrawCommands } from '../new-commands.ts'
 import { createNotifier, deleteNotifier, updateNotifier } from '../notifiers.ts'
 import { settleDeliveries } from '../outbox.ts'
@@ -87,6 +88,8 @@ export const writes = {
   noteDeed,
   recordClockMark,
   confirmClock,
+  noteMachine,
+  confirmMachine,
   saveGeofenceSet,
   saveZoneSet,
   saveZoneSwitches,

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { backUp } from '#gateway/backups.ts'
+import { restoreBackup } from '#gateway/restore.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { FilePlace } from '#store/backups/file-place.ts'
+import { TestHub } from '#sync-testing/test-hub.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { FakeMachine, type FakeParts } from '#testing/fake-machine.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+/** The system of both is the same: the card was copied. */
+const SYSTEM_ID = '3d1219c7c4c5404aaa1f6d2a48adfda4'
+const FIRST: FakeParts = { board: '10000000abcdef01', systemId: SYSTEM_ID }
+const SECOND: FakeParts = { board: '10000000abcdef02', systemId: SYSTEM_ID }
+
+const health = async (g: TestGateway) => (await g.request('GET', '/health')).body
+const confirm = (g: TestGateway) => g.request('POST', '/machine/confirm')
+
+async function startOn(t: TestContext, parts: FakeParts, settings: Record<string, string> = {}) {
+  const machine = new FakeMachine(t, parts)
+  const g = await startGateway(settings, { machineRoot: machine.root })
+  t.after(() => g.stop())
+  return { g, moveTo: (other: FakeParts) => g.restart(() => machine.becomes(other)) }
+}
+
+let roles: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  roles = await startGateway()
+  keys = await createCallers(roles, [])
+})
+after(() => roles.stop())
+
+for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+  test(`confirm the machine: ${who} gets ${status} ${code}`, async () => {
+    const answer = await roles.request('POST', '/machine/confirm', { key: keys[who] })
+    assert.deepEqual([answer.status, answer.body.code], [status, code])
+  })
+
+test('a copied card says so, goes on with its devices, and sends the head office nothing until an admin has decided', async (t) => {
+  const hub = await new TestHub().start()
+  t.after(() => hub.stop())
+  const { g, moveTo } = await startOn(t, FIRST, {
+    CARTBARN_UPSTREAM_URL: hub.url,
+    CARTBARN_UPSTREAM_KEY: `cbs_links_${'k'.repeat(43)}`,
+    CARTBARN_SITE_ID: 'links',
+  })
+  await eventually(() => hub.hellos.length === 1, 'the first machine is connected')
+  assert.equal((await health(g)).machine, undefined)
+  const password = await g.register('cart-1')
+
+  await g.restart()
+  await eventually(() => hub.hellos.length === 2, 'another start on the same machine')
+  assert.equal((await health(g)).machine, undefined)
+
+  await moveTo(SECOND)
+  const heard = () =>
+    [hub.hellos, hub.pushes, hub.latest, hub.audits, hub.intentQueries].map(({ length }) => length)
+  const before = heard()
+  const { status, machine, machine_detail } = await health(g)
+  assert.deepEqual([status, machine], ['ok', 'other'])
+  assert.match(machine_detail, /board has another serial number.*POST \/machine\/confirm.*new-site -- --yes/)
+  assert.deepEqual(Object.keys((await g.request('GET', '/health', { key: null })).body), [
+    ...['status', 'timestamp', 'clock', 'machine'],
+  ])
+  const device = await g.connect('cart-1', password)
+  await device.publishAsync('dev/cart-1/tlm', JSON.stringify({ lat: 1, long: 2 }), { qos: 1 })
+  assert.equal((await g.request('POST', '/groups', { body: { name: 'North' } })).status, 201)
+  const sync = async () => (await g.request('GET', '/sync/status')).body
+  await eventually(async () => (await sync()).state === 'other_machine', 'the replication is held')
+  assert.match((await sync()).explanation, /used on another machine.*No data is lost/)
+  const exported = await g.request('GET', '/sync/export')
+  assert.deepEqual([exported.status, exported.body.code], [409, 'other_machine'])
+
+  // ended without an answer: it asks again
+  await g.restart()
+  assert.equal((await health(g)).machine, 'other')
+  await eventually(async () => (await sync()).state === 'other_machine', 'the replication is held again')
+  assert.deepEqual(heard(), before)
+
+  const answers = await Promise.all([confirm(g), confirm(g)])
+  assert.deepEqual(
+    answers.map(({ status, body }) => [status, body]),
+    [1, 2].map(() => [200, { machine: 'confirmed' }]),
+  )
+  assert.equal((await health(g)).machine, undefined)
+  assert.equal((await confirm(g)).status, 200)
+  await eventually(() => hub.latest.length > (before[2] ?? 0), 'the head office hears of it')
+  const { entries } = (await g.request('GET', '/audit-log?action=machine.confirmed')).body
+  assert.equal(entries.length, 1)
+
+  await g.restart()
+  assert.equal((await health(g)).machine, undefined)
+  await moveTo(FIRST)
+  assert.equal((await health(g)).machine, 'other', 'the machine of before is another one now')
+})
+
+test('a card that is put back asks nothing any more', async (t) => {
+  const { g, moveTo } = await startOn(t, FIRST)
+  await moveTo(SECOND)
+  assert.equal((await health(g)).machine, 'other')
+  await moveTo(FIRST)
+  assert.equal((await health(g)).machine, undefined)
+})
+
+test('a new system or network card is no other machine; what can be read later counts from then on', async (t) => {
+  const card = (address: string) => ({ cards: [{ address }] })
+  const { g, moveTo } = await startOn(t, {})
+  const isOther = async () => (await health(g)).machine === 'other'
+  await moveTo({ systemId: SYSTEM_ID })
+  await moveTo({ ...FIRST, ...card('dc:a6:32:00:00:01') })
+  await moveTo({ ...FIRST, ...card('dc:a6:32:00:00:02'), systemId: '1'.repeat(16) + '2'.repeat(16) })
+  await moveTo({})
+  assert.equal(await isOther(), false)
+  await moveTo({ ...SECOND, ...card('dc:a6:32:00:00:02') })
+  assert.equal(await isOther(), true)
+})
+
+test('who restores a backup on another machine has said that it is the same course', async (t) => {
+  const { g } = await startOn(t, FIRST)
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-machine-backup-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'course.backup')
+  await backUp({ dataDir: g.config.dataDir, to: file, atMs: 0 })
+  const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-machine-restored-'))
+  await restoreBackup({ dataDir, from: FilePlace.toRead(file), atMs: 0 })
+  const { g: restored, moveTo } = await startOn(t, SECOND, { CARTBARN_DATA_DIR: dataDir })
+  assert.equal((await health(restored)).machine, undefined)
+  await moveTo(FIRST)
+  assert.equal((await health(restored)).machine, 'other')
+})

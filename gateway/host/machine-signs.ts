@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import type { MachineSign, MachineSigns } from '#domain/machine.ts'
+
+/** Files with one value. Of a PC only root may read them. Source: Linux, Documentation/ABI/testing/sysfs-firmware-dmi-entries */
+const SERIALS: readonly (readonly [MachineSign, string])[] = [
+  // where /proc/device-tree leads to, which a service may not see
+  ['board', 'sys/firmware/devicetree/base/serial-number'],
+  ['product', 'sys/class/dmi/id/product_uuid'],
+  ['product_board', 'sys/class/dmi/id/board_serial'],
+]
+/** What makers leave in a serial number that they did not give. */
+const NO_SERIAL =
+  /o\.?e\.?m|^default|serial|^not |^none|^n\/?a$|^null|unknown|invalid|empty|^0?12345678|-0006-000700080009$/
+/** `NET_ADDR_PERM`: the address that the card was made with. Source: Linux, include/uapi/linux/netdevice.h */
+const PERMANENT = '0'
+/** Who runs a container has left one of these. */
+const CONTAINER_MARKS = ['.dockerenv', 'run/.containerenv', 'run/systemd/container']
+
+/**
+ * What tells this machine from others, as far as it can be read; `root` is another `/` for tests. Hashed, so that neither a
+ * backup nor a copy of the database says what the machine is. Never throws.
+ */
+export function readMachineSigns(root = '/'): MachineSigns {
+  const found: [MachineSign, string[]][] = [
+    ...SERIALS.map(([sign, path]): [MachineSign, string[]] => [sign, serialIn(textOf(root, path))]),
+    ['network', builtInAddresses(root)],
+    ['system', systemId(root)],
+  ]
+  return Object.fromEntries(
+    found
+      .filter(([, values]) => values.length > 0)
+      .map(([sign, values]) => [sign, values.map((value) => hashOf(sign, value)).toSorted()]),
+  )
+}
+
+function serialIn(text: string): string[] {
+  const serial = text.replaceAll('\0', '').trim().toLowerCase()
+  const isOfOneDigit = /^(.?)\1*$/.test(serial.replaceAll(/[^a-z0-9]/g, ''))
+  return serial.length < 4 || isOfOneDigit || NO_SERIAL.test(serial) ? [] : [serial]
+}
+
+/** Adapters on USB move from machine to machine, and addresses that a system gave are those of the system. */
+function builtInAddresses(root: string): string[] {
+  const folder = 'sys/class/net'
+  return namesIn(join(root, folder)).flatMap((name) => {
+    const path = join(folder, name)
+    const device = placeOf(join(root, path, 'device'))
+    if (device === null || /\/usb\d+\//.test(device)) return []
+    if (textOf(root, join(path, 'addr_assign_type')).trim() !== PERMANENT) return []
+    const address = textOf(root, join(path, 'address')).trim().toLowerCase()
+    return isGivenByMaker(address) ? [address] : []
+  })
+}
+
+/** The first byte says that an address is for one card only, and was not given locally as those of virtual machines are. */
+function isGivenByMaker(address: string): boolean {
+  if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(address) || /^(..)(:\1)*$/.test(address)) return false
+  return (Number.parseInt(address.slice(0, 2), 16) & 0b11) === 0
+}
+
+/** Source: machine-id(5). Not that of an image, which a container has, nor one that lasts until the next start only. */
+function systemId(root: string): string[] {
+  if (CONTAINER_MARKS.some((path) => existsSync(join(root, path)))) return []
+  if (/ \/etc\/machine-id tmpfs /.test(textOf(root, 'proc/self/mounts'))) return []
+  const id = textOf(root, 'etc/machine-id').trim()
+  return /^[0-9a-f]{32}$/.test(id) ? serialIn(id) : []
+}
+
+function hashOf(sign: MachineSign, value: string): string {
+  return createHash('sha256').update(`cartbarn ${sign} ${value}`).digest('hex').slice(0, 32)
+}
+
+/** Empty when it cannot be read. */
+function textOf(root: string, path: string): string {
+  try {
+    return readFileSync(join(root, path), 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).toSorted()
+  } catch {
+    return []
+  }
+}
+
+function placeOf(path: string): string | null {
+  try {
+    return realpathSync(path)
+  } catch {
+    return null
+  }
+}
