@@ -6,16 +6,18 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import type { AccessRequestJson } from '#shared/wire/access-requests.ts'
-import { useHealth } from './use-health.ts'
+import { type Health, useHealth } from './use-health.ts'
 
 const ASK_EVERY_MS = 5_000
 
-/** What waits for an admin, on whatever screen: tablets at the door, and a clock that nobody has confirmed. */
+/** What waits for an admin, on whatever screen: tablets at the door, a copied card, and a clock that nobody has confirmed. */
 export function AdminBanner() {
+  const { health, again } = useHealth()
   return (
     <>
       <WaitingBanner />
-      <ClockBanner />
+      <MachineBanner health={health} again={again} />
+      <ClockBanner health={health} again={again} />
     </>
   )
 }
@@ -53,11 +55,45 @@ function useWaiting(): readonly AccessRequestJson[] {
   return waiting
 }
 
+interface AskedHealth {
+  health: Health | null
+  again: () => void
+}
+
+/** "Is this the same course?": a copied card is the first course in all it does until somebody says what it is. */
+function MachineBanner({ health, again }: AskedHealth) {
+  const { api, gate } = useDashboard()
+  const texts = moreTexts()
+  const [isCopy, setIsCopy] = useState(false)
+  const { send, fault, isSending } = useSending()
+  if (health?.machine === undefined) return null
+  const confirm = async () => {
+    await gate.act(() => api.call('POST /machine/confirm'))
+    again()
+  }
+  return (
+    <div class="info-banner">
+      <strong>{texts.otherMachine}</strong>
+      <span class={isCopy ? '' : 'why'}>{isCopy ? texts.newSite : texts.otherMachineWhy}</span>
+      <span class="row">
+        <button type="button" class="button" disabled={isSending} onClick={() => void send(confirm)}>
+          {texts.sameCourse}
+        </button>
+        {!isCopy && (
+          <button type="button" class="button" onClick={() => setIsCopy(true)}>
+            {texts.otherCourse}
+          </button>
+        )}
+      </span>
+      <Fault text={fault} />
+    </div>
+  )
+}
+
 /** "Is it 07:04?": a gateway that came back from a power cut may be hours late and look right to itself. */
-function ClockBanner() {
+function ClockBanner({ health, again }: AskedHealth) {
   const { api, gate, clock, second, site } = useDashboard()
   const texts = moreTexts()
-  const { health, again } = useHealth()
   const [isDenied, deny] = useState(false)
   const { send, fault, isSending } = useSending()
   if (health === null || health.clock === 'confirmed') return null
