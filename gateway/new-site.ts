@@ -1,20 +1,27 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { TLS_FOLDER } from '#shared/authority/authority-folder.ts'
+import { createLog } from '#shared/log.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import { finishReplacement, replaceDatabase, syncDatabase } from '#store/damage/repair/replace-database.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { describeFault, storeFaultCode } from '#store/db/fault.ts'
 import { requireWholeCopy } from '#store/db/open-mark.ts'
 import { createNewSite, type SiteBefore } from '#store/new-site.ts'
-import { databasePath } from '#store/store.ts'
+import { databasePath, Store, type StoreOptions } from '#store/store.ts'
 
 const WORK = 'cartbarn-new-site.db'
-/** What else of the first course is beside its database: keys, and what its head office was told. */
-const OF_THE_FIRST = ['admin-key.txt', 'sync.slots', 'sync.json', 'sync-audit.json', 'new-credentials.csv']
+/** What else of the first course is beside its database: keys, its last backup, and what its head office was told. */
+const OF_THE_FIRST = [
+  ...['admin-key.txt', 'backups.json', 'new-credentials.csv'],
+  ...['sync.slots', 'sync.json', 'sync-audit.json'],
+]
 
 /** What became of the first course; `keptIn` is the folder with all of it. */
 export interface NewSite extends SiteBefore {
   keptIn: string
+  /** Its authority is still in place: this course needs another one, whose key nobody else has. */
+  hasItsAuthority: boolean
 }
 
 /**
@@ -22,9 +29,7 @@ export interface NewSite extends SiteBefore {
  * kept in a folder beside. Throws an `Error` in words: a gateway is running, or there is no database.
  */
 export function beginNewSite(dataDir: string, atMs: number): NewSite {
-  const from = databasePath(dataDir)
-  if (!existsSync(from))
-    throw new Error(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  const from = databaseIn(dataDir)
   const lock = new DataLock(dataDir)
   lock.take()
   const work = join(dataDir, WORK)
@@ -42,7 +47,10 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
     for (const name of OF_THE_FIRST) {
       if (existsSync(join(dataDir, name))) renameSync(join(dataDir, name), join(keptIn, name))
     }
-    return { ...before, keptIn }
+    const tls = join(dataDir, TLS_FOLDER)
+    const hasItsAuthority = existsSync(tls)
+    if (hasItsAuthority) cpSync(tls, join(keptIn, TLS_FOLDER), { recursive: true })
+    return { ...before, keptIn, hasItsAuthority }
   } catch (error) {
     if (storeFaultCode(error) === null) throw error
     throw new Error(
@@ -53,4 +61,26 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
     removeWork()
     lock.release()
   }
+}
+
+/**
+ * Says for a person that the gateway of this folder is the same course on another machine: the next start takes the machine
+ * that it finds. Throws an `Error` in words: a gateway is running, or there is no database.
+ */
+export async function keepCourse(options: StoreOptions): Promise<void> {
+  databaseIn(options.dataDir)
+  const store = new Store(options, createLog('silent'))
+  try {
+    await store.start()
+    await store.write('confirmMachine', { signs: null })
+  } finally {
+    await store.stop()
+  }
+}
+
+function databaseIn(dataDir: string): string {
+  const path = databasePath(dataDir)
+  if (!existsSync(path))
+    throw new Error(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  return path
 }

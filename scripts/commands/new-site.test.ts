@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { CommandFolder } from '#scripts/testing/command-folder.ts'
+import { FakeMachine } from '#testing/fake-machine.ts'
 import { startGateway } from '#testing/start-gateway.ts'
 import { newSite } from './new-site.ts'
+import { tls } from './tls.ts'
 
 const folder = new CommandFolder()
 const copied = folder.file('data')
@@ -74,4 +76,49 @@ test('a folder without a database is told from one', async () => {
   assert.equal(none.code, 1)
   assert.match(none.err, /^new-site: .* has no database of a gateway/)
   assert.equal(existsSync(folder.file('none')), false)
+})
+
+test('another course gets a TLS authority of its own, and the one of the first is kept', async (t) => {
+  const first = await startGateway()
+  t.after(() => first.stop())
+  const dataDir = folder.file('with-authority')
+  await first.restart(() => cpSync(first.config.dataDir, dataDir, { recursive: true }))
+  const config = folder.file('settings.conf')
+  writeFileSync(config, `CARTBARN_DATA_DIR=${dataDir}\n`)
+  assert.equal((await folder.run(tls, ['--config', config, 'init'])).code, 0)
+  const authorityIn = (place: string) => readFileSync(join(place, 'tls', 'authority.pem'), 'utf8')
+  const before = authorityIn(dataDir)
+  const done = await folder.run(newSite, ['--config', config, '--yes'])
+  assert.deepEqual([done.code, done.err], [0, ''])
+  assert.match(done.out, /TLS authority of its own: each tablet must trust it once/)
+  const [, kept = ''] = /is kept in (\S+);/.exec(done.out) ?? []
+  assert.equal(authorityIn(kept), before)
+  assert.notEqual(authorityIn(dataDir), before)
+})
+
+test('the same course on a new machine is confirmed from the command line, and keeps all it has', async (t) => {
+  const machine = new FakeMachine(t, { board: '10000000abcdef01' })
+  const dataDir = folder.file('same')
+  const g = await startGateway({ CARTBARN_DATA_DIR: dataDir }, { machineRoot: machine.root })
+  t.after(() => g.stop())
+  await g.register('cart-1')
+  const isOther = async () => (await g.request('GET', '/health')).body.machine === 'other'
+  const running = await folder.run(newSite, ['--data', dataDir, '--same-course'])
+  assert.equal(running.code, 1)
+  assert.match(running.err, /^new-site: another cartbarn is using the data folder/)
+  await g.restart(() => machine.becomes({ board: '10000000abcdef02' }))
+  assert.equal(await isOther(), true)
+
+  const both = await folder.run(newSite, ['--data', dataDir, '--same-course', '--yes'])
+  assert.equal(both.code, 2)
+  await g.restart(async () => {
+    const done = await folder.run(newSite, ['--data', dataDir, '--same-course'])
+    assert.deepEqual([done.code, done.err], [0, ''])
+  })
+  assert.equal(await isOther(), false)
+  assert.equal((await g.request('GET', '/devices')).body.devices.length, 1)
+  const { entries } = (await g.request('GET', '/audit-log?action=machine.confirmed')).body
+  assert.equal(entries.length, 1)
+  await g.restart(() => machine.becomes({ board: '10000000abcdef01' }))
+  assert.equal(await isOther(), true, 'it belongs to the new machine now')
 })
