@@ -481,6 +481,12 @@ export interface Config {
     | undefined
 }
 
+/** Settings, by their names in the environment, with each secret that stands in a file: so a filter knows all of them. */
+export function withSecretsOfFiles(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const names = SECRETS.map((name) => `${PREFIX}${name}`)
+  return withSecretFiles(given, names, '').settings
+}
+
 /**
  * Reads the settings: `CARTBARN_*` of `environment`, over those of the file `filePath` (the same names,
  * with or without the prefix), over the defaults. Unknown names and bad values throw a `ConfigError` that lists all.

@@ -1,5 +1,6 @@
 import { arch, cpus, release, totalmem, uptime } from 'node:os'
 import { gzipSync } from 'node:zlib'
+import { withSecretsOfFiles } from '#gateway/config.ts'
 import { readSettingsFile } from '#gateway/settings-file.ts'
 import { toIso } from '#shared/time.ts'
 import { readVersion } from '#shared/version.ts'
@@ -21,7 +22,7 @@ export async function packBundle(machine: Machine, examination: Examination): Pr
     running === undefined || dataDir === undefined
       ? undefined
       : attempt(() => countTables(databasePath(dataDir)))
-  const filter = new SecretFilter(withSecrets(given, settings.config), tables?.private ?? [])
+  const filter = new SecretFilter(withSecretsOfFiles(given), tables?.private ?? [])
   const document = {
     made_at: toIso(machine.nowMs()),
     program: readVersion(),
@@ -41,25 +42,6 @@ export async function packBundle(machine: Machine, examination: Examination): Pr
     log: await readLog(machine, filter),
   }
   return gzipSync(`${JSON.stringify(document, null, 1)}\n`)
-}
-
-/** The content of files that settings name is as secret as a setting. */
-function withSecrets(
-  given: Readonly<Record<string, unknown>>,
-  config: Examination['settings']['config'],
-): Record<string, unknown> {
-  return {
-    ...given,
-    ...(config === undefined
-      ? {}
-      : {
-          CARTBARN_ADMIN_API_KEY: config.adminApiKey,
-          CARTBARN_ENROLMENT_KEY: config.enrolment.key,
-          CARTBARN_SMTP_URL: config.mail?.url,
-          CARTBARN_UPSTREAM_KEY: config.upstream?.key,
-          CARTBARN_BACKUP_PASSPHRASE: config.backup?.passphrase,
-        }),
-  }
 }
 
 /** The settings of a file, with the names that they have in the environment. */

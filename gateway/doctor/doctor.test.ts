@@ -320,6 +320,9 @@ test('the bundle has what support needs, and nothing that was planted', async (t
   const passphrase = 'Planted words of the nights'
   const passphraseFile = join(newFolder(t), 'passphrase')
   writeFileSync(passphraseFile, `${passphrase}\n`, { mode: 0o600 })
+  const bucketSecret = 'Planted words of the bucket'
+  const bucketFile = join(newFolder(t), 'bucket')
+  writeFileSync(bucketFile, bucketSecret, { mode: 0o600 })
   const environment = {
     ...secrets,
     CARTBARN_BACKUP_TO: join(CARTBARN_DATA_DIR, 'nightly'),
@@ -329,12 +332,14 @@ test('the bundle has what support needs, and nothing that was planted', async (t
     CARTBARN_HTTP_PORT: new URL(g.http).port,
     CARTBARN_MQTT_PORT: new URL(g.mqtt).port,
     CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
+    CARTBARN_BACKUP_S3_SECRET_FILE: bucketFile,
     CARTBARN_OF_LATER: 'planted-unknown-setting',
   }
-  const { CARTBARN_OF_LATER: _later, ...known } = environment
+  const { CARTBARN_OF_LATER: _later, CARTBARN_BACKUP_S3_SECRET_FILE: _bucket, ...known } = environment
   const planted = [
     ...Object.entries(secrets).flatMap(([name, value]) => (name === 'CARTBARN_SITE_ID' ? [] : [value])),
-    ...['Planted Person', 'person@planted.example', made.body.api_key, password, ADMIN_KEY, passphrase],
+    ...['Planted Person', 'person@planted.example', made.body.api_key, password, ADMIN_KEY],
+    ...[passphrase, bucketSecret],
     ...['planted', 'A1B2-C3D4-E5F6', '04A1B2C3D4', '51.5007'],
   ]
   // a log as it must never be
