@@ -24,6 +24,9 @@ const LIMIT_MS = 420_000
 const SOON = { silent_after_s: 20, rest_after_s: 20 }
 /** For fonts, tiles and what slides into its place. */
 const SETTLE_MS = 2_000
+/** What a page that waits for an answer says; a report of a week takes a while on a busy machine. */
+const IS_THERE = '!/Adding up|Loading|Zählt zusammen|Wird geladen/.test(document.body.innerText)'
+const ANSWER_MS = 30_000
 
 /** Every screen, by the place in the app; null for who is not signed in. */
 const SCREENS: Readonly<Record<string, string | null>> = {
@@ -138,6 +141,7 @@ async function show(context: BrowserContext, page: Page, gateway: TestGateway, h
 
 async function take(page: Page, path: string): Promise<void> {
   await page.evaluate('document.fonts.ready.then(() => undefined)')
+  await page.waitForFunction(IS_THERE, undefined, { timeout: ANSWER_MS }).catch(() => undefined)
   await sleep(SETTLE_MS)
   await page.screenshot({ path })
   // a palette is enough for what has few colours, and a third of the bytes
