@@ -20,6 +20,7 @@ const [PURGE_DAYS, DAYS_MAX] = ['365', 3_650]
 export function StoragePage() {
   const { api } = useDashboard()
   const texts = gatewayTexts()
+  const [purges, setPurges] = useState(0)
   const list = useAdminList(
     async () => ({
       stats: await api.call('GET /stats'),
@@ -28,6 +29,10 @@ export function StoragePage() {
     }),
     LOOK_EVERY_MS,
   )
+  const purged = async () => {
+    await list.again()
+    setPurges(purges + 1)
+  }
   return (
     <>
       <p>{texts.storageWhy}</p>
@@ -72,8 +77,8 @@ export function StoragePage() {
               )}
               <p class="small">{texts.keptWhere}</p>
             </section>
-            <Ages keptDays={storage.telemetryDays} />
-            <Purge onPurged={list.again} />
+            <Ages key={purges} keptDays={storage.telemetryDays} />
+            <Purge onPurged={purged} />
           </>
         )}
       </AdminList>
