@@ -180,3 +180,29 @@ test('after anything that can happen a restart finds what was in memory', async 
     { numRuns: 300 },
   )
 })
+
+test('a message that was acknowledged and is still on the disk gives way to the one with its packet identifier', async () => {
+  const disk = new Disk()
+  const opened = { kind: 'opened', clientId: 'a', owner: 'owner of a' } as const
+  const queued = (seq: number, packetId: number) => {
+    const message: StoredMessage = { topic: 'shop/1', payload: `${seq}`, qos: 1, isRetained: false, extra: null }
+    return { kind: 'queued', seq, clientId: 'a', packetId, isReleased: false, message } as const
+  }
+  disk.append([opened, queued(1, 7), queued(2, 8), queued(3, 7)], () => undefined, assert.fail)
+  disk.write()
+  const sessions = new Sessions(disk, LIMITS)
+  await sessions.start()
+  const outbox = sessions.get('a')?.outbox
+  assert.deepEqual(
+    Array.from(outbox?.entries() ?? [], ({ seq }) => seq),
+    [2, 3],
+  )
+  assert.equal(outbox?.reservePacketId(), 9)
+  await sessions.stop()
+  disk.write()
+  assert.deepEqual(
+    disk.load().queued.map(({ seq }) => seq),
+    [2, 3],
+  )
+  disk.close()
+})

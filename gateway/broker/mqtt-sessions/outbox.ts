@@ -121,6 +121,20 @@ export class Outbox {
     this.#reservedIds.delete(packetId)
   }
 
+  /**
+   * Takes up what is stored, oldest first. Returns an older message with the packet identifier of this one: its client had
+   * it for good, or the identifier would not have been free, and the process ended before it was off the disk.
+   */
+  restore(entry: OutboxEntry): OutboxEntry | undefined {
+    const { packetId } = entry
+    const settled = this.#entries.get(packetId)
+    if (settled !== undefined) this.remove(settled)
+    // identifiers go on where they were: one that is given anew may still be on its way from the client
+    this.#lastPacketId = packetId
+    this.push(entry)
+    return settled
+  }
+
   push(entry: OutboxEntry): void {
     this.#reservedIds.delete(entry.packetId)
     this.#entries.set(entry.packetId, entry)

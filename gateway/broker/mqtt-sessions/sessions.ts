@@ -93,7 +93,9 @@ export class Sessions implements Part {
       entry.isReleased = isReleased
       // whether it was sent is not written down; a repeated message must say so [MQTT-3.3.1-1], another one may
       entry.wasSent = true
-      this.#queue(session, entry)
+      const settled = session.outbox.restore(entry)
+      if (settled !== undefined) this.#settle(settled)
+      this.#makeRoom()
     }
     for (const { clientId, packetId, extra } of stored.received) {
       this.#byClientId.get(clientId)?.received.set(packetId, extra)
