@@ -37,14 +37,19 @@ export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
 
 /**
  * Runs a program until `stopping` is aborted with the name of a signal. Resolves with the exit code: 0 when it stopped
- * cleanly, 78 when a setting kept it from starting, 1 when it did not start otherwise or did not stop cleanly. A start that hangs ends the process (start-watch.ts).
+ * cleanly, also in the middle of its start, 78 when a setting kept it from starting, 1 when it did not start otherwise or did
+ * not stop cleanly. A start that hangs ends the process (start-watch.ts).
  */
 export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log): Promise<number> {
   return new Promise((resolve) => {
     const endWatch = watchStart()
+    const starting = program.start()
     const stop = async () => {
       log.info({ signal: stopping.reason }, 'stopping')
       try {
+        await program.stop()
+        // what a start under way has begun meanwhile is undone as well
+        await starting.catch(() => undefined)
         await program.stop()
         log.info({}, 'stopped')
         resolve(0)
@@ -56,9 +61,10 @@ export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log):
       }
     }
     stopping.addEventListener('abort', () => void stop())
-    program
-      .start()
+    starting
       .catch((error: unknown) => {
+        // a start that was told to end has not failed: how the stop goes is what counts
+        if (stopping.aborted) return
         log.error({ reason: describeError(error) }, 'not started')
         resolve(error instanceof ConfigError ? CONFIG_EXIT_CODE : 1)
       })
