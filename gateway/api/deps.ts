@@ -60,7 +60,7 @@ import type { Dashboard } from './dashboard/dashboard.ts'
 
 /** The parts of the gateway that answer its API. */
 export interface ApiDeps {
-  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue' | 'damage'>
+  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue' | 'damage' | 'swappedBack'>
   fleet: Fleet
   users: Users
   sessions: Sessions

@@ -62,6 +62,7 @@ export function createHealthApi({
               ...toFoundDamageJson(store.damage.all),
               ...toBackupJson(backups),
               ...toDiskJson(diskGuard),
+              ...toWentBackJson(store.swappedBack),
             }
           : {}
       return isUsable ? c.json({ ...health, ...more }, 200) : c.json({ ...health, ...more }, 503)
@@ -94,6 +95,14 @@ function toBackupJson({ status }: ApiDeps['backups']): Pick<z.infer<typeof healt
       ...(fault === null ? {} : { detail: fault }),
     },
   }
+}
+
+function toWentBackJson(
+  swapped: ApiDeps['store']['swappedBack'],
+): Pick<z.infer<typeof healthSchema>, 'went_back'> {
+  if (swapped === undefined) return {}
+  const { from, to, atMs, reason } = swapped
+  return { went_back: { from, to, at: toIso(atMs), detail: reason } }
 }
 
 function toDiskJson({ use, detail }: ApiDeps['diskGuard']): { disk?: z.infer<typeof diskUseSchema> } {

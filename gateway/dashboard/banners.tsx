@@ -22,18 +22,28 @@ export function Banners() {
   )
 }
 
-/** One bar while the line is gone; read out when it appears, but not each second anew. */
+/** One bar while the line is gone, and why if it is known; read out when it appears, but not each second anew. */
 function LineBanner() {
-  const { line, lostSecond } = useDashboard()
-  const { before, after } = shellTexts().noContact
+  const { line, lostSecond, upgrade } = useDashboard()
+  const texts = shellTexts()
+  const { before, after } = texts.noContact
   const isLost = lostSecond.value >= 0 && line.state.value.kind === 'lost'
+  const seen = upgrade.seen.value
   return (
     <div role="status">
-      {isLost && (
+      {isLost && seen === null && (
         <p class="line-banner">
           {before}
           <span aria-live="off">{formatSpan(line.silentForMs())}</span>
           {after}
+        </p>
+      )}
+      {isLost && seen !== null && (
+        <p class="line-banner">
+          {texts.upgrading}{' '}
+          {seen.step !== null && (
+            <span aria-live="off">{texts.upgradeStep(seen.step.number, seen.step.of)}</span>
+          )}
         </p>
       )}
     </div>

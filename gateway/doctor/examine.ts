@@ -7,6 +7,7 @@ import { checkFolder } from './check-folder.ts'
 import { checkClock, checkDisk, checkMemory, checkSameMachine, checkService } from './check-machine.ts'
 import { checkPlainDevices } from './check-plain-devices.ts'
 import { checkPorts } from './check-ports.ts'
+import { checkUpgrade } from './check-upgrade.ts'
 import { checkUpstream } from './check-upstream.ts'
 import { checkWear } from './check-wear.ts'
 import type { Finding } from './finding.ts'
@@ -54,6 +55,7 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
       ...checkDisk(machine, dataDir, isRunning),
       await checkWear(machine, dataDir),
       ...checkDatabase(dataDir, running),
+      ...checkUpgrade(dataDir),
       ...checkBackups(machine, dataDir, config.backup),
       await checkCertificate(machine, config.tls),
       ...(await checkPlainDevices(config, running)),

@@ -62,8 +62,9 @@ import { syncEnds } from './telemetry/stream-ends.ts'
 import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
 import { UnsavedRecords } from './telemetry/unsaved-states.ts'
 import { BACKUPS } from './upgrade/backup-before.ts'
-import { PROGRAM_RECORD } from './upgrade/program-record.ts'
+import { PROGRAM_RECORD, type SwappedBack } from './upgrade/program-record.ts'
 import {
+  findSwappedBack,
   isOpened,
   noteOpened,
   noteProgram,
@@ -123,6 +124,7 @@ export class Store<Message extends Appendable = Appendable>
   readonly #originNow: () => DatedOrigin
   #stopping = new AbortController()
   #upgrade: Promise<void> = Promise.resolve()
+  #swappedBack: SwappedBack | undefined
   #connection: Connection | undefined
   #telemetry: TelemetryReader | undefined
   #unsaved: UnsavedRecords | undefined
@@ -225,6 +227,7 @@ export class Store<Message extends Appendable = Appendable>
       this.#upgrade = upgradeDatabase(older, onUpgrade, this.#stopping.signal)
       await this.#upgrade
     }
+    this.#swappedBack = findSwappedBack(dataDir)
   }
 
   /**
@@ -236,6 +239,11 @@ export class Store<Message extends Appendable = Appendable>
     if (isOpened(dataDir)) return
     await this.queue.write({ kind: 'probe' })
     noteOpened(dataDir)
+  }
+
+  /** An upgrade that failed and was undone, since which this program has the folder again; undefined without one. */
+  get swappedBack(): SwappedBack | undefined {
+    return this.#swappedBack
   }
 
   /** After `opened`: what another program than the gateway has changed since has other checksums. */

@@ -85,6 +85,11 @@ const COMMANDS: readonly ProductCommand[] = [
     async () => (await import('./upgrade.ts')).upgrade,
   ],
   [
+    'swap-back',
+    'undo an upgrade whose program does not run; systemd calls it',
+    async () => (await import('./swap-back.ts')).swapBack,
+  ],
+  [
     'new-site',
     'make a copied card the gateway of another course',
     async () => (await import('./new-site.ts')).newSite,

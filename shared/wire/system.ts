@@ -134,6 +134,21 @@ export const healthSchema = z
       })
       .optional()
       .meta({ description: 'Nightly backups; absent without a place for them. For admins.' }),
+    went_back: z
+      .object({
+        from: z.string().meta({ description: 'The version that could not run.', example: '1.1.0' }),
+        to: z.string().meta({ description: 'The one before it, which runs.', example: '1.0.0' }),
+        at: isoSchema.meta({ description: 'When it was put back in place.' }),
+        detail: z.string().meta({
+          description: 'Why the other could not run, for people.',
+          example: 'it ended with code 1: no such column: tee',
+        }),
+      })
+      .optional()
+      .meta({
+        description:
+          'The last upgrade failed and was undone. Absent without one, and from the next upgrade on. For admins.',
+      }),
     disk: diskUseSchema.optional().meta({ description: 'Absent while there is room. For admins.' }),
     subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
   })

@@ -20,6 +20,7 @@ import { SCREEN_TYPES } from './safe-lock.ts'
 import { Sound } from './sound.ts'
 import { reachesOverTls, TlsMove } from './tls-move.ts'
 import { Touches } from './touches.ts'
+import { UpgradeWatch } from './upgrade-watch.ts'
 
 type Site = MeJson['site']
 
@@ -36,6 +37,7 @@ export class Dashboard {
   readonly router = new Router()
   readonly preferences = new Preferences()
   readonly line = new Line({ open: openSocket, clock: this.clock, take: (message) => this.#take(message) })
+  readonly upgrade = new UpgradeWatch({ line: this.line })
   readonly gate = new PersonGate({
     me: () => this.#me.value,
     nowMs: () => this.clock.nowMs(),

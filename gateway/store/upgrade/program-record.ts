@@ -17,6 +17,19 @@ export interface ProgramRecord {
   backup: BackupBefore | null
   /** When it opened its doors to devices: from then on going back to the backup would lose what they were promised. */
   openedAtMs: number | null
+  /** How the folder came back to a program after the one that followed it could not run. */
+  swappedBack?: SwappedBack | undefined
+}
+
+/** An upgrade that failed and was undone. */
+export interface SwappedBack {
+  /** The version that could not run. */
+  from: string
+  /** The one that was put in its place. */
+  to: string
+  atMs: number
+  /** What became of `from`, in words. */
+  reason: string
 }
 
 /** A backup, and the file it was made of: as long as that is the same, the backup is as good as a new one. */

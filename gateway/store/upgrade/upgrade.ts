@@ -9,6 +9,7 @@ import {
   type BackupBefore,
   type ProgramRecord,
   readProgramRecord,
+  type SwappedBack,
   writeProgramRecord,
 } from './program-record.ts'
 
@@ -75,14 +76,26 @@ export function isOpened(dataDir: string): boolean {
 /** Notes that devices are let in. Throws when it cannot. */
 export function noteOpened(dataDir: string): void {
   const record = readProgramRecord(dataDir)
-  if (record !== null) writeProgramRecord(dataDir, { ...record, openedAtMs: systemClock.nowMs() })
+  if (record === null) return
+  const openedAtMs = systemClock.nowMs()
+  writeProgramRecord(dataDir, { ...record, swappedBack: swappedBackIn(record), openedAtMs })
+}
+
+/** How this program came to have the folder again, if it did not stay the last one; undefined else. */
+export function findSwappedBack(dataDir: string): SwappedBack | undefined {
+  return swappedBackIn(readProgramRecord(dataDir))
+}
+
+/** What was noted when another program was put in place is nothing to this one. */
+function swappedBackIn(record: ProgramRecord | null): SwappedBack | undefined {
+  return record?.swappedBack?.to === programVersion() ? record.swappedBack : undefined
 }
 
 function newRecord(last: ProgramRecord | null, writtenBy: string | null): ProgramRecord {
   return {
     program: programVersion(),
     previous: last?.program ?? writtenBy,
-    ...{ sinceMs: systemClock.nowMs(), backup: null, openedAtMs: null },
+    ...{ sinceMs: systemClock.nowMs(), backup: null, openedAtMs: null, swappedBack: swappedBackIn(last) },
   }
 }
 

@@ -11,6 +11,8 @@ import { checkContainers } from './containers/check-containers.ts'
 import { checkProgram } from './executable/check-program.ts'
 import { bareDebian, Machine } from './machine.ts'
 import { runSteps } from './run-steps.ts'
+import { servesAnew, state } from './service.ts'
+import { swapBackSteps } from './swap-back-steps.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/cartbarn-machines')
@@ -20,6 +22,7 @@ const ALONE = ['program', 'containers']
 const SUITES = ['bookworm', 'trixie']
 const INSTALL_S = 60
 const CONF = '/etc/cartbarn/cartbarn.conf'
+const LAST = 'removed and purged it leaves the data, and says where'
 
 /** The blocks that README.md has people type to install, in order. */
 function installLines(): string[] {
@@ -28,21 +31,7 @@ function installLines(): string[] {
   return [...section.matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(([, lines = '']) => lines)
 }
 
-function state(machine: Machine, property: string): string {
-  return machine.must(`systemctl show cartbarn --property=${property} --value`)
-}
-
-/** Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it yet. */
-async function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
-  const isNew = () => ![before, '0'].includes(state(machine, 'MainPID'))
-  const isServing = () =>
-    state(machine, 'ActiveState') === 'active' && /^HTTP\/1\.1 200/.test(machine.get('/health'))
-  await eventually(() => isNew() && isServing(), 'another process that serves', timeoutMs)
-}
-
-type Step = (machine: Machine) => Promise<void> | void
-
-const STEPS: Record<string, Step> = {
+const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
   'the lines of README.md install it, to the first page within a minute': (machine) => {
     const [install = '', ...others] = installLines()
     const startedAtMs = performance.now()
@@ -108,6 +97,7 @@ const STEPS: Record<string, Step> = {
       machine.must('journalctl -u cartbarn --no-pager -n 20'),
       /line \d+ of the configuration file .* must be NAME=value/,
     )
+    assert.match(machine.must('journalctl -u cartbarn-swap-back --no-pager'), /a setting is wrong/)
     machine.must(`cp -p /root/good.conf ${CONF}; systemctl start cartbarn`)
   },
   'a port that is taken is tried again until it is free': async (machine) => {
@@ -140,7 +130,7 @@ const STEPS: Record<string, Step> = {
     assert.equal(machine.must('sha256sum < /var/lib/cartbarn/admin-key.txt'), before)
     assert.match(machine.file('etc/cartbarn/cartbarn.conf'), /# mine/)
   },
-  'removed and purged it leaves the data, and says where': (machine) => {
+  [LAST]: (machine) => {
     for (const action of ['remove', 'purge']) {
       const printed = machine.must(`apt-get ${action} -y cartbarn`)
       assert.match(printed, /all data stays in \/var\/lib\/cartbarn/)
@@ -155,7 +145,8 @@ async function check(suite: string, deb: string, binds: readonly string[]): Prom
   try {
     copyFileSync(deb, join(machine.root, 'root', basename(deb)))
     await machine.start()
-    return await runSteps(suite, machine, STEPS)
+    const { [LAST]: last = () => undefined, ...steps } = STEPS
+    return await runSteps(suite, machine, { ...steps, ...swapBackSteps(basename(deb)), [LAST]: last })
   } finally {
     await machine.stop()
   }

@@ -90,9 +90,9 @@ export class Machine {
   }
 
   /** The page at a path of what serves in it: the gateway, or another port. */
-  get(path: string, port = 8080): string {
+  get(path: string, port = 8080, header = 'Accept: text/html'): string {
     // bash opens connections by itself: a bare Debian has no curl
-    const request = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET ${path} HTTP/1.0\\r\\nHost: localhost\\r\\nAccept: text/html\\r\\n\\r\\n' >&3; cat <&3`
+    const request = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET ${path} HTTP/1.0\\r\\nHost: localhost\\r\\n${header}\\r\\n\\r\\n' >&3; cat <&3`
     return this.run(request, 10_000).out
   }
 

@@ -30,6 +30,8 @@ else
 fi
 if [ -d /run/systemd/system ]; then
 	systemctl --system daemon-reload >/dev/null || true
+	# starts of the program before do not count for this one
+	systemctl reset-failed cartbarn.service 2>/dev/null || true
 	if [ -n "$2" ]; then action=restart; else action=start; fi
 	# it returns when the gateway listens; one that does not start must not leave the package half installed
 	deb-systemd-invoke "$action" cartbarn.service >/dev/null ||

@@ -3,7 +3,7 @@ set -e
 
 data=/var/lib/cartbarn
 if [ "$1" = remove ]; then
-	rm -f /usr/lib/cartbarn/cartbarn.previous /etc/avahi/services/cartbarn.service
+	rm -f /usr/lib/cartbarn/cartbarn.previous /usr/lib/cartbarn/cartbarn.swap /etc/avahi/services/cartbarn.service
 	rmdir /usr/lib/cartbarn 2>/dev/null || true
 	if [ -d /run/systemd/system ]; then
 		systemctl --system daemon-reload >/dev/null || true

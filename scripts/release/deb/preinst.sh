@@ -1,6 +1,12 @@
 #!/bin/sh
 set -e
 
+# what is being put in place is not to be swapped meanwhile
+if [ "$1" = upgrade ] && [ -d /run/systemd/system ]; then
+	systemctl stop cartbarn-swap-back.service 2>/dev/null || true
+	systemctl reset-failed cartbarn.service 2>/dev/null || true
+fi
+
 # the program that has run so far stays beside the new one, as a second name of the same file: nothing is copied
 last=/usr/lib/cartbarn/cartbarn
 if [ "$1" = upgrade ] && [ "$2" != "@VERSION@" ] && [ -f "$last" ]; then

@@ -10,7 +10,7 @@ import { type Health, useHealth } from './use-health.ts'
 
 const ASK_EVERY_MS = 5_000
 
-/** What waits for an admin, on whatever screen: tablets at the door, a copied card, and a clock that nobody has confirmed. */
+/** What waits for an admin, on whatever screen: tablets at the door, a copied card, an unconfirmed clock, a failed upgrade. */
 export function AdminBanner() {
   const { health, again } = useHealth()
   return (
@@ -18,6 +18,7 @@ export function AdminBanner() {
       <WaitingBanner />
       <MachineBanner health={health} again={again} />
       <ClockBanner health={health} again={again} />
+      <WentBackBanner health={health} />
     </>
   )
 }
@@ -119,6 +120,21 @@ function ClockBanner({ health, again }: AskedHealth) {
         </span>
       )}
       <Fault text={fault} />
+    </div>
+  )
+}
+
+/** A new version could not run, and the one before it does: until the next upgrade. */
+function WentBackBanner({ health }: Pick<AskedHealth, 'health'>) {
+  const texts = moreTexts()
+  if (health?.went_back === undefined) return null
+  const { from, to } = health.went_back
+  return (
+    <div class="info-banner">
+      <span>{texts.wentBack(from, to)}</span>
+      <a class="button" href={toHash('more')}>
+        {texts.look}
+      </a>
     </div>
   )
 }

@@ -30,6 +30,12 @@ export function GatewayState() {
           </>
         )}
       </dl>
+      {health?.went_back !== undefined && (
+        <>
+          <p>{texts.wentBack(health.went_back.from, health.went_back.to)}</p>
+          <p lang="en">{health.went_back.detail}</p>
+        </>
+      )}
       {health?.damage !== undefined && <p>{texts.damage}</p>}
     </section>
   )

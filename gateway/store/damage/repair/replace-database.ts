@@ -25,19 +25,23 @@ const SUCCESSOR = 'cartbarn.db-successor'
 
 /**
  * Puts a database, which is on the disk, into the place of the one in the folder, which nobody has open, and keeps that
- * one with its log in the folder `kept`. Killed at any moment, one or the other is in place once `finishReplacement`
- * ran, as each start does.
+ * one with its log in the folder `kept`; null for one that is of no use any more. Killed at any moment, one or the other is
+ * in place once `finishReplacement` ran, as each start does.
  */
-export function replaceDatabase(dataDir: string, path: string, kept: string): void {
+export function replaceDatabase(dataDir: string, path: string, kept: string | null): void {
+  if (kept !== null) keepDatabase(dataDir, kept)
+  moveDatabase(path, join(dataDir, SUCCESSOR))
+  syncFolder(dataDir)
+  finishReplacement(dataDir)
+}
+
+function keepDatabase(dataDir: string, kept: string): void {
   mkdirSync(kept, { mode: 0o700 })
   for (const name of [DATABASE, LOG, SUMS, OPEN]) {
     if (existsSync(join(dataDir, name))) linkOrCopy(join(dataDir, name), join(kept, name))
   }
   syncFolder(kept)
   syncFolder(dataDir)
-  moveDatabase(path, join(dataDir, SUCCESSOR))
-  syncFolder(dataDir)
-  finishReplacement(dataDir)
 }
 
 /** Finishes a replacement that was begun. The folder must be locked. Throws what the file system throws. */

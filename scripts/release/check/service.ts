@@ -1,0 +1,15 @@
+import { eventually } from '#shared/testing/eventually.ts'
+import type { Machine } from './machine.ts'
+
+/** What systemd says of the gateway. */
+export function state(machine: Machine, property: string, unit = 'cartbarn'): string {
+  return machine.must(`systemctl show ${unit} --property=${property} --value`)
+}
+
+/** Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it yet. */
+export async function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
+  const isNew = () => ![before, '0'].includes(state(machine, 'MainPID'))
+  const isServing = () =>
+    state(machine, 'ActiveState') === 'active' && /^HTTP\/1\.1 200/.test(machine.get('/health'))
+  await eventually(() => isNew() && isServing(), 'another process that serves', timeoutMs)
+}

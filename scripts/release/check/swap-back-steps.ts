@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { eventually } from '#shared/testing/eventually.ts'
+import { buildDeb } from '../deb/package.ts'
+import type { Machine } from './machine.ts'
+import { servesAnew, state } from './service.ts'
+
+const LATER = '99.0.0'
+const NO_PROGRAM = `#!/bin/sh
+echo 'fatal error: this program does nothing' >&2
+exit 1
+`
+const DROP_IN = '/run/systemd/system/cartbarn.service.d/check.conf'
+const DATABASE = '/var/lib/cartbarn/cartbarn.db'
+/** Eight starts, five seconds apart. */
+const SWAPPED_MS = 120_000
+
+/** Upgrades that fail, and services that fail of something else. `deb` is the package in `/root` that is checked. */
+export function swapBackSteps(deb: string): Record<string, (machine: Machine) => Promise<void>> {
+  return {
+    'a new program that ends at once is swapped back once, and says so': async (machine) => {
+      const later = putLater(machine, NO_PROGRAM)
+      const own = machine.must('cartbarn version')
+      machine.must(`dpkg --install /root/${later}`)
+      assert.equal(machine.run('cartbarn version').code, 1)
+      await eventually(() => machine.run('cartbarn version').out.trim() === own, 'it is back', SWAPPED_MS)
+      await servesAnew(machine, '0')
+      assert.match(
+        swapBackLog(machine),
+        /cartbarn 99\.0\.0 does not run \(it ended with code 1: fatal error: this program does/,
+      )
+      const { status, went_back } = healthOf(machine)
+      assert.deepEqual([status, went_back?.from, went_back?.to], ['ok', LATER, own.replace('cartbarn ', '')])
+      assert.match(went_back?.detail ?? '', /this program does nothing/)
+      assert.equal(state(machine, 'Result', 'cartbarn-swap-back'), 'success')
+      machine.must(`rm /root/${later}`)
+    },
+    'what is no failed upgrade is started again for ever': async (machine) => {
+      setService(machine, 'RestartSec=200ms')
+      const restarts = () => swapBackLog(machine).split('No upgrade is to be undone').length - 1
+      machine.must(
+        `systemctl stop cartbarn; cp -p ${DATABASE} /root/whole.db; truncate --size=8192 ${DATABASE}`,
+      )
+      const before = restarts()
+      machine.run('systemctl start --no-block cartbarn')
+      await eventually(() => restarts() >= before + 2, 'it was given up and started again twice', SWAPPED_MS)
+      machine.must(`cp -p /root/whole.db ${DATABASE}`)
+      await servesAnew(machine, '0')
+    },
+    'restarted more often than systemd lets it, it serves all the same': async (machine) => {
+      machine.run('for i in 1 2 3 4 5 6 7 8 9 10; do systemctl restart cartbarn; done', 240_000)
+      await servesAnew(machine, '0')
+    },
+    'stopped while it stands still, it stays stopped': async (machine) => {
+      setService(machine, 'TimeoutStopSec=2')
+      machine.must(`kill -STOP ${state(machine, 'MainPID')}; systemctl stop cartbarn || true`)
+      await eventually(() => /somebody has stopped it/.test(swapBackLog(machine)), 'it was looked at')
+      assert.equal(state(machine, 'ActiveState'), 'failed')
+      machine.must(`rm ${DROP_IN}; systemctl daemon-reload; systemctl start cartbarn`)
+      await servesAnew(machine, '0')
+    },
+    'the version before is installed over it, and there is nothing to swap': (machine) => {
+      machine.must(`dpkg --install /root/${deb}`)
+      assert.equal(machine.must('dpkg-query --show cartbarn').split('\t')[1], basename(deb).split('_')[1])
+      return servesAnew(machine, '0')
+    },
+  }
+}
+
+/** Packs a program as a later version; returns the name of the package, which is in `/root`. */
+function putLater(machine: Machine, program: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-later-'))
+  try {
+    writeFileSync(join(folder, 'program'), program, { mode: 0o755 })
+    return basename(
+      buildDeb({
+        ...{ program: join(folder, 'program'), version: LATER, licences: '', changelog: '', changedAtS: 0 },
+        ...{ architecture: process.arch === 'arm64' ? 'arm64' : 'amd64', folder: join(machine.root, 'root') },
+      }),
+    )
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function setService(machine: Machine, line: string): void {
+  machine.must(
+    `mkdir -p $(dirname ${DROP_IN}); printf '[Service]\\n${line}\\n' > ${DROP_IN}; systemctl daemon-reload`,
+  )
+}
+
+function swapBackLog(machine: Machine): string {
+  return machine.must('journalctl -u cartbarn-swap-back --no-pager --output=cat')
+}
+
+/** As an admin reads it. */
+function healthOf(machine: Machine): {
+  status: string
+  went_back?: { from: string; to: string; detail: string }
+} {
+  const [key = ''] = machine.file('var/lib/cartbarn/admin-key.txt').split('\n')
+  return JSON.parse(machine.get('/health', 8080, `X-API-Key: ${key}`).split('\r\n\r\n')[1] ?? '')
+}
