@@ -53,9 +53,10 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
       machine.run('for i in 1 2 3 4 5 6 7 8 9 10; do systemctl restart cartbarn; done', 240_000)
       await servesAnew(machine, '0')
     },
-    'stopped while it stands still, it stays stopped': async (machine) => {
-      setService(machine, 'TimeoutStopSec=2')
-      machine.must(`kill -STOP ${state(machine, 'MainPID')}; systemctl stop cartbarn || true`)
+    'stopped by a person, it stays stopped, also when it does not end by itself': async (machine) => {
+      // it is never told to end, and killed for it
+      setService(machine, 'KillSignal=SIGCONT', 'TimeoutStopSec=2')
+      machine.must('systemctl stop cartbarn || true')
       await eventually(() => /somebody has stopped it/.test(swapBackLog(machine)), 'it was looked at')
       assert.equal(state(machine, 'ActiveState'), 'failed')
       machine.must(`rm ${DROP_IN}; systemctl daemon-reload; systemctl start cartbarn`)
@@ -85,9 +86,9 @@ function putLater(machine: Machine, program: string): string {
   }
 }
 
-function setService(machine: Machine, line: string): void {
+function setService(machine: Machine, ...lines: string[]): void {
   machine.must(
-    `mkdir -p $(dirname ${DROP_IN}); printf '[Service]\\n${line}\\n' > ${DROP_IN}; systemctl daemon-reload`,
+    `mkdir -p $(dirname ${DROP_IN}); printf '[Service]\\n${lines.join('\\n')}\\n' > ${DROP_IN}; systemctl daemon-reload`,
   )
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -60,6 +60,30 @@ test('the scripts of the package are ones that sh can read', onDebian, () => {
     assert.equal(spawnSync('sh', ['-n', join(import.meta.dirname, name)]).status, 0, name)
   assert.match(readFileSync(join(control, 'preinst'), 'utf8'), /"\$2" != "1\.2\.3"/)
   assert.equal(readFileSync(join(control, 'conffiles'), 'utf8'), '/etc/cartbarn/cartbarn.conf\n')
+})
+
+test('an upgrade keeps the program that has run so far, also after one that was undone', () => {
+  const programs = join(folder, 'programs')
+  mkdirSync(programs)
+  const preinst = readFileSync(join(import.meta.dirname, 'preinst.sh'), 'utf8')
+    .replaceAll('/usr/lib/cartbarn', programs)
+    .replaceAll('/run/systemd/system', join(programs, 'no-systemd'))
+    .replaceAll('@VERSION@', '1.2.3')
+  const [program, previous] = [join(programs, 'cartbarn'), join(programs, 'cartbarn.previous')]
+  const upgradeFrom = (version: string) =>
+    assert.equal(spawnSync('sh', ['-c', preinst, 'preinst', 'upgrade', version]).status, 0)
+  writeFileSync(program, 'first')
+  upgradeFrom('1.2.2')
+  assert.equal(readFileSync(previous, 'utf8'), 'first')
+  // as dpkg does it, under a name of its own first
+  rmSync(program)
+  writeFileSync(program, 'second')
+  upgradeFrom('1.2.3')
+  assert.equal(readFileSync(previous, 'utf8'), 'first', 'the same version again')
+  rmSync(program)
+  linkSync(previous, program)
+  upgradeFrom('1.2.2')
+  assert.deepEqual(readdirSync(programs).sort(), ['cartbarn', 'cartbarn.previous'])
 })
 
 test('the settings of the package are those of the program, and change nothing but the folder', () => {

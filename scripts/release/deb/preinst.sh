@@ -8,8 +8,9 @@ if [ "$1" = upgrade ] && [ -d /run/systemd/system ]; then
 fi
 
 # the program that has run so far stays beside the new one, as a second name of the same file: nothing is copied
+# (after an upgrade that was undone both names are of one file already, which mv refuses)
 last=/usr/lib/cartbarn/cartbarn
-if [ "$1" = upgrade ] && [ "$2" != "@VERSION@" ] && [ -f "$last" ]; then
+if [ "$1" = upgrade ] && [ "$2" != "@VERSION@" ] && [ -f "$last" ] && ! [ "$last" -ef "$last.previous" ]; then
 	ln -f "$last" "$last.previous.new"
 	mv -f "$last.previous.new" "$last.previous"
 fi
