@@ -55,12 +55,22 @@ export function remember(one: CartCase, ground: AlertGround): void {
   const { memory } = one
   if (lock === null || !lock.isLocked) memory.lockedSinceMs = null
   else memory.lockedSinceMs ??= lock.atMs
-  if (position === null || (memory.lockedSinceMs === null && !ground.isNight)) {
+  if (position === null || !isWayWatched(memory, ground)) {
     if (memory.fixes.length > 0) memory.fixes = []
-  } else if (memory.fixesRead === 'read' && memory.fixes.at(-1)?.atMs !== position.fix.atMs) {
+  } else if (memory.fixesRead === 'read' && isWayBehind(one, ground)) {
     rememberFix(memory, position.fix, ground)
   }
   rememberRest(one, ground)
+}
+
+function isWayWatched({ lockedSinceMs }: CartMemory, { isNight }: AlertGround): boolean {
+  return lockedSinceMs !== null || isNight
+}
+
+/** Whether its way is still to be brought up to where it is, as right after the first look. */
+export function isWayBehind({ cart, memory }: CartCase, ground: AlertGround): boolean {
+  const fix = cart.verdict.position?.fix
+  return fix !== undefined && isWayWatched(memory, ground) && memory.fixes.at(-1)?.atMs !== fix.atMs
 }
 
 /** Adds a fix to the way, and notes what it tells. */

@@ -53,6 +53,15 @@ describe('moved_while_locked', () => {
     assert.deepEqual(drill.heard, [])
   })
 
+  test('opens by the first fix elsewhere after a start, however long it stood before', () => {
+    const drill = parked()
+    drill.lockIt()
+    drill.pass(3)
+    drill.say({ northM: 100, speedKmh: 12 })
+    drill.pass(1)
+    assert.deepEqual(drill.openKinds, ['moved_while_locked'])
+  })
+
   test('it was moved when two fixes with much time between them are far apart', () => {
     const drill = locked()
     drill.pass(600)

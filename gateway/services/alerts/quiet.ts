@@ -2,7 +2,7 @@ import type { AlertKind } from '#shared/wire/alerts.ts'
 import type { StoredAlert } from '#store/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { AlertGround } from './ground.ts'
-import { type CartCase, remember } from './memory.ts'
+import { type CartCase, isWayBehind, remember } from './memory.ts'
 import { stillFromMs } from './movement-rules.ts'
 
 /** Whether nothing is another for any cart than at the look before, but for the time that has gone by; by night much is. */
@@ -69,7 +69,8 @@ function isSaidAlike({ said }: Cart, { said: others }: Cart): boolean {
  * that time does to it besides is in its verdict, and makes it another.
  */
 export function quietUntilMs(one: CartCase, alerts: readonly StoredAlert[], ground: AlertGround): number {
-  if (one.memory.fixesRead !== 'read' || hasSeenMove(one, alerts)) return Number.NEGATIVE_INFINITY
+  const isKnown = one.memory.fixesRead === 'read' && !isWayBehind(one, ground)
+  if (!isKnown || hasSeenMove(one, alerts)) return Number.NEGATIVE_INFINITY
   const { exempt } = one.cart.notes
   let atMs = Math.min(stopsTooLongAtMs(one.cart, ground), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
   for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one.cart, ground))
