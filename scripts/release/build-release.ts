@@ -1,9 +1,9 @@
-// npm run build:release: makes a release in dist/release/: for each system the executable, with everything inside, an archive
-// and a package for Debian around it; checksums of these, signed with the key of CARTBARN_RELEASE_KEY_FILE.
+// npm run build:release [-- FOLDER]: makes a release, in dist/release by default: for each system the executable, with everything
+// inside, an archive and a package for Debian around it; checksums of these, signed with the key of CARTBARN_RELEASE_KEY_FILE.
 import { execFileSync } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { bundledPackages } from './bundled-packages.ts'
 import { buildDeb } from './deb/package.ts'
 import { packArchive } from './download/archive.ts'
@@ -15,7 +15,7 @@ import { buildExecutable } from './executable/executable.ts'
 import { nodeFolder, SYSTEMS, type System } from './executable/node-binary.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const FOLDER = join(ROOT, 'dist/release')
+const FOLDER = resolve(process.argv[2] ?? join(ROOT, 'dist/release'))
 const PUBLIC_KEY = 'release-key.pub.pem'
 const DEBIAN = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' } as const
 /** What bundlers put into what they make. */
@@ -51,7 +51,7 @@ for (const system of SYSTEMS) {
   names.push(buildDeb({ ...common, architecture: DEBIAN[system] }).slice(FOLDER.length + 1))
 }
 writeSums(FOLDER, names, key.privateKey)
-for (const name of names.toSorted()) console.log(`dist/release/${name}`)
+for (const name of names.toSorted()) console.log(relative('', join(FOLDER, name)))
 
 /** Of everything in the executable of a system. */
 function licencesOf(system: System): string {

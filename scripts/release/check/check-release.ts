@@ -1,12 +1,13 @@
 // npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as README.md says,
 // word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn. Folders HERE are seen at THERE.
-// Then the archive of dist/release, and containers of it, with buildah and crun. `npm run check:release -- program` and
-// `-- containers` try only these.
+// Then the archive of dist/release, the executable for arm64 by qemu, whether a second build has the same bytes, and containers,
+// with buildah and crun. `npm run check:release -- program`, `-- rebuild` and `-- containers` try only these.
 import assert from 'node:assert/strict'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '#shared/testing/eventually.ts'
+import { checkRebuild } from './check-rebuild.ts'
 import { checkContainers } from './containers/check-containers.ts'
 import { checkProgram } from './executable/check-program.ts'
 import { bareDebian, Machine } from './machine.ts'
@@ -18,7 +19,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/cartbarn-machines')
 const RELEASE = join(ROOT, 'dist/release')
 /** What is named in place of a package, to try nothing else. */
-const ALONE = ['program', 'containers']
+const ALONE = ['program', 'rebuild', 'containers']
 const SUITES = ['bookworm', 'trixie']
 const INSTALL_S = 60
 const CONF = '/etc/cartbarn/cartbarn.conf'
@@ -160,6 +161,8 @@ if (deb === undefined || process.getuid?.() !== 0) {
 let failures = 0
 const aDebian = () => bareDebian('trixie', CACHE)
 for (const suite of ALONE.includes(deb) ? [] : SUITES) failures += await check(suite, deb, binds)
-if (deb !== 'containers') failures += await checkProgram(ROOT, RELEASE, aDebian)
-if (deb !== 'program') failures += await checkContainers(aDebian)
+const isTried = (name: string) => !ALONE.includes(deb) || deb === name
+if (isTried('program')) failures += await checkProgram(ROOT, RELEASE, aDebian)
+if (isTried('rebuild')) failures += await checkRebuild(ROOT, RELEASE)
+if (isTried('containers')) failures += await checkContainers(aDebian)
 process.exitCode = failures === 0 ? 0 : 1

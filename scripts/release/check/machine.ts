@@ -7,6 +7,7 @@ import { eventually } from '#shared/testing/eventually.ts'
 /** Nothing but what boots: no Node, no curl, no sudo. */
 const PACKAGES = 'systemd,systemd-sysv'
 const START_MS = 60_000
+const BESIDE_MS = 60_000
 
 /** A bare Debian, as a tar archive in `cache`; it is made once. Needs the network then. */
 export function bareDebian(suite: string, cache: string): string {
@@ -94,6 +95,25 @@ export class Machine {
     // bash opens connections by itself: a bare Debian has no curl
     const request = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET ${path} HTTP/1.0\\r\\nHost: localhost\\r\\n${header}\\r\\n\\r\\n' >&3; cat <&3`
     return this.run(request, 10_000).out
+  }
+
+  /** Runs a program of this checkout in its network, as somebody beside it; returns what it prints. */
+  beside(program: string, ...args: string[]): string {
+    return execFileSync('nsenter', ['-t', this.#leader, '-n', process.execPath, program, ...args], {
+      encoding: 'utf8',
+      timeout: BESIDE_MS,
+    })
+  }
+
+  /** Gives it a network beside the loopback, with this address and nobody else in it. */
+  connect(address: string): void {
+    for (const line of [
+      'link add lan type veth peer name others',
+      `addr add ${address}/24 dev lan`,
+      'link set others up',
+      'link set lan up',
+    ])
+      execFileSync('nsenter', ['-t', this.#leader, '-n', 'ip', ...line.split(' ')])
   }
 
   file(path: string): string {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { checkLoadSegments } from '../../executable/load-segments.ts'
 import { Machine } from '../machine.ts'
 import { runSteps } from '../run-steps.ts'
+import { ARM64_STEPS, putArm64 } from './arm64-steps.ts'
 import { PROGRAM_STEPS } from './program-steps.ts'
 
 const ARCHIVE = 'cartbarn-*-linux-x64.tar.xz'
@@ -28,8 +29,10 @@ export async function checkProgram(root: string, release: string, bareDebian: ()
     const target = join(machine.root, 'opt/cartbarn')
     mkdirSync(target)
     execFileSync('tar', ['-xJf', join(release, archive), '-C', target, '--strip-components=1'])
+    putArm64(machine, join(release, ARM64, 'cartbarn'))
     await machine.start()
-    return failures + (await runSteps(archive, machine, PROGRAM_STEPS))
+    const steps = { ...PROGRAM_STEPS, ...ARM64_STEPS }
+    return failures + (await runSteps(archive, machine, steps))
   } finally {
     await machine.stop()
   }

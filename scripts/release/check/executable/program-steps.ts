@@ -1,10 +1,27 @@
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { eventually } from '#shared/testing/eventually.ts'
+import { migrate } from '#store/migrate.ts'
+import { databasePath } from '#store/store.ts'
+import { openForSetup } from '#store/writer/open.ts'
+import { flipPageBits } from '#testing/damage/flip-bit.ts'
+import { fillSchema, RECORDS, ROWS } from '#testing/rows-of-schema.ts'
+import { ADMIN_KEY } from '#testing/start-gateway.ts'
 import type { Machine } from '../machine.ts'
 
 const START_MS = 60_000
 const CARTBARN = '/opt/cartbarn/cartbarn'
 const DATA = '/srv/cartbarn'
+/** Schemas of old databases: the first one, the last with tables that a program seals, and one with people and a site. */
+const OLD_SCHEMAS = [1, 6, 17]
+/** What somebody beside the gateway does. */
+export const NEIGHBOUR = fileURLToPath(new URL('./neighbour.ts', import.meta.url))
+const LAN_ADDRESS = '10.77.0.1'
+const HUB_KEY = 'hub-admin-key-of-the-check-0123456789'
+/** A page that is in use in any database of ours: the second one says where pages belong, this is the root of the first table. */
+const USED_PAGE = 3
 /** Pages of the program that lie in the executable as files. */
 const PAGES = ['/app/', '/docs', '/help/']
 const TRACK =
@@ -21,9 +38,23 @@ function start(machine: Machine, unit: string, command: string, env: Record<stri
   )
 }
 
-async function startGateway(machine: Machine, data = DATA): Promise<void> {
-  start(machine, 'gateway', 'run', { CARTBARN_DATA_DIR: data })
+async function startGateway(
+  machine: Machine,
+  data = DATA,
+  settings: Record<string, string> = {},
+): Promise<void> {
+  start(machine, 'gateway', 'run', { CARTBARN_DATA_DIR: data, ...settings })
   await serves(machine)
+}
+
+/** The database of a gateway of an older schema, with rows in all tables, in a folder of the machine. */
+function putOldDatabase(machine: Machine, folder: string, schema: number): void {
+  const target = join(machine.root, folder)
+  mkdirSync(target, { recursive: true, mode: 0o700 })
+  const connection = openForSetup(databasePath(target))
+  migrate(connection, schema)
+  fillSchema(connection)
+  connection.close()
 }
 
 async function serves(machine: Machine): Promise<void> {
@@ -81,11 +112,30 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
     machine.must(`${env} ${CARTBARN} tls init`)
     assert.match(machine.must(`${env} ${CARTBARN} tls status`), /\d{4}/)
   },
-  'hub: serves, and takes a site': async (machine) => {
-    const env = { CARTBARN_HUB_DATA_DIR: '/srv/hub' }
+  'a tablet is paired, and what a device reports over MQTT is stored': (machine) => {
+    const key = machine.must('cat key')
+    assert.deepEqual(JSON.parse(machine.beside(NEIGHBOUR, 'pairing', key)), [201, 200])
+    const [fix, ...others] = JSON.parse(machine.beside(NEIGHBOUR, 'message', key))
+    assert.deepEqual([fix.lat, fix.long, others.length], [28.41, -81.58, 0])
+  },
+  'hub: serves, takes a site, and its data by sync-export and sync-import': async (machine) => {
+    const env = { CARTBARN_HUB_DATA_DIR: '/srv/hub', CARTBARN_HUB_ADMIN_API_KEY: HUB_KEY }
     start(machine, 'hub', 'hub', env)
     const isServing = () => machine.get('/health', 8090).startsWith('HTTP/1.1 200')
     await eventually(isServing, 'a hub that serves', START_MS)
+    const settings = Object.entries(env).map(([name, value]) => `${name}=${value}`)
+    const added = machine.must(`env ${settings.join(' ')} ${CARTBARN} hub site add Links`)
+    const [siteKey = ''] = /cbs_links_[\w-]{43}/.exec(added) ?? []
+    machine.must('systemctl stop gateway')
+    // nobody is there, as at a site without a network
+    const upstream = { CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:1', CARTBARN_UPSTREAM_KEY: siteKey }
+    await startGateway(machine, DATA, { ...upstream, CARTBARN_SITE_ID: 'links' })
+    const written = () => machine.run(`${CARTBARN} sync-export --key-file key --out links.sync.gz`)
+    await eventually(() => written().code === 0, 'a sync file', START_MS)
+    const imported = machine.must(`CARTBARN_API_KEY=${HUB_KEY} ${CARTBARN} sync-import links.sync.gz`)
+    const [, rows = '0'] = /^([\d,]+) rows in \d+ new parts/m.exec(imported) ?? []
+    assert.ok(Number(rows.replace(',', '')) > 3, imported)
+    machine.must(`${CARTBARN} sync-export --key-file key --receipt links.sync.gz.receipt.json`)
     machine.must('systemctl stop hub')
   },
   'killed it starts again with what it had': async (machine) => {
@@ -98,10 +148,39 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
     machine.must(`${CARTBARN} export --key-file key --device bare-1 --out again.csv; cmp back.csv again.csv`)
     machine.must('systemctl stop gateway')
   },
-  'restore, repair, admin-key and new-site, with the gateway stopped': async (machine) => {
+  'repair: a wrong bit is found by the checksums of pages, and put right': async (machine) => {
+    flipPageBits(join(machine.root, databasePath(DATA)), USED_PAGE, 12_345)
+    const repaired = machine.must(`${CARTBARN} repair --data ${DATA} --yes`)
+    assert.match(repaired, new RegExp(`one bit was wrong; .*: ${USED_PAGE}$`, 'm'))
+    assert.match(repaired, /^All of the \d+ rows of \d+ tables could be read\.$/m)
+    assert.match(repaired, /^It is in its place now\./m)
+    await startGateway(machine)
+    machine.must(
+      `${CARTBARN} export --key-file key --device bare-1 --out repaired.csv; cmp back.csv repaired.csv`,
+    )
+    machine.must('systemctl stop gateway')
+  },
+  'databases of old schemas are upgraded, with all that was in them': async (machine) => {
+    for (const schema of OLD_SCHEMAS) {
+      const folder = `/srv/schema-${schema}`
+      putOldDatabase(machine, folder, schema)
+      await startGateway(machine, folder, { CARTBARN_RETENTION_DAYS: '0' })
+      const histories = JSON.parse(machine.beside(NEIGHBOUR, 'history', ADMIN_KEY))
+      assert.deepEqual(histories, Array(ROWS).fill(RECORDS), `schema ${schema}`)
+      machine.must('systemctl stop gateway')
+    }
+  },
+  'mDNS: others on its network find it': async (machine) => {
+    machine.connect(LAN_ADDRESS)
+    await startGateway(machine)
+    const found = JSON.parse(machine.beside(NEIGHBOUR, 'mdns', LAN_ADDRESS))
+    assert.match(found.name, /^cartbarn on /)
+    assert.equal(found.port, 8080)
+    machine.must('systemctl stop gateway')
+  },
+  'restore, admin-key and new-site, with the gateway stopped': async (machine) => {
     machine.must(`${CARTBARN} restore --data /srv/other one.backup`)
     machine.must(`${CARTBARN} restore --data /srv/third many`)
-    machine.must(`${CARTBARN} repair --help > /dev/null`)
     machine.must(`CARTBARN_DATA_DIR=/srv/other ${CARTBARN} admin-key`)
     await startGateway(machine, '/srv/other')
     machine.must('systemctl stop gateway')
