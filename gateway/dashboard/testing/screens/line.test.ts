@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
-import { after } from 'node:test'
-import { FakeMachine } from '#testing/fake-machine.ts'
-import { LINE_GONE } from '../page-faults.ts'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '#gateway/config.ts'
+import { createGateway } from '#gateway/gateway.ts'
+import { createLog } from '#shared/log.ts'
+import { migrate } from '#store/migrate.ts'
+import { openForSetup } from '#store/writer/open.ts'
+import { fillSchema } from '#testing/rows-of-schema.ts'
+import { answered, LINE_GONE } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
 
 /** By which the app must have said so, and what a busy machine may take beside. */
@@ -9,10 +18,7 @@ const CLOSED_SAID_MS = 5_000
 const SILENT_SAID_MS = 20_000
 const SLACK_MS = 5_000
 
-const machine = new FakeMachine({ after }, { board: '10000000abcdef01' })
-
 const stage = createStage({
-  overrides: { machineRoot: machine.root },
   prepare: async ({ course }) => {
     await course.cart('17')
   },
@@ -43,22 +49,62 @@ stage.test('a line that falls silent is said within 20 s', async (scene) => {
   await banner.waitFor({ state: 'detached' })
 })
 
-stage.test('a copied card asks an admin what it is, and nobody else', async (scene) => {
-  const { page, open, audit, gateway, other } = scene
-  await gateway.restart(() => machine.becomes({ board: '10000000abcdef02' }))
-  const staff = await other()
-  await staff.open()
-  await open('/app/', 'admin')
-  const said = page.getByText('This data comes from another machine.')
-  await said.waitFor()
-  await audit()
-  await page.getByRole('button', { name: 'Another course' }).click()
-  await page.getByText('type: cartbarn new-site --yes').waitFor()
-  await audit()
-  await staff.page.getByText('Live', { exact: false }).first().waitFor()
-  assert.equal(await staff.page.getByText('This data comes from another machine.').count(), 0)
-  await page.getByRole('button', { name: 'Same course' }).click()
-  await said.waitFor({ state: 'detached' })
-  const { body } = await gateway.request('GET', '/health')
-  assert.equal(body.machine, undefined)
-})
+/** A gateway in the middle of an upgrade of its database, until it is stopped. */
+async function startUpgrading(): Promise<{ http: string; stop: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-line-'))
+  const connection = openForSetup(join(folder, 'cartbarn.db'))
+  migrate(connection, 20)
+  fillSchema(connection)
+  connection.close()
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  // it listens at a port
+  const { port } = probe.address() as AddressInfo
+  await new Promise((resolve) => probe.close(resolve))
+  const config = readConfig({
+    ...{ CARTBARN_DATA_DIR: folder, CARTBARN_HOST: '127.0.0.1' },
+    ...{ CARTBARN_HTTP_PORT: String(port), CARTBARN_MQTT_PORT: '0' },
+  })
+  const begun = Promise.withResolvers<void>()
+  const stopped = Promise.withResolvers<void>()
+  const onUpgrade = () => {
+    begun.resolve()
+    return stopped.promise
+  }
+  const gateway = createGateway(config, createLog('silent'), { onUpgrade })
+  const starting = gateway.start().catch(() => undefined)
+  await begun.promise
+  const stop = async () => {
+    const ended = gateway.stop()
+    stopped.resolve()
+    await Promise.all([ended, starting])
+    rmSync(folder, { recursive: true, force: true })
+  }
+  return { http: `http://127.0.0.1:${port}`, stop }
+}
+
+stage.test(
+  'a gateway that is gone because it is upgraded is not said to be out of contact',
+  async (scene) => {
+    const { page, link, faults, open } = scene
+    faults.forgive(LINE_GONE, answered(503))
+    await open()
+    await page.getByText('Live', { exact: false }).first().waitFor()
+    const upgrading = await startUpgrading()
+    try {
+      // the line is cut here; how it is upgraded the page hears from one that is
+      await page.route('**/health', async (route) =>
+        route.fulfill({ response: await route.fetch({ url: `${upgrading.http}/health` }) }),
+      )
+      link.cut()
+      const bar = page.getByRole('status').getByText('The gateway is being upgraded.')
+      await bar.waitFor()
+      assert.equal(await page.getByText('No contact').count(), 0)
+      await page.unroute('**/health')
+      link.restore()
+      await bar.waitFor({ state: 'detached' })
+    } finally {
+      await upgrading.stop()
+    }
+  },
+)
