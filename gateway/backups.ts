@@ -3,20 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readVersion } from '#shared/version.ts'
 import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
+import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
 import { type BackupMade, writeBackup } from '#store/backups/write-backup.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { requireWholeCopy } from '#store/db/open-mark.ts'
 import { databasePath } from '#store/store.ts'
-
-/** What a restored gateway needs besides its database. */
-const NOT_IN_A_BACKUP = [
-  'settings: the environment, the configuration file, and secrets that they name',
-  'files of TLS: certificate and private key',
-  'the passphrase of backups',
-  'admin-key.txt: cartbarn admin-key makes another key',
-  'logs of the system',
-]
 
 /** What a backup is asked for with. */
 export interface BackUp {

@@ -13,6 +13,8 @@ import { type Answer, startGateway, type TestGateway } from '#testing/start-gate
 const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /health': 'none',
   'GET /stats': 'admin',
+  'GET /backups': 'admin',
+  'POST /backups': 'admin',
   'GET /metrics': 'admin',
   'POST /clock/confirm': 'admin',
   'POST /machine/confirm': 'admin',

@@ -13,6 +13,7 @@ import { createAccessRequestsApi, createAskForAccessApi } from './access-request
 import { createAlertsApi } from './alerts.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly, withKey } from './api-env.ts'
 import { createAuditLogApi } from './audit-log.ts'
+import { createBackupsApi } from './backups.ts'
 import { createCartLocksApi } from './cart-locks.ts'
 import { createCartsApi } from './carts.ts'
 import { createClockApi } from './clock.ts'
@@ -122,6 +123,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createMqttApi(deps))
   app.route('/', createDevicesApi(deps))
   app.route('/', createDeviceImportApi(deps))
+  app.route('/', createBackupsApi(deps))
   app.route('/', createEnrolmentApi(deps))
   app.route('/', createGroupsApi(deps))
   app.route('/', createCommandsApi(deps))

@@ -31,7 +31,7 @@ export function createAuditLogApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.get('/audit-log', 'List what was done', {
       description:
-        'Every change of users, keys, PINs, sessions, devices, device types, groups, configuration, zones and enrolment, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
+        'Every change of users, keys, PINs, sessions, devices, device types, groups, configuration, zones and enrolment, every backup that was asked for, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
       middleware: [adminOnly],
       request: { query: auditLogQuerySchema },
       responses: { 200: auditLogAnswer, ...problems(400, 403) },

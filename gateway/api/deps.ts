@@ -105,7 +105,7 @@ export interface ApiDeps {
   downloads: Slots
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
-  backups: Pick<Backups, 'status'>
+  backups: Pick<Backups, 'status' | 'nextMs' | 'begin'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>

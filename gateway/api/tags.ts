@@ -108,6 +108,11 @@ export const TAGS: Tags = {
       nouns: ['sync'],
     },
     {
+      name: 'Backups',
+      description: 'The nightly backups: where they are, which there are, and one at once.',
+      nouns: ['backups'],
+    },
+    {
       name: 'System',
       description: 'The health and the figures of the gateway, and these documents.',
       nouns: ['health', 'stats', 'metrics', 'clock', 'machine', 'docs', 'openapi.json'],

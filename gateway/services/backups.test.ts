@@ -7,8 +7,10 @@ import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import { BlockTable } from '#testing/block-table.ts'
-import { Backups } from './backups.ts'
+import { type BackupStatus, Backups } from './backups.ts'
 
+/** Only an admin's wish is written there. */
+const NO_STORE = { write: () => assert.fail('nothing is written') }
 const AT_NOON = Date.UTC(2026, 4, 1, 12)
 
 function setUp(t: TestContext) {
@@ -31,7 +33,7 @@ function setUp(t: TestContext) {
   }
   const create = () =>
     new Backups({
-      ...{ settings, dataDir, clock, confirmation, log: createLog('silent') },
+      ...{ settings, dataDir, clock, confirmation, log: createLog('silent'), store: NO_STORE },
       site: { settings: { timeZone: 'Europe/Berlin' } },
     })
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -51,15 +53,26 @@ test('a backup is made in the night of the site, once, and as many are kept as a
   t.after(() => backups.stop())
   backups.look()
   assert.equal(backups.status?.lastGoodMs, null)
+  assert.equal(backups.nextMs, AT_NOON + 13 * HOUR_MS)
   // three o'clock in Berlin
   clock.advance(13 * HOUR_MS)
   for (let night = 1; night <= 3; night++) {
     backups.look()
     await backups.runNow()
-    assert.deepEqual(backups.status, { lastGoodMs: clock.nowMs(), isOverdue: false, fault: null })
+    const status: BackupStatus | null = backups.status
+    assert.partialDeepStrictEqual(status, { lastGoodMs: clock.nowMs(), isOverdue: false, fault: null })
+    assert.deepEqual(
+      status?.stay.map(({ number }) => number),
+      night === 1 ? [1] : [night - 1, night],
+    )
+    assert.equal(backups.nextMs, clock.nowMs() + 24 * HOUR_MS)
     assert.equal(snapshots(), Math.min(night, 2))
     clock.advance(24 * HOUR_MS)
   }
+  // one that was wanted by day takes the place of none at night
+  clock.advance(-10 * HOUR_MS)
+  await backups.runNow()
+  assert.equal(backups.nextMs, clock.nowMs() + 10 * HOUR_MS)
   assert.deepEqual(readdirSync(target).sort(), ['blobs', 'cartbarn-backup.json', 'snapshots', 'unfinished'])
 })
 
@@ -75,6 +88,7 @@ test('no good backup for 36 hours is told, also after a restart, and over with t
   await first.stop()
   const second = create()
   await second.start()
+  assert.equal(second.status?.fault, first.status?.fault)
   t.after(() => second.stop())
   clock.advance(16 * HOUR_MS)
   assert.equal(second.overdue, 'holds')

@@ -2,14 +2,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { z } from 'zod'
-import { describeError } from '#shared/errors.ts'
+import { ConflictError, describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import type { KeptBackup } from '#store/backups/prune-backups.ts'
 import type { S3Settings } from '#store/backups/s3/s3-address.ts'
 import { replaceFile } from '#store/backups/synced-files.ts'
 import type { BackupMade } from '#store/backups/write-backup.ts'
+import type { Store } from '#store/store.ts'
 
 /** What the nightly backup is to do. */
 export interface BackupSettings {
@@ -31,7 +33,22 @@ export interface BackupRequest extends Omit<BackupSettings, 'hour'> {
 
 export type BackupAnswer = { kind: 'made'; made: BackupMade } | { kind: 'failed'; reason: string }
 
+/** How the backups are. */
+export interface BackupStatus {
+  readonly target: string
+  readonly keep: number
+  readonly isRunning: boolean
+  readonly lastGoodMs: number | null
+  readonly isOverdue: boolean
+  /** Why the last attempt failed; null when it did not. */
+  readonly fault: string | null
+  readonly triedAtMs: number | null
+  /** Those that were there after the last good one, the oldest first. */
+  readonly stay: readonly KeptBackup[]
+}
+
 interface Deps {
+  store: Pick<Store, 'write'>
   /** Undefined: no backup is wanted. */
   settings: BackupSettings | undefined
   dataDir: string
@@ -47,12 +64,21 @@ const OVERDUE_MS = 36 * HOUR_MS
 const LATE_MS = 26 * HOUR_MS
 const RETRY_MS = HOUR_MS
 const LOOK_MS = 5 * MINUTE_MS
-/** Once a night: the hour has twelve looks. */
-const SAME_NIGHT_MS = 12 * HOUR_MS
+/** How exactly the next one is told, and how far ahead. */
+const [NEXT_STEP_MS, NEXT_MOST_MS] = [15 * MINUTE_MS, 60 * HOUR_MS]
+/** Once a night: the hour has twelve looks, and comes twice when clocks are set back. One by day takes the place of none. */
+const SAME_NIGHT_MS = 3 * HOUR_MS
 /** Outside of the database, which a restore replaces. */
 const SIDE_FILE = 'backups.json'
 
-const keptSchema = z.object({ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() })
+const keptSchema = z.object({
+  ...{ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() },
+  fault: z.string().nullable().default(null),
+  triedAtMs: z.number().nullable().default(null),
+  stay: z
+    .array(z.object({ number: z.number(), atMs: z.number(), rows: z.number(), bytes: z.number() }))
+    .default([]),
+})
 type Kept = z.infer<typeof keptSchema>
 
 /** Backs up the database every night, in a thread of its own, and knows how long there was no good backup. */
@@ -61,7 +87,6 @@ export class Backups implements Part {
   readonly #deps: Deps
   readonly #path: string
   #kept: Kept | undefined
-  #fault: string | null = null
   #triedAtMs: number | undefined
   #timer: NodeJS.Timeout | undefined
   #worker: Worker | undefined
@@ -72,10 +97,25 @@ export class Backups implements Part {
     this.#path = join(deps.dataDir, SIDE_FILE)
   }
 
-  /** Null without a target. `fault` is why the last attempt failed. */
-  get status(): { lastGoodMs: number | null; isOverdue: boolean; fault: string | null } | null {
-    if (this.#kept === undefined) return null
-    return { lastGoodMs: this.#kept.lastGoodMs, isOverdue: this.#overdue === 'holds', fault: this.#fault }
+  /** Null without a target. */
+  get status(): BackupStatus | null {
+    const { settings } = this.#deps
+    if (this.#kept === undefined || settings === undefined) return null
+    const { target, lastGoodMs, fault, triedAtMs, stay } = this.#kept
+    return {
+      ...{ target, keep: settings.keep, lastGoodMs, fault, triedAtMs, stay },
+      ...{ isRunning: this.#running !== undefined, isOverdue: this.#overdue === 'holds' },
+    }
+  }
+
+  /** When the next one is made by itself, to a quarter of an hour; null while one runs, and without a target. */
+  get nextMs(): number | null {
+    const nowMs = this.#deps.clock.nowMs()
+    const hourOf = this.#hours()
+    const first = nowMs - (nowMs % NEXT_STEP_MS) + NEXT_STEP_MS
+    for (let atMs = nowMs; atMs <= nowMs + NEXT_MOST_MS; atMs = atMs === nowMs ? first : atMs + NEXT_STEP_MS)
+      if (this.#isDue(atMs, hourOf)) return atMs
+    return null
   }
 
   /** Whether there was no good backup for too long, as an alert judges it. */
@@ -88,7 +128,12 @@ export class Backups implements Part {
     if (settings === undefined) return
     const known = this.#read()
     const isSame = known?.target === settings.target
-    this.#kept = isSame ? known : { target: settings.target, sinceMs: clock.nowMs(), lastGoodMs: null }
+    this.#kept = isSame
+      ? known
+      : {
+          ...{ target: settings.target, sinceMs: clock.nowMs(), lastGoodMs: null },
+          ...{ fault: null, triedAtMs: null, stay: [] },
+        }
     if (!isSame) this.#write()
     this.#timer = setInterval(() => this.look(), LOOK_MS)
   }
@@ -102,7 +147,27 @@ export class Backups implements Part {
 
   /** Makes a backup if it is time to; called every few minutes. */
   look(): void {
-    if (this.#isDue()) void this.runNow()
+    if (this.#isDue(this.#deps.clock.nowMs())) void this.runNow()
+  }
+
+  /** Begins one because an admin wants it, which the audit log says. Rejects with a `ConflictError` when none can begin. */
+  async begin(): Promise<void> {
+    const { settings, store } = this.#deps
+    if (settings === undefined)
+      throw new ConflictError('no_backup_target', 'the gateway has no CARTBARN_BACKUP_TO')
+    if (this.#running !== undefined)
+      throw new ConflictError('backup_running', 'a backup is being made already')
+    const noted = store.write('noteBackup', { target: settings.target })
+    this.#running = noted
+      .then(
+        () => this.#run(),
+        // told to who asked
+        () => undefined,
+      )
+      .finally(() => {
+        this.#running = undefined
+      })
+    await noted
   }
 
   /** Makes a backup, or waits for the one that is being made. Never rejects: `status` says what it came to. */
@@ -113,18 +178,24 @@ export class Backups implements Part {
     await this.#running
   }
 
-  #isDue(): boolean {
-    const { settings, clock, site } = this.#deps
+  #isDue(nowMs: number, hourOf = this.#hours()): boolean {
+    const { settings } = this.#deps
     if (settings === undefined || this.#kept === undefined || this.#running !== undefined) return false
-    const nowMs = clock.nowMs()
     const sinceTryMs =
       this.#triedAtMs === undefined ? Number.POSITIVE_INFINITY : Math.abs(nowMs - this.#triedAtMs)
     const lastMs = this.#kept.lastGoodMs ?? this.#kept.sinceMs
     const sinceLastMs = Math.abs(nowMs - lastMs)
     if (sinceLastMs >= LATE_MS) return sinceTryMs >= RETRY_MS
     const isNew = this.#kept.lastGoodMs === null
-    if (hourAt(nowMs, site.settings.timeZone) !== settings.hour) return false
+    if (hourOf(nowMs) !== settings.hour) return false
     return (isNew || sinceLastMs >= SAME_NIGHT_MS) && sinceTryMs >= RETRY_MS / 3
+  }
+
+  /** Tells hours on the clocks of the site. */
+  #hours(): (atMs: number) => number {
+    const { timeZone } = this.#deps.site.settings
+    const format = new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' })
+    return (atMs) => Number(format.format(atMs))
   }
 
   async #run(): Promise<void> {
@@ -135,14 +206,14 @@ export class Backups implements Part {
     this.#triedAtMs = atMs
     const answer = await this.#inThread({ ...rest, dataDir, atMs })
     if (answer.kind === 'made') {
-      const { number, newBytes, totalBytes, rows } = answer.made
-      this.#fault = null
-      this.#kept = { ...this.#kept, lastGoodMs: atMs }
+      const { number, newBytes, totalBytes, rows, stay } = answer.made
+      this.#kept = { ...this.#kept, lastGoodMs: atMs, fault: null, triedAtMs: atMs, stay: [...stay] }
       this.#write()
       log.info({ target: settings.target, number, newBytes, totalBytes, rows }, 'backed up the database')
     } else {
       this.failures++
-      this.#fault = answer.reason
+      this.#kept = { ...this.#kept, fault: answer.reason, triedAtMs: atMs }
+      this.#write()
       log.warn(
         { target: settings.target, reason: answer.reason },
         'could not back up the database; tries again',
@@ -158,7 +229,7 @@ export class Backups implements Part {
       worker.once('error', (error) => resolve({ kind: 'failed', reason: describeError(error) }))
       worker.once('exit', () => {
         this.#worker = undefined
-        resolve({ kind: 'failed', reason: 'it was ended' })
+        resolve({ kind: 'failed', reason: 'it was ended before it was done' })
       })
     })
   }
@@ -190,8 +261,4 @@ export class Backups implements Part {
       )
     }
   }
-}
-
-function hourAt(atMs: number, timeZone: string): number {
-  return Number(new Intl.DateTimeFormat('en', { timeZone, hour: 'numeric', hourCycle: 'h23' }).format(atMs))
 }

@@ -89,6 +89,11 @@ export function noteEnrolment(_connection: Connection, _input: { minutes: number
   return null
 }
 
+/** The same: a backup is no row. */
+export function noteBackup(_connection: Connection, _input: { target: string }): null {
+  return null
+}
+
 function toPersonJson(person: DatedOrigin['person']): object | null {
   return person === null ? null : { user_id: person.userId, name: person.name }
 }

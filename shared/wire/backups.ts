@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { isoSchema } from './schema/params.ts'
 
 /** The first bytes of what a backup is: what a program must know before it can read the rest. */
 export const backupHeaderSchema = z.object({
@@ -61,3 +62,54 @@ export const backupManifestSchema = z.object({
 })
 export type BackupManifest = z.infer<typeof backupManifestSchema>
 export type BackupTable = BackupManifest['tables'][number]
+
+const keptBackupSchema = z
+  .object({
+    number: z.number().int().meta({ description: 'What `cartbarn restore --number` takes.', example: 214 }),
+    at: isoSchema.meta({ description: 'The moment it is of, by the clock of the gateway then.' }),
+    rows: z.number().int().meta({ description: 'Rows of all tables.', example: 1_204_117 }),
+    bytes: z.number().int().meta({
+      description: 'What its parts take, those that it shares with others included.',
+      example: 312_448_120,
+    }),
+  })
+  .meta({ id: 'KeptBackup' })
+
+export const backupsSchema = z
+  .object({
+    target: z.string().nullable().meta({
+      description: 'Where the nightly backups are; null without CARTBARN_BACKUP_TO: there are none.',
+      example: '/media/stick/cartbarn/',
+    }),
+    state: z.enum(['none', 'idle', 'running']).meta({
+      description: 'none: no backup is wanted. running: one is being made.',
+    }),
+    last_good_at: isoSchema.nullable().meta({ description: 'Null: none since the target was set.' }),
+    overdue: z.boolean().meta({ description: 'No good backup for 36 hours.' }),
+    last_error: z
+      .object({
+        at: isoSchema,
+        detail: z
+          .string()
+          .meta({ description: 'For people.', example: 'no disk is mounted at /media/stick' }),
+      })
+      .nullable()
+      .meta({ description: 'Why the last attempt failed; null when it did not.' }),
+    next_at: isoSchema.nullable().meta({
+      description:
+        'When the next one is made by itself, to a quarter of an hour; null while one runs, and without a target.',
+    }),
+    keep: z.number().int().nullable().meta({ description: 'How many are kept.', example: 14 }),
+    lacks: z.array(z.string()).meta({
+      description: 'What a restored gateway needs besides, for people: no backup contains it.',
+      example: ['files of TLS: certificate and private key'],
+    }),
+    backups: z.array(keptBackupSchema).meta({
+      description: 'Those at the target when the last good one was made, the newest first.',
+    }),
+  })
+  .meta({ id: 'Backups' })
+
+export const startedBackupSchema = z
+  .object({ success: z.literal(true) })
+  .meta({ id: 'StartedBackup', description: 'The backup is being made; GET /backups says what it came to.' })

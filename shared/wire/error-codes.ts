@@ -144,6 +144,11 @@ export const ERROR_CODES: Readonly<
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
   no_course: { status: 409, meaning: 'There is no drawing of the course yet.' },
   recall_active: { status: 409, meaning: 'All carts are called in already: end that first.' },
+  backup_running: { status: 409, meaning: 'A backup is being made already.' },
+  no_backup_target: {
+    status: 409,
+    meaning: 'The gateway has no CARTBARN_BACKUP_TO: there are no nightly backups.',
+  },
   no_enrolment_key: {
     status: 409,
     meaning: 'The gateway has no CARTBARN_ENROLMENT_KEY: no device can enrol.',

@@ -9,6 +9,7 @@ import {
 } from './access-requests.ts'
 import { alertListSchema, alertNoteSchema, alertQuerySchema, alertSchema } from './alerts.ts'
 import { auditLogQuerySchema, auditLogSchema } from './audit-log.ts'
+import { backupsSchema, startedBackupSchema } from './backups.ts'
 import { cartLocksSchema, newCartLocksSchema } from './cart-locks.ts'
 import { cartListSchema, cartPatchSchema, cartSchema } from './carts.ts'
 import { clockConfirmationSchema, confirmedClockSchema } from './clock.ts'
@@ -212,6 +213,8 @@ export const operations = {
   'GET /devices/{id}/details': { answer: deviceDetailsSchema },
   'GET /devices/{id}/messages': { answer: recentMessagesSchema },
   'POST /devices/{id}/rotate-mqtt-password': { answer: rotatedPasswordSchema },
+  'GET /backups': { answer: backupsSchema },
+  'POST /backups': { answer: startedBackupSchema },
   'GET /enrolment': { answer: enrolmentSchema },
   'POST /enrolment': { body: newEnrolmentSchema, answer: openedEnrolmentSchema },
   'GET /devices/{id}/gps': { query: historyQuerySchema(GPS_FORMATS), answer: z.array(gpsRecordSchema) },

@@ -22,6 +22,7 @@ export const HELP_PLACES = {
   site: 'dashboard#settings-of-the-course',
   notifiers: 'alerts#notifiers',
   storage: 'operation#the-data-folder',
+  backups: 'operation#backup',
   damage: 'when-something-is-wrong#something-is-damaged',
   sync: 'head-office#status',
   mqtt: 'mqtt',

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
 import type { HelpTopic } from '#dashboard/live/help-places.ts'
+import { backupTexts } from '#dashboard/texts/backups.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
@@ -161,6 +162,14 @@ export const MORE_PAGES: readonly MorePage[] = [
     load: () => import('./gateway/storage.tsx').then(({ StoragePage }) => StoragePage),
     role: 'admin',
     help: 'storage',
+  },
+  {
+    path: 'backups',
+    section: 'gateway',
+    title: () => backupTexts().title,
+    load: () => import('./gateway/backups.tsx').then(({ BackupsPage }) => BackupsPage),
+    role: 'admin',
+    help: 'backups',
   },
   {
     path: 'sync',

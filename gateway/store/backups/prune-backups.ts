@@ -1,22 +1,45 @@
+import type { BackupTable } from '#shared/wire/backups.ts'
+import { BackupFault, UnreachableFault } from './backup-fault.ts'
 import type { BackupSet } from './backup-set.ts'
+
+/** A backup that is there. */
+export interface KeptBackup {
+  readonly number: number
+  readonly atMs: number
+  readonly rows: number
+  readonly bytes: number
+}
 
 /**
  * Deletes all but the newest `keep` backups, and the parts that none of the others needs. Only behind a backup that is
- * whole, and while no other is being written. Returns how many backups were deleted.
+ * whole, and while no other is being written. Returns those that stay, the oldest first, and how many were deleted.
  */
-export async function pruneBackups(set: BackupSet, keep: number): Promise<number> {
+export async function pruneBackups(
+  set: BackupSet,
+  keep: number,
+  bytesOf: (tables: readonly BackupTable[]) => number,
+): Promise<{ stay: KeptBackup[]; removed: number }> {
   const all = await set.snapshots()
   const kept = all.slice(-keep)
   const gone = all.slice(0, -keep)
-  if (gone.length === 0) return 0
   // all of them are read before anything goes: a part of one that cannot be read would be taken for one of none
   const needed = new Set<string>()
+  const stay: KeptBackup[] = []
   for (const snapshot of kept) {
-    const { tables } = await set.readManifest(snapshot)
+    const manifest = await set.readManifest(snapshot).catch((error: unknown) => {
+      if (gone.length > 0 || !(error instanceof BackupFault) || error instanceof UnreachableFault) throw error
+    })
+    if (manifest === undefined) continue
+    const { number, atMs, tables } = manifest
+    stay.push({
+      ...{ number, atMs, bytes: bytesOf(tables) },
+      rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    })
     for (const { chunks } of tables) for (const { id } of chunks) needed.add(id)
   }
+  if (gone.length === 0) return { stay, removed: 0 }
   // killed between the two, parts are left over that the next time takes
   for (const { name } of gone) await set.place.remove(name)
   for (const id of (await set.blobs()).keys()) if (!needed.has(id)) await set.removeBlob(id)
-  return gone.length
+  return { stay, removed: gone.length }
 }

@@ -5,7 +5,7 @@ import { BackupSet, type Snapshot } from './backup-set.ts'
 import { checkBackup } from './check-backup.ts'
 import { databaseMarks, firstUsers, schemaStatements } from './database-marks.ts'
 import type { BackupPlace } from './place.ts'
-import { pruneBackups } from './prune-backups.ts'
+import { type KeptBackup, pruneBackups } from './prune-backups.ts'
 import type { StoredValue } from './row-codec.ts'
 import { type Chunk, chunksOf, inChunks, isTelemetry, tableShapes } from './table-chunks.ts'
 
@@ -37,6 +37,8 @@ export interface BackupMade {
   readonly lacks: readonly string[]
   /** Backups that were deleted because of it. */
   readonly removed: number
+  /** Those that are there now, the oldest first; empty unless only so many are kept. */
+  readonly stay: readonly KeptBackup[]
 }
 
 const BLOCKS = 'telemetry_block'
@@ -48,8 +50,8 @@ const BLOCKS_AT_ONCE = 32
  */
 export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
   const { place, passphrase, keep } = order
-  await place.open()
   try {
+    await place.open()
     const set = await BackupSet.openOrBegin(place, passphrase)
     const writer = new PartWriter(set, await set.blobs(), order.rest)
     const before = await set.snapshots()
@@ -66,12 +68,15 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
     const snapshot = await set.writeManifest(manifest)
     await checkWritten(set, snapshot, manifest, writer, order)
     await place.finish()
-    const removed = keep === undefined ? 0 : await pruneBackups(set, keep)
+    const { stay, removed } =
+      keep === undefined
+        ? { stay: [], removed: 0 }
+        : await pruneBackups(set, keep, (tables) => writer.bytesOf(tables))
     return {
       ...{ name: snapshot.name, number: manifest.number, atMs: manifest.atMs },
       rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
       ...{ newBytes: writer.newBytes, totalBytes: writer.bytesOf(manifest.tables) },
-      ...{ isEncrypted: set.cipher.isEncrypted, lacks: manifest.lacks, removed },
+      ...{ isEncrypted: set.cipher.isEncrypted, lacks: manifest.lacks, stay, removed },
     }
   } finally {
     await place.close()

@@ -77,6 +77,9 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   noteEnrolment:
     (_, { minutes }) =>
     () => [event('enrolment.opened', 'enrolment', { minutes })],
+  noteBackup:
+    (_, { target }) =>
+    () => [event('backup.started', 'backup', { target })],
   createGroup: (connection) => (group) => {
     const key = String(group.groupId)
     return [event('group.created', key, entityBody(connection, 'device_group', key))]

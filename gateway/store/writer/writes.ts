@@ -1,5 +1,5 @@
 import { deleteAlertsStep, saveAlerts } from '../alerts.ts'
-import { noteEnrolment } from '../audit-log.ts'
+import { noteBackup, noteEnrolment } from '../audit-log.ts'
 import { saveCartMotions } from '../cart-motion.ts'
 import { saveCartNote } from '../cart-notes.ts'
 import { confirmClock, recordClockMark } from '../clock-mark.ts'
@@ -65,6 +65,7 @@ export const writes = {
   publishConfigs,
   deleteEventsStep,
   noteEnrolment,
+  noteBackup,
   eraseStep,
   beginErasure,
   deleteTelemetryStep,

@@ -1,12 +1,31 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after } from 'node:test'
 import type { Page } from 'playwright-core'
 import { eventually } from '#shared/testing/eventually.ts'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
 import { answered, LINE_GONE } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
 
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-app-backups-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const [dataDir, target] = [join(folder, 'data'), `${join(folder, 'stick')}/`]
+mkdirSync(dataDir, { mode: 0o700 })
+// as the gateway notes a backup of the last night
+const lastGoodMs = Date.now() - 60_000
+const kept = [{ number: 214, atMs: lastGoodMs, rows: 1_204_117, bytes: 312_448_120 }]
+writeFileSync(
+  join(dataDir, 'backups.json'),
+  JSON.stringify({ target, sinceMs: lastGoodMs, lastGoodMs, stay: kept }),
+)
+
 const stage = createStage({
-  settings: { CARTBARN_CLOCK_CONFIRMED_BY: 'admin' },
+  settings: {
+    ...{ CARTBARN_CLOCK_CONFIRMED_BY: 'admin', CARTBARN_DATA_DIR: dataDir, CARTBARN_BACKUP_TO: target },
+    CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
+  },
   prepare: async ({ course, gateway }) => {
     await course.cart('17')
     const device = await gateway.device('broken-1')
@@ -170,6 +189,22 @@ stage.eachLook('storage, clients, damage, head office and who did what', async (
   assert.equal((await download).suggestedFilename(), 'audit-log.csv')
 })
 
+stage.eachLook('the backups that there are, and where', async ({ page, open, audit }) => {
+  await open('/app/#/more/backups', 'admin')
+  await page.getByText(/^Backup 214 · .* · 312 MB · 1,204,117 rows$/).waitFor()
+  await page.getByRole('button', { name: 'Back up now' }).waitFor()
+  await audit()
+})
+
+stage.test('a backup is made at once, as the audit log says', async ({ page, open, gateway }) => {
+  await open('/app/#/more/backups', 'admin')
+  await page.getByRole('button', { name: 'Back up now' }).click()
+  await eventually(async () => {
+    const { body } = await gateway.request('GET', '/audit-log?action=backup.started')
+    return body.entries.length === 1
+  }, 'the backup')
+})
+
 stage.test('a client is disconnected after a question', async ({ page, open, gateway }) => {
   const client = await gateway.device('wild-1')
   const closed = new Promise<void>((resolve) => client.once('close', () => resolve()))
@@ -200,7 +235,10 @@ stage.test('a notifier is added, and changed', async ({ page, open, gateway, aud
   await gateway.request('DELETE', `/notifiers/${body[0].notifier_id}`)
 })
 
-const ADMIN_PAGES = ['people', 'tablets', 'notify', 'storage', 'sync', 'mqtt', 'damage', 'audit-log']
+const ADMIN_PAGES = [
+  ...['people', 'tablets', 'notify', 'storage', 'backups'],
+  ...['sync', 'mqtt', 'damage', 'audit-log'],
+]
 for (const path of ADMIN_PAGES)
   stage.test(`${path} asks an admin whose rights have ended, and shows it then`, async (scene) => {
     const { page, open, faults } = scene
@@ -258,9 +296,9 @@ stage.test('each screen says what it is for, and leads to the docs of the gatewa
 /** Ten minutes have gone by, as far as the page knows: what only admins may is refused until `stop`. */
 async function refuseAdmins(page: Page): Promise<{ stop: () => void }> {
   let isRefused = true
-  const paths = ['users', 'sessions', 'access-requests', 'notifiers', 'webhooks', 'stats', 'metrics']
+  const paths = ['users', 'sessions', 'access-requests', 'backups', 'notifiers', 'webhooks', 'stats']
   const pattern = new RegExp(
-    `/(${[...paths, 'site', 'sync/status', 'mqtt/[a-z]+', 'audit-log'].join('|')})(\\?.*)?$`,
+    `/(${[...paths, 'metrics', 'site', 'sync/status', 'mqtt/[a-z]+', 'audit-log'].join('|')})(\\?.*)?$`,
   )
   await page.route(pattern, (route) => {
     const isSignIn = route.request().method() !== 'GET' && route.request().url().endsWith('/sessions')

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { eventually } from '#shared/testing/eventually.ts'
+import { createCallers, REFUSED_AS_NO_ADMIN, type Who } from '#testing/callers.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-api-backups-'))
+const target = `${join(folder, 'stick')}/`
+/** Its thread has the lowest priority, and a machine may have much else to do. */
+const DONE_WITHIN_MS = 240_000
+/** The backup that was begun has ended. */
+const isDone = () =>
+  eventually(
+    async () => (await g.request('GET', '/backups')).body.state === 'idle',
+    ...(['the backup', DONE_WITHIN_MS] as const),
+  )
+let g: TestGateway
+let keys: Record<Who, string | null>
+
+before(async () => {
+  g = await startGateway({
+    ...{ CARTBARN_DATA_DIR: join(folder, 'data'), CARTBARN_BACKUP_TO: target },
+    CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
+  })
+  keys = await createCallers(g, ['cart-1'])
+})
+after(async () => {
+  await g.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+for (const method of ['GET', 'POST'] as const)
+  for (const [who, status, code] of REFUSED_AS_NO_ADMIN)
+    test(`${method} /backups: ${who} gets ${status} ${code}`, async () => {
+      const answer = await g.request(method, '/backups', { key: keys[who] })
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+    })
+
+test('a gateway without a target says so, and makes none', async (t) => {
+  const bare = await startGateway()
+  t.after(() => bare.stop())
+  const { body } = await bare.request('GET', '/backups')
+  assert.deepEqual([body.target, body.state, body.next_at, body.backups], [null, 'none', null, []])
+  assert.ok(body.lacks.length > 0)
+  const refused = await bare.request('POST', '/backups')
+  assert.deepEqual([refused.status, refused.body.code], [409, 'no_backup_target'])
+})
+
+test('an admin begins one, no second beside it, and sees what it came to; the audit log says who', async () => {
+  const nowMs = Date.now()
+  const before = await g.request('GET', '/backups')
+  assert.deepEqual([before.body.target, before.body.state, before.body.backups], [target, 'idle', []])
+  assert.ok(Date.parse(before.body.next_at) >= nowMs)
+  const [first, second] = await Promise.all([g.request('POST', '/backups'), g.request('POST', '/backups')])
+  assert.deepEqual([first.status, first.body], [202, { success: true }])
+  assert.deepEqual([second.status, second.body.code], [409, 'backup_running'])
+  await isDone()
+  const { body } = await g.request('GET', '/backups')
+  assert.equal(body.last_error, null)
+  assert.deepEqual(
+    body.backups.map(({ number, at }: { number: number; at: string }) => [number, at]),
+    [[1, body.last_good_at]],
+  )
+  assert.ok(body.backups[0].rows > 0 && body.backups[0].bytes > 0)
+  const entries = await g.request('GET', '/audit-log?action=backup.started')
+  assert.equal(entries.body.entries.length, 1)
+  assert.deepEqual(entries.body.entries[0].after, { target })
+})
+
+test('why the last one failed is told, and the backups that were there stay listed', async () => {
+  rmSync(target, { recursive: true, force: true })
+  writeFileSync(join(folder, 'stick'), 'in the way')
+  assert.equal((await g.request('POST', '/backups')).status, 202)
+  await isDone()
+  const { body } = await g.request('GET', '/backups')
+  assert.match(body.last_error.detail, /stick/)
+  assert.equal(body.backups.length, 1)
+})

@@ -1,0 +1,62 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import { answers, json, problems } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
+import { backupsSchema, startedBackupSchema } from '#shared/wire/backups.ts'
+import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+
+/** `/backups`: how the nightly backups are, and one at once. For admins. */
+export function createBackupsApi({ backups }: ApiDeps): OpenAPIHono<ApiEnv> {
+  const api = createApi()
+
+  api.openapi(
+    route.get('/backups', 'Get how the backups are', {
+      description:
+        'Tells where the nightly backups are, which there were after the last good one, and when the next is made. It does not look at the target: a stick may have been pulled out since. For admins.',
+      middleware: [adminOnly],
+      responses: answers(backupsSchema, 'The nightly backups, also when there are none.', 403),
+    }),
+    (c) => {
+      const { status, nextMs } = backups
+      const lacks = [...NOT_IN_A_BACKUP]
+      if (status === null)
+        return c.json(
+          {
+            ...{ target: null, state: 'none' as const, last_good_at: null, overdue: false },
+            ...{ last_error: null, next_at: null, keep: null, lacks, backups: [] },
+          },
+          200,
+        )
+      const { target, isRunning, lastGoodMs, isOverdue, fault, triedAtMs, keep, stay } = status
+      return c.json(
+        {
+          ...{ target, state: isRunning ? ('running' as const) : ('idle' as const) },
+          ...{ last_good_at: isoOrNull(lastGoodMs), overdue: isOverdue },
+          last_error: fault === null ? null : { at: toIso(triedAtMs ?? 0), detail: fault },
+          ...{ next_at: isoOrNull(nextMs), keep, lacks },
+          backups: stay
+            .map(({ number, atMs, rows, bytes }) => ({ number, at: toIso(atMs), rows, bytes }))
+            .reverse(),
+        },
+        200,
+      )
+    },
+  )
+
+  api.openapi(
+    route.post('/backups', 'Make a backup now', {
+      description:
+        'Begins a backup to the target of the nightly ones, which goes on by itself; GET /backups says what it came to. The audit log enters it. For admins.',
+      middleware: [adminOnly],
+      responses: { 202: json(startedBackupSchema, 'It is being made.'), ...problems(403, 409) },
+    }),
+    async (c) => {
+      await backups.begin()
+      return c.json({ success: true as const }, 202)
+    },
+  )
+
+  return api
+}
