@@ -6,6 +6,7 @@ import type { Scenario } from '#scripts/rig/scenario.ts'
 import { runCounts } from './api/counts.ts'
 import { runDownloads } from './api/downloads.ts'
 import { runRequests } from './api/requests.ts'
+import { runBackup } from './backup/backup.ts'
 import { runIdle } from './broker/idle.ts'
 import { runNeighbours } from './broker/neighbours.ts'
 import { runSoak } from './broker/soak.ts'
@@ -87,6 +88,13 @@ const REALTIME: readonly Scenario[] = [
   scenario('everything', '500 sockets on everything, 1,000 messages a second', runEverything),
   scenario('named', 'the same, with sockets that name every device', runNamed),
 ]
+const BACKUP: readonly Scenario[] = [
+  scenario(
+    'first',
+    'a first backup of a year of 200 carts while they publish; restored and compared',
+    runBackup,
+  ),
+]
 const DISK: readonly Scenario[] = [
   scenario('bare', '200 devices at 1 message a second, and nothing else', runBareDisk),
   scenario('everything', 'the same with zones, 20 realtime sockets and a head office', runBusyDisk),
@@ -150,6 +158,7 @@ const BENCHMARKS: readonly Benchmark[] = [
     REALTIME,
   ),
   benchmark('disk', 'what is written to the disk, and how long an SD card lasts', 'without effect', DISK),
+  benchmark('backup', 'a backup while devices publish: PUBACK, and what comes back', 'backups', BACKUP),
   benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
   benchmark('staff', 'carts, locks, alerts: what they cost and how soon they are', 'runs of each', STAFF),
   benchmark(
