@@ -46,15 +46,16 @@ const TABLES: Record<string, string> = {
     'device_id, gps_count, gps_first_ms, gps_last_ms, battery_count, battery_first_ms, battery_last_ms',
 }
 
+/** Several of one moment, whose order the head office does not know. */
+const ORDERS: Record<string, string> = { user: 'user_id', alert: 'alert_id' }
+
 function rowsOf(dataDir: string): Record<string, unknown[]> {
   const db = new Database(join(dataDir, 'cartbarn.db'))
   try {
     return Object.fromEntries(
       Object.entries(TABLES).map(([table, columns]) => [
         table,
-        db
-          .prepare(`SELECT ${columns} FROM ${table} ORDER BY ${table === 'user' ? 'user_id' : 'rowid'}`)
-          .all(),
+        db.prepare(`SELECT ${columns} FROM ${table} ORDER BY ${ORDERS[table] ?? 'rowid'}`).all(),
       ]),
     )
   } finally {
@@ -361,3 +362,50 @@ for (const kind of DATABASE_KINDS) {
       assert.deepEqual([what, confirmed, resent, extra], [what, count, 0, 0], JSON.stringify(counts))
   })
 }
+
+test('passwords, keys and what no head office has come from an older database; the rest is made anew', async (t) => {
+  const site = await newSite(t, DATABASE_KINDS[0] ?? assert.fail())
+  const g = await startGateway({ ...site.settings, CARTBARN_UPSTREAM_HOLD_MS: '0' })
+  let isStopped = false
+  t.after(() => (isStopped ? undefined : g.stop()))
+  const password = await g.register('cart-1')
+  const { key } = await g.createUser({ name: 'Clerk', role: 'staff' })
+  const older = newFolder(t)
+  await g.restart(() => cpSync(g.config.dataDir, older, { recursive: true }))
+  await g.register('cart-2')
+  const { database } = site.hub.hub
+  const known = () =>
+    database.all(
+      "SELECT entity_key FROM entity WHERE entity_table IN ('device', 'user') AND body IS NOT NULL ORDER BY entity_key",
+    )
+  await eventually(async () => (await known()).length === 4, 'two devices and two users at the hub')
+  await g.stop()
+  isStopped = true
+  const from = join(older, 'cartbarn.db')
+  // as if a device had been removed when it was copied
+  const db = new Database(from)
+  db.exec(
+    "INSERT INTO removed_device (hardware_id, removed_at_ms) VALUES ('cart-9', 5); UPDATE user SET pin_hash = 'a-pin'",
+  )
+  db.close()
+  const before = readFileSync(from)
+  const dataDir = newFolder(t)
+  const settings = { ...site.settings, CARTBARN_DATA_DIR: dataDir }
+  const refused = await restore(settings, ['--secrets-from', join(older, 'admin-key.txt')])
+  assert.equal(refused.code, 1)
+  assert.match(refused.err, /admin-key\.txt is no database that passwords and keys can be taken from/)
+  const { err, code, out } = await restore(settings, ['--secrets-from', from])
+  assert.equal(code, 0, err)
+  assert.match(out, /new-credentials\.csv has 1 new MQTT passwords of devices and 0 new API keys/)
+  assert.ok(readFileSync(from).equals(before), 'the older one is as it was')
+  assert.match(readFileSync(join(dataDir, 'new-credentials.csv'), 'utf8'), /^device,cart-2,/m)
+  const rebuilt = new Database(join(dataDir, 'cartbarn.db'), { readonly: true })
+  t.after(() => rebuilt.close())
+  const column = (sql: string) => rebuilt.prepare(sql).pluck().all()
+  assert.deepEqual(column('SELECT hardware_id FROM removed_device'), ['cart-9'])
+  assert.deepEqual(column('SELECT DISTINCT pin_hash FROM user'), ['a-pin'])
+  const again = await startGateway({ ...site.settings, CARTBARN_DATA_DIR: dataDir })
+  t.after(() => again.stop())
+  assert.equal((await again.request('GET', '/devices', { key })).status, 200)
+  await again.connect('cart-1', password)
+})

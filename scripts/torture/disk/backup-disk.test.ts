@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { backupPlaceOf } from '#gateway/backup-places.ts'
+import { backUp } from '#gateway/backups.ts'
+import { restoreBackup } from '#gateway/restore.ts'
+import { BlockTable } from '#testing/block-table.ts'
+
+const T0 = Date.UTC(2026, 4, 1)
+const folder = mkdtempSync(join(tmpdir(), 'cartbarn-backup-disk-'))
+const stick = join(folder, 'stick')
+const sets = join(stick, 'sets')
+const [data, larger] = [join(folder, 'data'), join(folder, 'larger')]
+mkdirSync(stick)
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A database of a gateway with so many megabytes that cannot be packed. */
+function makeData(path: string, megabytes: number): void {
+  mkdirSync(path)
+  const table = new BlockTable(join(path, 'cartbarn.db'))
+  table.newDevice()
+  table.connection.db
+    .prepare(
+      `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ?)
+       INSERT INTO mqtt_retained SELECT 't/' || i, randomblob(65536), 1, NULL FROM c`,
+    )
+    .run(megabytes * 16)
+  table.close()
+}
+
+const mount = (...args: string[]) => spawnSync('mount', args, { stdio: 'ignore' }).status === 0
+const place = () => backupPlaceOf(`${sets}/`, 'write')
+const back = async (number?: number) => {
+  const to = mkdtempSync(join(folder, 'to-'))
+  return restoreBackup({ dataDir: to, from: backupPlaceOf(sets, 'read'), number, atMs: T0 })
+}
+
+describe('backups on a stick that is really small, or pulled out', () => {
+  let isMounted = false
+  before(() => {
+    // root may, in a container perhaps not
+    isMounted = mount('-t', 'tmpfs', '-o', 'size=6m', 'tmpfs', stick)
+    if (!isMounted) return
+    makeData(data, 3)
+    makeData(larger, 8)
+  })
+  after(() => {
+    if (isMounted) spawnSync('umount', [stick])
+  })
+
+  test('a stick that is full is told, and the backups that it has stay whole', async (t) => {
+    if (!isMounted) {
+      t.skip('no right to mount')
+      return
+    }
+    await backUp({ dataDir: data, to: place(), atMs: T0 })
+    const full = { message: `${sets}: the disk is full; free some space` }
+    await assert.rejects(backUp({ dataDir: larger, to: place(), atMs: T0 }), full)
+    await assert.rejects(
+      backUp({ dataDir: larger, to: join(stick, 'one.backup'), atMs: T0 }),
+      /one\.backup: the disk is full; free some space$/,
+    )
+    assert.deepEqual(readdirSync(stick), ['sets'])
+    assert.equal((await back()).manifest.number, 1)
+    // room is all that it lacked
+    assert.ok(mount('-o', 'remount,size=32m', stick))
+    assert.equal((await backUp({ dataDir: larger, to: place(), atMs: T0 })).number, 2)
+    assert.equal((await back(2)).manifest.tables.find(({ name }) => name === 'mqtt_retained')?.rows, 128)
+  })
+
+  test('a stick that is pulled out in the middle is told, and nothing is written below it', async (t) => {
+    if (!isMounted) {
+      t.skip('no right to mount')
+      return
+    }
+    rmSync(sets, { recursive: true, force: true })
+    const to = place()
+    const { write } = to
+    let parts = 0
+    to.write = async (name, content) => {
+      if (++parts === 3) {
+        assert.equal(spawnSync('umount', ['-l', stick]).status, 0)
+        isMounted = false
+        // the card may have a folder of that name, of a day when the stick was not in
+        mkdirSync(sets)
+      }
+      return write.call(to, name, content)
+    }
+    await assert.rejects(backUp({ dataDir: larger, to, atMs: T0 }), {
+      message: `${sets} is no longer there: was the disk pulled out?`,
+    })
+    assert.equal(parts, 3)
+    assert.deepEqual(readdirSync(stick, { recursive: true }), ['sets'])
+    isMounted = mount('-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', stick)
+    assert.equal((await backUp({ dataDir: larger, to: place(), atMs: T0 })).number, 1)
+  })
+})
