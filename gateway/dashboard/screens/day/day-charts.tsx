@@ -4,7 +4,7 @@ import type { CartDay } from '#dashboard/live/replay/cart-day.ts'
 import type { ChartLine } from '#dashboard/live/replay/chart-columns.ts'
 import type { Span } from '#dashboard/live/replay/playback.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
-import { unitName } from '#dashboard/texts/format.ts'
+import { formatNumber, unitName } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { KM_PER_MILE } from '#shared/units.ts'
 import { drawChart } from './chart.ts'
@@ -25,13 +25,13 @@ export function DayCharts({ known, span }: { known: CartDay; span: Span }) {
         {...{ span, isFromZero: true, hasHours: false }}
         name={`${texts.speedChart} (${unitName('speed', units)})`}
         line={speeds}
-        format={(speed) => speed.toFixed(0)}
+        format={(speed) => formatNumber(speed, 0)}
       />
       <Chart
         {...{ span, isFromZero: false, hasHours: true }}
         name={`${texts.voltageChart} (V)`}
         line={{ atMs: known.voltages.atMs, values: known.voltages.voltageV }}
-        format={(volts) => volts.toFixed(1)}
+        format={(volts) => formatNumber(volts, 1)}
       />
     </>
   )

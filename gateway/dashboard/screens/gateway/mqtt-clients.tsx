@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { formatNumber } from '#dashboard/texts/format.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
@@ -110,7 +111,7 @@ function Client({ client, onChange }: { client: MqttClientJson; onChange: () => 
         </p>
         <p class="small">
           {[
-            ...(received === null ? [] : [texts.perSecond(received.per_second.toFixed(1))]),
+            ...(received === null ? [] : [texts.perSecond(formatNumber(received.per_second, 1))]),
             ...(queue.messages === 0 ? [] : [texts.queued(queue.messages)]),
             ...(throttled === 0 ? [] : [texts.throttled(throttled)]),
           ].join(' · ')}
