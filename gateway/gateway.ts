@@ -40,6 +40,7 @@ import { OwnMachine } from '#services/machine.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import { Origins } from '#services/origins.ts'
 import { createPeople } from '#services/people/people.ts'
+import { PlainHttp } from '#services/plain-http.ts'
 import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
@@ -74,7 +75,7 @@ import { createMqtt, type Mqtt } from './mqtt.ts'
 import { createNotifications } from './notifications.ts'
 import { Opening } from './opening.ts'
 import { createReplication } from './replication.ts'
-import { authorityCertificate, certificateOptions, renewalOf } from './tls.ts'
+import { authorityCertificate, certificateOptions, certificateWatch, renewalOf } from './tls.ts'
 import { createUpgradeHandler } from './upgrades.ts'
 import { wireEvents } from './wiring.ts'
 
@@ -202,9 +203,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const backups = new Backups({
     ...{ ...base, dataDir: config.dataDir, settings: config.backup, site, confirmation: clockConfirmation },
   })
+  const leafRenewal = config.tls?.isOfOwnAuthority ? renewalOf(config, base) : undefined
+  const certificate = config.tls && new Certificate(certificateOptions(config.tls, config, base))
+  const watched = certificate && certificateWatch(certificate, leafRenewal)
+  const plainHttp = certificate && new PlainHttp(clock)
   const alerts = new Alerts({
     ...{ ...base, site, carts, users, sync, downlink: broker, diskGuard: telemetry.diskGuard, backups },
     confirmation: clockConfirmation,
+    certificate: watched,
   })
   const eventGrowth = new EventGrowth(base)
   const databaseCheck = new DatabaseCheck(base)
@@ -223,8 +229,6 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     ...{ ...base, config, site, carts, listeningUrl: () => http.url },
   })
 
-  const leafRenewal = config.tls?.isOfOwnAuthority ? renewalOf(config, base) : undefined
-  const certificate = config.tls && new Certificate(certificateOptions(config.tls, config, base))
   const realtime = new Realtime({
     ...base,
     ...{ fleet, toDeviceJson, commands, carts: visibleCarts, startedAtMs },
@@ -293,7 +297,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     addresses,
     corsOrigins: config.corsOrigins,
     authority: () => authorityCertificate(config),
-    certificate,
+    ...{ certificate: watched, plainHttp, takesPlainHttp: config.takesPlainHttp },
     publicUrl: config.publicUrl,
     startedAtMs,
     settings: describeSettings(),
@@ -306,6 +310,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     realtime,
     mqtt: mqtt.webSockets,
     addresses,
+    plainHttp,
     log,
   })
   const http = new HttpListener(

@@ -18,6 +18,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /metrics': 'admin',
   'POST /clock/confirm': 'admin',
   'POST /machine/confirm': 'admin',
+  'GET /tls': 'admin',
   'GET /site': 'staff',
   'GET /recall': 'staff',
   'POST /recall': 'staff',

@@ -3,9 +3,10 @@ import { hostname, networkInterfaces } from 'node:os'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { type HostNames, hostNamesOf } from '#shared/authority/host-names.ts'
 import { LeafRenewal } from '#shared/authority/leaf-renewal.ts'
-import type { CertificateOptions } from '#shared/http/certificate.ts'
+import type { Certificate, CertificateOptions } from '#shared/http/certificate.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
+import type { CertificateStatus } from '#shared/tls.ts'
 import type { Config } from './config.ts'
 
 /** What this machine is called now. */
@@ -27,6 +28,17 @@ export function authorityCertificate({ tls, dataDir }: Config): X509Certificate 
     return new X509Certificate(new AuthorityFolder(dataDir).readAuthority())
   } catch {
     return undefined
+  }
+}
+
+/** The certificate that a gateway shows, and whether it can be renewed. */
+export function certificateWatch(certificate: Certificate, renewal: LeafRenewal | undefined) {
+  return {
+    isFor: (host: string) => certificate.isFor(host),
+    get status(): CertificateStatus {
+      const { expiresAtMs, problem } = certificate.status
+      return { expiresAtMs, problem: renewal?.problem ?? problem }
+    },
   }
 }
 

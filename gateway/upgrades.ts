@@ -2,6 +2,7 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import type { Login } from '#services/people/login.ts'
+import type { PlainHttp } from '#services/plain-http.ts'
 import { AppError, describeError, NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import { ownOriginOf, requireOwnOrigin } from '#shared/http/own-origin.ts'
@@ -23,11 +24,13 @@ interface UpgradeDeps {
   }
   mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
   addresses: ClientAddresses
+  /** Undefined without TLS. */
+  plainHttp: PlainHttp | undefined
   log: Log
 }
 
 /** Sends WebSocket requests where they belong: `/realtime` with a key or a session, or to begin with a key, `/mqtt`; anything else gets an HTTP error. */
-export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log }: UpgradeDeps) {
+export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, plainHttp, log }: UpgradeDeps) {
   /** Undefined for a session that is over. A key makes a cookie, and where the page is from, irrelevant. */
   function loginOf(request: IncomingMessage, apiKey: string | undefined, address: string): Login | undefined {
     const token = apiKey === undefined ? sessionTokenIn(request.headers.cookie) : undefined
@@ -55,7 +58,10 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, log 
         else {
           const login = loginOf(request, apiKey, address)
           if (login === undefined) realtime.acceptOver(request, socket, head)
-          else realtime.accept(request, socket, head, login, address)
+          else {
+            if (!('encrypted' in request.socket)) plainHttp?.noteLogin(login, address)
+            realtime.accept(request, socket, head, login, address)
+          }
         }
       } else if (path === '/mqtt') {
         mqtt.upgrade(request, socket, head, addresses.ofRequest(request))

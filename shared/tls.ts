@@ -36,6 +36,13 @@ export interface KeyPair extends PemPair {
   isFor: (host: string) => boolean
 }
 
+/** How a certificate in use is doing. */
+export interface CertificateStatus {
+  expiresAtMs: number
+  /** Why another cannot be made or taken; null while all is well. */
+  problem: string | null
+}
+
 /** Reads the two files. Throws a `ConfigError` that names the setting. */
 export async function readPemPair(
   { certPath, keyPath }: KeyPairFiles,

@@ -58,6 +58,11 @@ export function isSecure(c: Context<ApiEnv>): boolean {
   return c.var.ownOrigin()?.startsWith('https:') ?? false
 }
 
+/** Whether a request came to this port without TLS, from a proxy as well. */
+export function isPlain(c: Context<ApiEnv>): boolean {
+  return c.req.url.startsWith('http:')
+}
+
 /** Who the cookie of a browser is signed in for. Throws 401; the answer then makes the browser forget the cookie. */
 export function admitSession(
   c: Context<ApiEnv>,

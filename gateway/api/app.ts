@@ -11,7 +11,7 @@ import { noStore, withPlainNames, withRequestId } from '#shared/http/request-gua
 import { SESSION_COOKIE } from '#shared/http/session-cookie.ts'
 import { createAccessRequestsApi, createAskForAccessApi } from './access-requests.ts'
 import { createAlertsApi } from './alerts.ts'
-import { type ApiEnv, adminOnly, createApi, staffOnly, withKey } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, isPlain, staffOnly, withKey } from './api-env.ts'
 import { createAuditLogApi } from './audit-log.ts'
 import { createBackupsApi } from './backups.ts'
 import { createCartLocksApi } from './cart-locks.ts'
@@ -49,6 +49,7 @@ import { createSyncApi } from './sync.ts'
 import { createHealthApi, createSystemApi } from './system.ts'
 import { createTelemetryApi } from './telemetry.ts'
 import { createTelemetryImportApi } from './telemetry-import.ts'
+import { createTlsApi } from './tls.ts'
 import { createTracksApi } from './tracks.ts'
 import { createTripsApi } from './trips.ts'
 import { createTrustApi } from './trust/routes.ts'
@@ -59,7 +60,7 @@ import { createZonesApi } from './zones.ts'
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { addresses, origins, users, openAnswers, log, corsOrigins, settings } = deps
+  const { addresses, origins, users, openAnswers, log, corsOrigins, settings, plainHttp } = deps
   const app = createApi()
   const door = withKey(deps)
   const nameOf = (userId: string) => users.find(userId)?.row.name ?? ''
@@ -109,6 +110,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createTrustApi(deps))
   app.use(door)
   app.use(async (c, next) => {
+    if (isPlain(c)) plainHttp?.noteLogin(c.var.user, c.var.address)
     await origins.run(originOf(c.var.user, c.var.address, nameOf), next)
     const outgoing = c.var.isStreamed ? outgoingOf(c) : undefined
     if (outgoing !== undefined) openAnswers.watch(c.var.user, outgoing)
@@ -116,6 +118,7 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   app.route('/', createSystemApi(deps))
   app.route('/', createClockApi(deps))
   app.route('/', createMachineApi(deps))
+  app.route('/', createTlsApi(deps))
   app.route('/', createSiteApi(deps))
   app.route('/', createCourseApi(deps))
   app.route('/', createCartsApi(deps))

@@ -31,6 +31,7 @@ import type { PairingCodes } from '#services/people/pairing-codes.ts'
 import type { Persons } from '#services/people/persons.ts'
 import type { Sessions } from '#services/people/sessions.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
+import type { PlainHttp } from '#services/plain-http.ts'
 import type { Presence } from '#services/presence.ts'
 import type { Recall } from '#services/recall.ts'
 import type { Reports } from '#services/reports.ts'
@@ -52,6 +53,7 @@ import type { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttClientName, MqttClientStatus, MqttStats } from '#shared/mqtt-status.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
+import type { CertificateStatus } from '#shared/tls.ts'
 import type { SyncFileReceipt } from '#shared/wire/replication/sync-file.ts'
 import type { Setting } from '#shared/wire/settings.ts'
 import type { subscriptionsSchema } from '#shared/wire/system.ts'
@@ -116,7 +118,11 @@ export interface ApiDeps {
   addresses: ClientAddresses
   corsOrigins: string[]
   /** What the gateway shows over TLS; undefined without TLS. */
-  certificate: { isFor(host: string): boolean } | undefined
+  certificate: { isFor(host: string): boolean; readonly status: CertificateStatus } | undefined
+  /** HTTP is served beside HTTPS. */
+  takesPlainHttp: boolean
+  /** Who still uses plain HTTP; undefined without TLS. */
+  plainHttp: PlainHttp | undefined
   /** The certificate that tablets are told to trust; undefined without an authority of our own. */
   authority: () => X509Certificate | undefined
   /** What links begin with; undefined: where the request came to. */

@@ -8,26 +8,30 @@ import {
   geofenceIdParams,
   groupGeofencesSchema,
 } from '#shared/wire/geofences.ts'
-import { type ApiEnv, createApi, requireAdmin } from './api-env.ts'
+import { type ApiEnv, createApi, isPlain, requireAdmin } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { requireGeofences, toGroupGeofencesJson } from './geofences.ts'
 import { answerTagged, Representations } from './representations.ts'
 
 /** `/geofences/:id/download`: a token opens it as well as an admin's key, so it comes before the door. */
 export function createGeofenceDownloadApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { geofenceTokens, keyGuard } = deps
+  const { geofenceTokens, keyGuard, plainHttp } = deps
   const api = createApi()
   // a fleet that got the command fetch_geofences asks for the same at the same time
   const representations = new Representations(toGroupGeofencesJson)
 
   function admit(c: Context<ApiEnv>, id: number, token = ''): void {
     const apiKey = c.req.header('x-api-key')
-    if (apiKey !== undefined) requireAdmin(keyGuard.admit(apiKey, c.var.address))
-    else if (token === '')
+    if (apiKey !== undefined) {
+      const login = keyGuard.admit(apiKey, c.var.address)
+      requireAdmin(login)
+      if (isPlain(c)) plainHttp?.noteLogin(login, c.var.address)
+    } else if (token === '')
       throw new UnauthenticatedError('invalid_token', 'send a token of fetch_geofences or an admin key')
     else {
       const said = keyGuard.admitToken(token, c.var.address, geofenceTokens)
-      geofenceTokens.require(said, id)
+      const { row } = geofenceTokens.require(said, id)
+      if (isPlain(c)) plainHttp?.noteDevice(row.hardwareId, c.var.address)
     }
   }
 

@@ -11,6 +11,7 @@ import type { DamageFinding } from '#store/damage/findings.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
+import { toCertificateJson } from './tls.ts'
 
 /** `/health` needs no key; it comes before the door. */
 export function createHealthApi({
@@ -20,6 +21,7 @@ export function createHealthApi({
   databaseCheck,
   diskGuard,
   backups,
+  certificate,
   clock,
   clockConfirmation,
   machine,
@@ -61,6 +63,7 @@ export function createHealthApi({
               ...(databaseCheck.last === undefined ? {} : { last_check_at: toIso(databaseCheck.last.atMs) }),
               ...toFoundDamageJson(store.damage.all),
               ...toBackupJson(backups),
+              ...(certificate === undefined ? {} : { certificate: toCertificateJson(certificate.status) }),
               ...toDiskJson(diskGuard),
               ...toWentBackJson(store.swappedBack),
             }

@@ -115,7 +115,7 @@ export const TAGS: Tags = {
     {
       name: 'System',
       description: 'The health and the figures of the gateway, and these documents.',
-      nouns: ['health', 'stats', 'metrics', 'clock', 'machine', 'docs', 'openapi.json'],
+      nouns: ['health', 'stats', 'metrics', 'clock', 'machine', 'tls', 'docs', 'openapi.json'],
     },
   ],
 }

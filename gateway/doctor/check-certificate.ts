@@ -5,13 +5,21 @@ import { DAY_MS, toIso } from '#shared/time.ts'
 import { checkPemPair, type KeyPairFiles, readPemPair } from '#shared/tls.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import type { Machine } from './machine.ts'
+import type { Running } from './running.ts'
 
 const SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 const SOON_MS = 30 * DAY_MS
 const PAGE = 'see docs/security.md, TLS'
 
-/** Whether the certificate can be used, until when, and whether it names this machine. */
-export async function checkCertificate(machine: Machine, files: KeyPairFiles | undefined): Promise<Finding> {
+/**
+ * Whether the certificate can be used, until when, and whether it names this machine; `said` is what the gateway tells an
+ * admin of it.
+ */
+export async function checkCertificate(
+  machine: Machine,
+  files: KeyPairFiles | undefined,
+  said?: Running['health']['certificate'],
+): Promise<Finding> {
   const about = 'certificate'
   if (files === undefined) return mind(about, 'none: others on the network can read keys and positions', PAGE)
   try {
@@ -21,6 +29,8 @@ export async function checkCertificate(machine: Machine, files: KeyPairFiles | u
     if (pair.validFromMs > nowMs)
       return wrong(about, `valid only from ${toIso(pair.validFromMs)} on`, 'is the clock right? timedatectl')
     if (pair.expiresAtMs < nowMs) return wrong(about, `expired on ${until}`, `renew it; ${PAGE}`)
+    if (said?.detail !== undefined)
+      return wrong(about, `valid until ${until}, and another cannot be made: ${said.detail}`, PAGE)
     const names = ownNames()
     const x509 = new X509Certificate(pair.cert)
     const isOurs = names.some((name) => x509.checkHost(name) ?? x509.checkIP(name))

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { describeSettings, isOpenSetting } from '#gateway/config.ts'
+import { createKeyPair, KeyPairFolder } from '#shared/testing/key-pairs.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import { FakeMachine } from '#testing/fake-machine.ts'
 import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
@@ -16,6 +17,7 @@ import { checkCertificate } from './check-certificate.ts'
 import { checkFolder } from './check-folder.ts'
 import { checkClock } from './check-machine.ts'
 import { checkPlainDevices } from './check-plain-devices.ts'
+import { checkPlainHttp } from './check-plain-http.ts'
 import { checkUpstream } from './check-upstream.ts'
 import { checkWear } from './check-wear.ts'
 import { examine } from './examine.ts'
@@ -272,6 +274,32 @@ test('with a certificate those that still use plain MQTT are named', async (t) =
   assert.deepEqual(await lines({ tls: undefined, mqttPort }, ADMIN_KEY), [])
   assert.deepEqual(await lines({ tls, mqttPort: undefined }, ADMIN_KEY), [])
   assert.deepEqual(await lines({ tls, mqttPort }), [])
+})
+
+test('with a certificate those that still use plain HTTP are named, and why it is not renewed', async (t) => {
+  const folder = new KeyPairFolder(createKeyPair())
+  t.after(() => folder.remove())
+  const g = await startGateway({ CARTBARN_DATA_DIR: newFolder(t), ...folder.settings })
+  t.after(() => g.stop())
+  const { tls } = g.config
+  const running = (key?: string) =>
+    findRunning({ host: '127.0.0.1', httpPort: Number(new URL(g.http).port), tls }, key)
+  const lines = async (key?: string) => (await checkPlainHttp(await running(key))).map(lineOf)
+  assert.match((await lines(ADMIN_KEY))[0] ?? '', /^ok .*nobody/)
+  await fetch(`${g.http.replace('https:', 'http:')}/carts`, { headers: { 'x-api-key': ADMIN_KEY } })
+  assert.match(
+    (await lines(ADMIN_KEY))[0] ?? '',
+    /^mind +plain HTTP .*1 used it.*: key of \S.* \(127\.0\.0\.1\): leave/,
+  )
+  assert.deepEqual(await lines(), [])
+  folder.write({ cert: 'no certificate', key: 'no key' })
+  await g.reloadCertificate()
+  const said = (await running(ADMIN_KEY))?.health.certificate
+  folder.write(createKeyPair({ expiresAtMs: NOW_MS + 90 * 24 * HOUR_MS }))
+  assert.match(
+    lineOf(await checkCertificate(machineWith(), tls, said)),
+    /^wrong +certificate .*another cannot be made: CARTBARN_TLS/,
+  )
 })
 
 test('no certificate is to be minded, one that is not there is wrong', async (t) => {

@@ -6,6 +6,7 @@ import { checkDatabase } from './check-database.ts'
 import { checkFolder } from './check-folder.ts'
 import { checkClock, checkDisk, checkMemory, checkSameMachine, checkService } from './check-machine.ts'
 import { checkPlainDevices } from './check-plain-devices.ts'
+import { checkPlainHttp } from './check-plain-http.ts'
 import { checkPorts } from './check-ports.ts'
 import { checkUpgrade } from './check-upgrade.ts'
 import { checkUpstream } from './check-upstream.ts'
@@ -57,7 +58,8 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
       ...checkDatabase(dataDir, running),
       ...checkUpgrade(dataDir),
       ...checkBackups(machine, dataDir, config.backup),
-      await checkCertificate(machine, config.tls),
+      await checkCertificate(machine, config.tls, running?.health.certificate),
+      ...(await checkPlainHttp(running)),
       ...(await checkPlainDevices(config, running)),
       ...(await checkUpstream(machine, config.upstream, running)),
     ],

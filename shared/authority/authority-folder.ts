@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 
@@ -51,7 +51,8 @@ export class AuthorityFolder {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
       const file = openSync(temporary, 'w', 0o600)
       try {
-        writeSync(file, pem)
+        // all of it, or it throws: of a full disk a single write may leave the rest out without a word
+        writeFileSync(file, pem)
         fsyncSync(file)
       } finally {
         closeSync(file)

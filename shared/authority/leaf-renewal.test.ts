@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -136,6 +136,41 @@ test('with an authority that cannot be read the certificate stays, and that is s
     lines.map(({ msg }) => msg),
     ['made a certificate', 'could not renew the certificate; tries again every minute'],
   )
+})
+
+test('a certificate that cannot be written is told once, tried again, and all is well once it can', async (t) => {
+  const { folder, hosts, renewal, leaf, lines } = machine(t)
+  await renewal.start()
+  const first = leaf()
+  hosts.addresses = ['10.0.0.9']
+  mkdirSync(`${folder.leafPath}.new`)
+  for (let i = 0; i < 3; i++) await renewal.runOnce()
+  assert.match(renewal.problem ?? '', /gateway\.pem cannot be written: .*EISDIR/)
+  assert.equal(leaf().fingerprint256, first.fingerprint256)
+  rmdirSync(`${folder.leafPath}.new`)
+  await renewal.runOnce()
+  assert.equal(renewal.problem, undefined)
+  assert.ok(leaf().checkIP('10.0.0.9'))
+  assert.deepEqual(
+    lines.map(({ msg }) => msg),
+    ['made a certificate', 'could not renew the certificate; tries again every minute', 'made a certificate'],
+  )
+})
+
+test('a clock by which the authority is not valid is told until it is set', async (t) => {
+  const { clock, renewal } = machine(t)
+  await renewal.start()
+  for (const [nowMs, problem] of [
+    [5_000, /not made yet \(2026-05-01.*set the clock/],
+    [MADE_MS + AUTHORITY_MS, /ended .*set the clock, or make another/],
+  ] as const) {
+    clock.set(nowMs)
+    await renewal.runOnce()
+    assert.match(renewal.problem ?? '', problem)
+    clock.set(MADE_MS)
+    await renewal.runOnce()
+    assert.equal(renewal.problem, undefined)
+  }
 })
 
 test('without a certificate and without an authority that can be read a start fails with the way out', async (t) => {

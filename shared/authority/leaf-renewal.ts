@@ -2,6 +2,7 @@ import { ConfigError, describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, MINUTE_MS, toIso } from '#shared/time.ts'
+import type { Authority } from './authority.ts'
 import type { AuthorityFolder } from './authority-folder.ts'
 import { allNames, type HostNames } from './host-names.ts'
 
@@ -44,6 +45,11 @@ export class LeafRenewal implements Part {
     clearInterval(this.#timer)
   }
 
+  /** Why no certificate can be made; undefined while all is well. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
   /** Looks now whether another certificate is due, and makes it. */
   async runOnce(): Promise<void> {
     const { folder, hosts, clock, log } = this.#options
@@ -56,13 +62,20 @@ export class LeafRenewal implements Part {
       const authority = readOrExplain(folder, readAuthority)
       const names = allNames(authority, hosts())
       const due = leafDue(authority, folder.readLeaf(), names, clock.nowMs())
-      this.#problem = undefined
-      if (due === null) return
-      folder.writeLeaf(issueLeaf(authority, names, due.issuedAtMs))
-      log.info(
-        { reason: due.reason, names: [...names.names, ...names.addresses], issuedAt: toIso(due.issuedAtMs) },
-        'made a certificate',
-      )
+      if (due !== null) {
+        folder.writeLeaf(issueLeaf(authority, names, due.issuedAtMs))
+        log.info(
+          {
+            reason: due.reason,
+            names: [...names.names, ...names.addresses],
+            issuedAt: toIso(due.issuedAtMs),
+          },
+          'made a certificate',
+        )
+      }
+      const fault = clockFault(authority, clock.nowMs())
+      if (fault === undefined) this.#problem = undefined
+      else this.#warn(fault)
     } catch (error) {
       this.#warn(describeError(error))
     }
@@ -74,6 +87,14 @@ export class LeafRenewal implements Part {
     this.#problem = problem
     this.#options.log.warn({ reason: problem }, 'could not renew the certificate; tries again every minute')
   }
+}
+
+/** By a clock that is wrong nothing is renewed. */
+function clockFault({ madeAtMs, expiresAtMs }: Authority, nowMs: number): string | undefined {
+  if (nowMs < madeAtMs)
+    return `by the clock of this machine its authority is not made yet (${toIso(madeAtMs)}): set the clock`
+  if (nowMs < expiresAtMs) return undefined
+  return `by the clock of this machine its authority ended (${toIso(expiresAtMs)}): set the clock, or make another with "cartbarn tls init --replace", which each tablet must then trust`
 }
 
 function readOrExplain<T>(folder: AuthorityFolder, readAuthority: (pem: string) => T): T {

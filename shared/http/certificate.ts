@@ -4,6 +4,7 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, DAY_MS, toIso } from '#shared/time.ts'
 import {
+  type CertificateStatus,
   checkPemPair,
   type KeyPair,
   type KeyPairFiles,
@@ -97,6 +98,11 @@ export class Certificate implements Part {
   /** Seconds since 1970; not a number before the start. */
   get expiresAtS(): number {
     return (this.#inUse?.expiresAtMs ?? Number.NaN) / 1000
+  }
+
+  /** Once it was started. */
+  get status(): CertificateStatus {
+    return { expiresAtMs: this.#inUse?.expiresAtMs ?? Number.NaN, problem: this.#problem ?? null }
   }
 
   /** Whether the certificate in use is for a host. */

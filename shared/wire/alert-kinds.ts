@@ -4,12 +4,14 @@
 export const ALERT_KINDS = [
   ...(['low_battery', 'outside', 'zone_stay', 'moved_while_locked', 'moved_after_hours'] as const),
   ...(['silent_on_course', 'open_after_closing', 'out_after_closing', 'not_charging'] as const),
-  ...(['disk', 'clock', 'sync', 'backup', 'pin_locked'] as const),
+  ...(['disk', 'clock', 'sync', 'backup', 'certificate', 'pin_locked'] as const),
 ] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** Kinds that are about the site and no cart. */
-const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>(['disk', 'clock', 'sync', 'backup', 'pin_locked'])
+const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>([
+  ...(['disk', 'clock', 'sync', 'backup', 'certificate', 'pin_locked'] as const),
+])
 
 export function isSiteKind(kind: string): boolean {
   return SITE_KINDS.has(kind)

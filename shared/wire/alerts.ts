@@ -27,7 +27,7 @@ export const alertSchema = z
     kind: z.enum(ALERT_KINDS),
     cart: z.string().nullable().meta({
       description:
-        'As in GET /carts; null for disk, clock, sync, backup and pin_locked, which are about the site.',
+        'As in GET /carts; null for disk, clock, sync, backup, certificate and pin_locked, which are about the site.',
       example: '17',
     }),
     hardware_id: z.string().nullable().meta({ description: 'The device of the cart that told it.' }),

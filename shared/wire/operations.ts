@@ -138,6 +138,7 @@ import {
   telemetryStatsSchema,
 } from './telemetry.ts'
 import { importedTelemetrySchema, telemetryImportSchema } from './telemetry-import.ts'
+import { tlsSchema } from './tls.ts'
 import { cartTrackQuerySchema, cartTrackSchema, replayQuerySchema, replaySchema } from './tracks.ts'
 import {
   activeTripsQuerySchema,
@@ -197,6 +198,7 @@ export const operations = {
   'POST /sync/receipts': { body: syncFileReceiptSchema, answer: takenReceiptSchema },
   'GET /stats': { answer: statsSchema },
   'GET /metrics': { answer: z.string() },
+  'GET /tls': { answer: tlsSchema },
   'POST /clock/confirm': { body: clockConfirmationSchema, answer: confirmedClockSchema },
   'POST /machine/confirm': { answer: confirmedMachineSchema },
   'GET /devices': { query: deviceListQuerySchema, answer: deviceListSchema },

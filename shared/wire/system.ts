@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isoSchema } from './schema/params.ts'
+import { certificateSchema } from './tls.ts'
 
 export const subscriptionsSchema = z
   .object({
@@ -149,6 +150,7 @@ export const healthSchema = z
         description:
           'The last upgrade failed and was undone. Absent without one, and from the next upgrade on. For admins.',
       }),
+    certificate: certificateSchema.optional().meta({ description: 'Absent without TLS. For admins.' }),
     disk: diskUseSchema.optional().meta({ description: 'Absent while there is room. For admins.' }),
     subscriptions: subscriptionsSchema.optional().meta({ description: 'For admins.' }),
   })

@@ -380,7 +380,7 @@ export const MQTT_TOPICS: readonly MqttTopic[] = [
     qos: 1,
     retained: true,
     description:
-      'The alert of a kind and a cart that is not closed, for programs; empty once it is closed. The name of the cart is percent-encoded, and site for disk, clock, sync, backup and pin_locked. Read by those who may see the alert.',
+      'The alert of a kind and a cart that is not closed, for programs; empty once it is closed. The name of the cart is percent-encoded, and site for disk, clock, sync, backup, certificate and pin_locked. Read by those who may see the alert.',
     example: ALERT,
   },
 ]

@@ -26,6 +26,7 @@ export const HELP_PLACES = {
   damage: 'when-something-is-wrong#something-is-damaged',
   sync: 'head-office#status',
   mqtt: 'mqtt',
+  encryption: 'security#tls',
   audit: 'security#logins-and-scope',
 } as const satisfies Record<string, HelpPlace>
 export type HelpTopic = keyof typeof HELP_PLACES

@@ -6,6 +6,7 @@ import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { deviceTexts, groupTexts } from '#dashboard/texts/devices.ts'
+import { encryptionTexts } from '#dashboard/texts/encryption.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
@@ -178,6 +179,14 @@ export const MORE_PAGES: readonly MorePage[] = [
     load: () => import('./gateway/sync.tsx').then(({ SyncPage }) => SyncPage),
     role: 'admin',
     help: 'sync',
+  },
+  {
+    path: 'encryption',
+    section: 'gateway',
+    title: () => encryptionTexts().title,
+    load: () => import('./gateway/encryption.tsx').then(({ EncryptionPage }) => EncryptionPage),
+    role: 'admin',
+    help: 'encryption',
   },
   {
     path: 'mqtt',

@@ -41,6 +41,7 @@ export const alertTexts = defineTexts({
       ...{ out_after_closing: 'Still out after closing', not_charging: 'Does not charge' },
       ...{ disk: 'The disk needs attention', clock: 'The clock is not confirmed' },
       backup: 'No backup for 36 hours',
+      certificate: 'The certificate is not renewed',
       ...{ sync: 'The head office is not up to date', pin_locked: 'Too many wrong PINs' },
     },
     details: {
@@ -99,6 +100,7 @@ export const alertTexts = defineTexts({
       ...{ not_charging: 'Lädt nicht', disk: 'Die Festplatte braucht Aufmerksamkeit' },
       ...{ clock: 'Die Uhr ist nicht bestätigt', sync: 'Die Zentrale ist nicht auf dem neuesten Stand' },
       backup: 'Seit 36 Stunden keine Sicherung',
+      certificate: 'Das Zertifikat wird nicht erneuert',
       pin_locked: 'Zu viele falsche PINs',
     },
     details: {

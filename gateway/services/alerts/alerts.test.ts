@@ -12,7 +12,8 @@ import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
-import { MINUTE_MS, toIso } from '#shared/time.ts'
+import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import type { CertificateStatus } from '#shared/tls.ts'
 import { Store } from '#store/store.ts'
 import { CartDrill } from '#testing/course/cart-drill.ts'
 import type { Cart } from '../cart.ts'
@@ -33,6 +34,7 @@ class Course {
     ...{ state: 'ok', usedBytes: 1, budgetBytes: 10 },
   }
   backups: { overdue: Judgement; lastGoodMs: number | null } = { overdue: 'over', lastGoodMs: null }
+  certificate: CertificateStatus = { expiresAtMs: this.clock.nowMs() + 300 * DAY_MS, problem: null }
   state: ClockState = 'confirmed'
   users = new Map([['u1', { row: { name: 'Bob' } }]])
   /** Asked before each write. */
@@ -136,6 +138,7 @@ class Course {
       confirmation: withState(() => this.state),
       diskGuard: withUse(() => this.disk),
       backups: withBackups(() => this.backups),
+      certificate: withStatus(() => this.certificate),
       sync: undefined,
     })
   }
@@ -161,6 +164,11 @@ const withBackups = (backups: () => Course['backups']) => ({
   },
   get status() {
     return { lastGoodMs: backups().lastGoodMs }
+  },
+})
+const withStatus = (status: () => CertificateStatus) => ({
+  get status() {
+    return status()
   },
 })
 const withUse = (use: () => Course['disk']) => ({
@@ -423,4 +431,29 @@ test('a look at carts about which nothing is new takes microseconds', async (t) 
   t.diagnostic(`${perCartUs.toFixed(2)} µs a cart`)
   // a few on a machine that does nothing else
   assert.ok(perCartUs < 100, `${perCartUs} µs`)
+})
+
+test('a certificate: open when another cannot be made for ten minutes, and when it ends soon by a clock that is confirmed', async (t) => {
+  const course = await Course.open(t)
+  const { expiresAtMs } = course.certificate
+  course.certificate = { expiresAtMs, problem: 'the disk is full' }
+  course.clock.advance(10 * MINUTE_MS)
+  await course.look()
+  const [open] = await course.list()
+  assert.deepEqual(
+    [open?.kind, open?.cart, open?.details],
+    ['certificate', null, { expires_at: toIso(expiresAtMs), renewed: false }],
+  )
+  course.certificate = { expiresAtMs, problem: null }
+  await course.look()
+  course.certificate = { expiresAtMs, problem: 'the disk is full' }
+  await course.look(9)
+  assert.deepEqual(course.heard, ['opened certificate site', 'closed certificate site'])
+  course.certificate = { expiresAtMs: course.clock.nowMs() + 14 * DAY_MS, problem: null }
+  course.state = 'trusted'
+  await course.look(2)
+  assert.equal(course.heard.length, 2)
+  course.state = 'confirmed'
+  await course.look(2)
+  assert.deepEqual(course.heard.slice(2), ['opened certificate site'])
 })

@@ -7,6 +7,7 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
 import { type Clock, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
+import type { CertificateStatus } from '#shared/tls.ts'
 import { Turns } from '#shared/turns.ts'
 import { ALERT_KINDS, type AlertKind, isSiteKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertQuery, ClosedDay, StoredAlert } from '#store/alerts.ts'
@@ -38,6 +39,8 @@ export interface AlertsDeps {
   confirmation: { readonly state: ClockState }
   diskGuard: { readonly use: DiskUse }
   backups: { readonly overdue: Judgement; readonly status: { lastGoodMs: number | null } | null }
+  /** Undefined without TLS. */
+  certificate: { readonly status: CertificateStatus } | undefined
   /** Undefined without a head office. */
   sync: { readonly status: Pick<SyncStatus, 'state' | 'lastContactMs'> } | undefined
 }
@@ -82,6 +85,7 @@ export class Alerts implements Part {
   #offsetMs: number | undefined
   #confirmedAtMonotonicMs: number
   #wellAtMonotonicMs: number
+  #renewableAtMonotonicMs: number
 
   constructor(deps: AlertsDeps) {
     this.#deps = deps
@@ -90,6 +94,7 @@ export class Alerts implements Part {
     this.#pins = new PinAlerts({ users: deps.users, book: this.#book })
     this.#confirmedAtMonotonicMs = deps.clock.monotonicMs()
     this.#wellAtMonotonicMs = deps.clock.monotonicMs()
+    this.#renewableAtMonotonicMs = deps.clock.monotonicMs()
     deps.events.on('cartsJudged', ({ carts, nowMs }) => this.#look(carts, nowMs))
     deps.events.on('cartRemoved', ({ key }) => {
       this.#removed.add(key)
@@ -302,16 +307,25 @@ export class Alerts implements Part {
   }
 
   #siteFacts(): SiteFacts {
-    const { clock, confirmation, diskGuard, sync, backups } = this.#deps
+    const { clock, confirmation, diskGuard, sync, backups, certificate } = this.#deps
     const monotonicMs = clock.monotonicMs()
     const { state } = confirmation
     if (state === 'confirmed') this.#confirmedAtMonotonicMs = monotonicMs
     const status = sync?.status
     if (status === undefined || isWell(status.state)) this.#wellAtMonotonicMs = monotonicMs
+    const shown = certificate?.status
+    if (shown?.problem == null) this.#renewableAtMonotonicMs = monotonicMs
     return {
       disk: diskGuard.use,
       backup: { overdue: backups.overdue, lastGoodMs: backups.status?.lastGoodMs ?? null },
       clock: { state, unconfirmedMs: monotonicMs - this.#confirmedAtMonotonicMs },
+      certificate:
+        shown === undefined
+          ? null
+          : {
+              ...{ expiresAtMs: shown.expiresAtMs, leftMs: shown.expiresAtMs - clock.nowMs() },
+              troubleMs: monotonicMs - this.#renewableAtMonotonicMs,
+            },
       sync:
         status === undefined
           ? null

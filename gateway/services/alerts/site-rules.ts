@@ -1,6 +1,6 @@
 import type { ClockState } from '#domain/clock-state.ts'
 import type { SyncState } from '#shared/sync-status.ts'
-import { HOUR_MS, isoOrNull, MINUTE_MS } from '#shared/time.ts'
+import { DAY_MS, HOUR_MS, isoOrNull, MINUTE_MS } from '#shared/time.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
 import type { Judgement } from './rule.ts'
@@ -13,6 +13,8 @@ export interface SiteFacts {
   sync: { state: SyncState; lastContactMs: number | null; unwellMs: number } | null
   /** Whether there was no good backup for too long; never without a place for backups. */
   backup: { overdue: Judgement; lastGoodMs: number | null }
+  /** How long it lasts by the clock, and for how long another could not be made. Null without TLS. */
+  certificate: { expiresAtMs: number; leftMs: number; troubleMs: number } | null
 }
 
 /** When the site itself raises an alert of a kind. */
@@ -26,6 +28,10 @@ const UNCONFIRMED_MS = 10 * MINUTE_MS
 /** A line that fails comes back mostly; what somebody has to see to does not. */
 const NO_CONTACT_MS = HOUR_MS
 const TROUBLE_MS = 5 * MINUTE_MS
+/** A disk may be full for a moment, and a file be replaced. */
+const NOT_RENEWED_MS = 10 * MINUTE_MS
+/** Nobody comes past the warning of a browser once it has ended. */
+const ENDS_SOON_MS = 14 * DAY_MS
 const WELL: ReadonlySet<SyncState> = new Set<SyncState>(['in_sync', 'comparing', 'draining'])
 const WITHOUT_CONTACT: ReadonlySet<SyncState> = new Set<SyncState>(['connecting', 'waiting'])
 
@@ -74,5 +80,20 @@ const BACKUP: SiteRule = {
   tell: ({ backup }) => ({ last_good_at: isoOrNull(backup.lastGoodMs) }),
 }
 
+const CERTIFICATE: SiteRule = {
+  kind: 'certificate',
+  judge({ certificate, clock }) {
+    if (certificate === null) return 'over'
+    const { leftMs, troubleMs } = certificate
+    if (troubleMs >= NOT_RENEWED_MS) return 'holds'
+    if (leftMs < ENDS_SOON_MS) return clock.state === 'confirmed' ? 'holds' : 'unsure'
+    return troubleMs > 0 ? 'unsure' : 'over'
+  },
+  tell: ({ certificate }) => ({
+    expires_at: isoOrNull(certificate?.expiresAtMs ?? null),
+    renewed: certificate?.troubleMs === 0,
+  }),
+}
+
 /** All rules of the site; what persons do wrong with PINs comes as an event. */
-export const SITE_RULES: readonly SiteRule[] = [DISK, CLOCK, SYNC, BACKUP]
+export const SITE_RULES: readonly SiteRule[] = [DISK, CLOCK, SYNC, BACKUP, CERTIFICATE]

@@ -64,6 +64,7 @@ const ENGLISH: Words = {
     clock: () => 'the clock is not confirmed',
     sync: () => 'the head office is not up to date',
     backup: () => 'there was no good backup for 36 hours',
+    certificate: (d) => `the certificate is not renewed${around(', it ends ', d.time('expires_at'))}`,
     pin_locked: (d) =>
       `too many wrong PINs${around(': ', d.text('name'))}${around(', locked until ', d.time('until'))}`,
   },
@@ -97,6 +98,7 @@ const GERMAN: Words = {
     clock: () => 'die Uhr ist nicht bestätigt',
     sync: () => 'die Zentrale ist nicht auf dem neuesten Stand',
     backup: () => 'seit 36 Stunden gab es keine gute Sicherung',
+    certificate: (d) => `das Zertifikat wird nicht erneuert${around(', es endet ', d.time('expires_at'))}`,
     pin_locked: (d) =>
       `zu viele falsche PINs${around(': ', d.text('name'))}${around(', gesperrt bis ', d.time('until'))}`,
   },

@@ -7,7 +7,8 @@ import { isOpenInBarn } from './fleet-order.ts'
 /** Why a cart, or the site, needs somebody; what is worse comes first. */
 export const REASONS = [
   ...(['moved_while_locked', 'moved_after_hours', 'outside', 'zone_stay', 'silent'] as const),
-  ...(['out_after_closing', 'low', 'disk', 'clock', 'sync', 'backup', 'pin_locked'] as const),
+  ...(['out_after_closing', 'low', 'disk', 'clock', 'sync', 'backup'] as const),
+  ...(['certificate', 'pin_locked'] as const),
   ...(['unlocked', 'not_charging', 'no_position'] as const),
 ] as const
 export type Reason = (typeof REASONS)[number]
@@ -40,7 +41,8 @@ const REASON_OF: Record<AlertKind, Reason> = {
   ...{ moved_while_locked: 'moved_while_locked', moved_after_hours: 'moved_after_hours', outside: 'outside' },
   ...{ zone_stay: 'zone_stay', silent_on_course: 'silent', out_after_closing: 'out_after_closing' },
   ...{ low_battery: 'low', open_after_closing: 'unlocked', not_charging: 'not_charging' },
-  ...{ disk: 'disk', clock: 'clock', sync: 'sync', backup: 'backup', pin_locked: 'pin_locked' },
+  ...{ disk: 'disk', clock: 'clock', sync: 'sync', backup: 'backup' },
+  ...{ certificate: 'certificate', pin_locked: 'pin_locked' },
 }
 
 /** Of these several carts are one line, once they stand in the barn. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -10,6 +11,7 @@ import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { buildApp } from '../app-build.ts'
+import { assertAccessible } from '../audit.ts'
 import { findChromium } from '../chromium.ts'
 import { LINE_GONE, PageFaults } from '../page-faults.ts'
 import { skipReason } from '../programs.ts'
@@ -149,6 +151,21 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     assert.deepEqual(installabilityErrors, [])
     const { url, errors } = await chromium.send('Page.getAppManifest')
     assert.deepEqual([url, errors], [`${secureUrl}/app/manifest.webmanifest`, []])
+    await faults.assertNone()
+    await page.close()
+  })
+
+  test('an admin sees what new tablets are to be shown, and who still comes over plain HTTP', async () => {
+    const { page, faults } = await newPage(open[0])
+    await page.goto(`${secureUrl}/app/#/more/encryption`)
+    const { fingerprint256 } = new X509Certificate(AUTHORITY)
+    await page.getByText(fingerprint256).waitFor()
+    await page.getByRole('img', { name: 'QR' }).waitFor()
+    await page.getByRole('link', { name: `${plainUrl}/trust` }).waitFor()
+    await page.getByText('Tablet browser').first().waitFor()
+    await assertAccessible(page)
+    const answer = await page.context().request.get(`${link.url}/trust/cartbarn.crt`)
+    assert.equal(new X509Certificate(await answer.body()).fingerprint256, fingerprint256)
     await faults.assertNone()
     await page.close()
   })

@@ -1,0 +1,75 @@
+import type { OpenAPIHono } from '@hono/zod-openapi'
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import type { PlainUse } from '#services/plain-http.ts'
+import { answers } from '#shared/http/responses.ts'
+import { route } from '#shared/http/route.ts'
+import { toIso } from '#shared/time.ts'
+import { type certificateSchema, tlsSchema } from '#shared/wire/tls.ts'
+import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import type { ApiDeps } from './deps.ts'
+import { plainOrigin } from './trust/secure-origin.ts'
+
+/** `/tls`: how far the course is encrypted, and who is not yet. */
+export function createTlsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+  const { certificate, authority, plainHttp, takesPlainHttp } = deps
+  const api = createApi()
+
+  api.openapi(
+    route.get('/tls', 'Get how connections are encrypted', {
+      operationId: 'getTls',
+      description: 'The certificate, what tablets are to trust, and who still uses plain HTTP. For admins.',
+      middleware: [adminOnly],
+      responses: answers(tlsSchema, 'How connections are encrypted.', 403),
+    }),
+    (c) => {
+      const own = authority()
+      const answer: z.infer<typeof tlsSchema> = {
+        certificate: certificate === undefined ? null : toCertificateJson(certificate.status),
+        authority:
+          own === undefined
+            ? null
+            : {
+                fingerprint: own.fingerprint256,
+                expires_at: toIso(own.validToDate.getTime()),
+                guide: takesPlainHttp ? guideFor(c, deps) : null,
+              },
+        plain_http: {
+          open: certificate === undefined || takesPlainHttp,
+          used_by: (plainHttp?.all() ?? []).map((use) => toUseJson(use, deps)),
+        },
+      }
+      return c.json(answer, 200)
+    },
+  )
+
+  return api
+}
+
+/** What is told of a certificate. */
+export function toCertificateJson({
+  expiresAtMs,
+  problem,
+}: {
+  expiresAtMs: number
+  problem: string | null
+}): z.infer<typeof certificateSchema> {
+  return { expires_at: toIso(expiresAtMs), ...(problem === null ? {} : { detail: problem }) }
+}
+
+function guideFor(c: Context<ApiEnv>, { publicUrl }: Pick<ApiDeps, 'publicUrl'>): string | null {
+  const origin = publicUrl ?? c.var.ownOrigin()
+  return origin === undefined ? null : `${plainOrigin(origin)}/trust`
+}
+
+function toUseJson(
+  { kind, id, address, lastMs }: PlainUse,
+  { sessions, users, fleet }: Pick<ApiDeps, 'sessions' | 'users' | 'fleet'>,
+): z.infer<typeof tlsSchema>['plain_http']['used_by'][number] {
+  const names = {
+    session: () => sessions.all().find(({ row }) => row.sessionId === id)?.row.name,
+    user: () => users.find(id)?.row.name,
+    device: () => fleet.find(id)?.row.name,
+  }
+  return { kind, id, name: names[kind]() ?? null, address, last_at: toIso(lastMs) }
+}

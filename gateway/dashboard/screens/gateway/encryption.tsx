@@ -1,0 +1,134 @@
+import './gateway.css'
+import { toHash } from '#dashboard/live/route.ts'
+import { encryptionTexts } from '#dashboard/texts/encryption.ts'
+import { formatDay } from '#dashboard/texts/format.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import type { AnswerOf } from '#shared/wire/operations.ts'
+import { AdminList } from '../more/admin-list.tsx'
+import { QrCode } from '../more/qr-code.tsx'
+import { useAdminList } from '../more/use-admin-list.ts'
+import { useMoments } from './moments.ts'
+
+const LOOK_EVERY_MS = 10_000
+type Tls = AnswerOf<'GET /tls'>
+
+/** Whether others on the network can read along: a page of More, which has its title. */
+export function EncryptionPage() {
+  const { api } = useDashboard()
+  const texts = encryptionTexts()
+  const list = useAdminList(() => api.call('GET /tls'), LOOK_EVERY_MS)
+  return (
+    <>
+      <p>{texts.why}</p>
+      <AdminList of={list}>
+        {({ certificate, authority, plain_http }) => (
+          <>
+            {certificate === null ? <TurnOn /> : <Certificate {...{ certificate, authority }} />}
+            {authority !== null && <Trust authority={authority} />}
+            {certificate !== null && plain_http.open && <PlainUses uses={plain_http.used_by} />}
+          </>
+        )}
+      </AdminList>
+    </>
+  )
+}
+
+function TurnOn() {
+  const texts = encryptionTexts()
+  return (
+    <section class="panel">
+      <h2>{texts.off}</h2>
+      <p>{texts.offHow}</p>
+      <pre class="command-line">cartbarn tls init</pre>
+    </section>
+  )
+}
+
+function Certificate({
+  certificate,
+  authority,
+}: {
+  certificate: NonNullable<Tls['certificate']>
+  authority: Tls['authority']
+}) {
+  const { site } = useDashboard()
+  const texts = encryptionTexts()
+  const day = (at: string) => formatDay(Date.parse(at), site.value.time_zone)
+  return (
+    <section class="panel">
+      <h2>{texts.on}</h2>
+      <dl class="facts">
+        <dt>{texts.until}</dt>
+        <dd>{day(certificate.expires_at)}</dd>
+        {authority !== null && (
+          <>
+            <dt>{texts.authorityUntil}</dt>
+            <dd>{day(authority.expires_at)}</dd>
+          </>
+        )}
+      </dl>
+      {certificate.detail !== undefined && (
+        <p lang="en" dir="auto">
+          {certificate.detail}
+        </p>
+      )}
+    </section>
+  )
+}
+
+/** What a new tablet is shown, and what its person compares. */
+function Trust({ authority: { fingerprint, guide } }: { authority: NonNullable<Tls['authority']> }) {
+  const texts = encryptionTexts()
+  return (
+    <section class="panel">
+      <h2>{texts.trust}</h2>
+      {guide === null ? (
+        <p>{texts.closed}</p>
+      ) : (
+        <>
+          <p>{texts.trustHow}</p>
+          <QrCode text={guide} />
+          <p class="address">
+            <a href={guide}>{guide}</a>
+          </p>
+        </>
+      )}
+      <h3>{texts.fingerprint}</h3>
+      <p class="address">{fingerprint}</p>
+      <p class="row">
+        <a class="button" href="/trust/cartbarn.crt" download>
+          {texts.certificate}
+        </a>
+        <a class="button" href="/trust/cartbarn.mobileconfig" download>
+          {texts.profile}
+        </a>
+      </p>
+    </section>
+  )
+}
+
+function PlainUses({ uses }: { uses: Tls['plain_http']['used_by'] }) {
+  const texts = encryptionTexts()
+  const moment = useMoments()
+  return (
+    <section class="panel">
+      <h2>{texts.plain}</h2>
+      <p>{texts.plainWhy}</p>
+      {uses.length === 0 ? (
+        <p>{texts.nobody}</p>
+      ) : (
+        <dl class="facts">
+          {uses.flatMap(({ kind, id, name, address, last_at }) => [
+            <dt key={`${kind} ${id} name`} dir="auto">
+              {`${texts.kinds[kind]} ${name ?? id}`}
+            </dt>,
+            <dd key={`${kind} ${id}`}>{`${moment(last_at)}, ${address}`}</dd>,
+          ])}
+        </dl>
+      )}
+      <a class="button" href={toHash('more', 'mqtt')}>
+        {texts.mqtt}
+      </a>
+    </section>
+  )
+}
