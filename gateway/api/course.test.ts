@@ -215,9 +215,11 @@ test('what a photo is is judged by its bytes, not by what it is called', async (
   assert.equal((await getPhoto()).headers.get('content-type'), 'image/png')
 })
 
-test('a photo that is turned by its Exif lies where its upright corners are', async () => {
-  const { body } = await putPhoto(jpeg({ orientation: 6 }))
-  assert.deepEqual(body.photo.corners[0], { lat: 28.42, long: -81.57 })
+test('a photo that is turned by its Exif lies where its upright corners are, of whatever type', async () => {
+  for (const photo of [jpeg({ orientation: 6 }), png({ orientation: 6 }), webp({ orientation: 6 })]) {
+    const { body } = await putPhoto(photo)
+    assert.deepEqual(body.photo.corners[0], { lat: 28.42, long: -81.57 })
+  }
 })
 
 test('what is no photo is refused, and the photo there is stays', async () => {

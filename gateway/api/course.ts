@@ -100,7 +100,7 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
   api.openapi(
     route.put('/course/photo', 'Set the photo of the course', {
       description:
-        'A JPEG, PNG or WebP of at most 8 MB as the body. What it says beside its pixels and colours, such as where and by whom it was taken, is stripped. How a JPEG is to be turned goes, too: corners are then those of the stored image. For admins.',
+        'A JPEG, PNG or WebP of at most 8 MB as the body. What it says beside its pixels and colours, such as where and by whom it was taken, is stripped. How it is to be turned goes, too: corners are then those of the stored image. For admins.',
       middleware: [adminOnly, imageBody],
       request: {
         query: coursePhotoQuerySchema,

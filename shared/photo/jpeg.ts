@@ -1,5 +1,5 @@
 import { ByteReader, joined } from './byte-reader.ts'
-import { orientationIn } from './exif.ts'
+import { EXIF_HEAD, orientationIn } from './exif.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
 
@@ -12,7 +12,6 @@ const APP14 = 0xee
 const COMMENT = 0xfe
 const ICC = 'ICC_PROFILE\0'
 const ADOBE = 'Adobe'
-const EXIF = 'Exif\0\0'
 
 interface Segment {
   marker: number
@@ -38,8 +37,8 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
     }
     at += segment.bytes.length
     if (isFrame(segment.marker)) size = sizeIn(segment)
-    if (segment.marker === APP1 && begins(segment, EXIF))
-      orientation = orientationIn(segment.content.subarray(EXIF.length)) ?? orientation
+    if (segment.marker === APP1 && begins(segment, EXIF_HEAD))
+      orientation = orientationIn(segment.content) ?? orientation
     if (!isKept(segment)) continue
     kept.push(segment.bytes)
     if (segment.marker !== SOS) continue

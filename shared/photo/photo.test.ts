@@ -66,9 +66,22 @@ test('an image of a hundred megapixels is refused by its size alone', async () =
   assert.throws(() => readPhoto(long), PhotoFault)
 })
 
-test('an image that is to be turned lies on the map as it is seen', async () => {
-  const { orientation } = readPhoto(await bytesOf(jpeg({ orientation: 6 })))
-  assert.equal(orientation, 6)
+for (const [name, turned] of Object.entries({ jpeg, png, webp })) {
+  test(`${name}: how it is turned is read, and nothing of its Exif stays`, async () => {
+    for (const orientation of [1, 2, 3, 4, 5, 6, 7, 8])
+      for (const hasExifHead of [false, true]) {
+        const photo = readPhoto(await bytesOf(turned({ orientation, hasExifHead })))
+        assert.equal(photo.orientation, orientation)
+        // the same bytes however it was turned: neither the orientation nor what stood beside it is among them
+        assert.deepEqual(photo.bytes, readPhoto(await bytesOf(turned())).bytes)
+        assert.equal(readPhoto(photo.bytes).orientation, 1)
+      }
+    for (const orientation of [0, 9, 200])
+      assert.equal(readPhoto(await bytesOf(turned({ orientation }))).orientation, 1)
+  })
+}
+
+test('an image that is to be turned lies on the map as it is seen', () => {
   const [topLeft, topRight, bottomRight, bottomLeft] = [1, 2, 3, 4].map((lat) => ({ lat, long: 0 }))
   assert.ok(topLeft && topRight && bottomRight && bottomLeft)
   const seen: Corners = [topLeft, topRight, bottomRight, bottomLeft]

@@ -1,4 +1,5 @@
 import { ByteReader, joined } from './byte-reader.ts'
+import { orientationIn } from './exif.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
 
@@ -15,6 +16,7 @@ export function readPng(bytes: Uint8Array): Photo | null {
   const reader = new ByteReader(bytes)
   const kept = [reader.part(0, SIGNATURE.length)]
   let hasPixels = false
+  let orientation = 1
   for (let at = SIGNATURE.length; ; ) {
     const length = reader.long(at)
     const name = reader.text(at + 4, 4)
@@ -23,10 +25,11 @@ export function readPng(bytes: Uint8Array): Photo | null {
     const chunk = reader.part(at, 12 + length)
     if (KEPT.has(name)) kept.push(chunk)
     if (name === 'IDAT') hasPixels = true
+    if (name === 'eXIf') orientation = orientationIn(reader.part(at + 8, length)) ?? orientation
     if (name === 'IEND') break
     at += chunk.length
   }
   if (!hasPixels) throw new PhotoFault('the PNG has no image')
   const [widthPx, heightPx] = [reader.long(16), reader.long(20)]
-  return { type: 'image/png', bytes: joined(kept), widthPx, heightPx, orientation: 1 }
+  return { type: 'image/png', bytes: joined(kept), widthPx, heightPx, orientation }
 }

@@ -1,4 +1,5 @@
 import { ByteReader, joined } from './byte-reader.ts'
+import { orientationIn } from './exif.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
 
@@ -14,6 +15,7 @@ export function readWebp(bytes: Uint8Array): Photo | null {
   const end = 8 + reader.long(4, true)
   const kept: Uint8Array[] = []
   let size: { widthPx: number; heightPx: number } | null = null
+  let orientation = 1
   for (let at = HEAD_BYTES; at + 8 <= end; ) {
     const name = reader.text(at, 4)
     const length = reader.long(at + 4, true)
@@ -21,6 +23,7 @@ export function readWebp(bytes: Uint8Array): Photo | null {
     // each begins at an even place
     const chunk = reader.part(at, 8 + length + (length % 2))
     if (name === 'VP8 ' || name === 'VP8L') size = sizeIn(name, chunk)
+    if (name === 'EXIF') orientation = orientationIn(reader.part(at + 8, length)) ?? orientation
     if (KEPT.has(name)) kept.push(name === 'VP8X' ? withoutFlags(chunk) : chunk)
     at += chunk.length
   }
@@ -28,7 +31,7 @@ export function readWebp(bytes: Uint8Array): Photo | null {
   const content = joined(kept)
   const head = joined([bytes.subarray(0, HEAD_BYTES)])
   new DataView(head.buffer).setUint32(4, 4 + content.length, true)
-  return { type: 'image/webp', bytes: joined([head, content]), ...size, orientation: 1 }
+  return { type: 'image/webp', bytes: joined([head, content]), ...size, orientation }
 }
 
 /** The head of what is extended, without the claim that Exif or XMP follow. */

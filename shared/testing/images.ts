@@ -4,15 +4,11 @@ import { crc32, deflateSync } from 'node:zlib'
 export const SECRET = 'GPS 51.5007 N 0.1246 W by Jane Doe'
 
 const SECRET_BYTES = Buffer.from(SECRET)
+const EXIF_HEAD = Buffer.from('Exif\0\0', 'latin1')
 
 /** A JPEG of one pixel; with Exif that tells where it was taken and how it is turned, XMP, a comment, and a film behind it. */
 export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
-  const exif = Buffer.concat([
-    Buffer.from('Exif\0\0MM\0*\0\0\0\b\0\x01', 'latin1'),
-    entry(orientation),
-    Buffer.alloc(4),
-    SECRET_BYTES,
-  ])
+  const exif = exifOf(orientation, true)
   const xmp = Buffer.concat([Buffer.from('http://ns.adobe.com/xap/1.0/\0'), SECRET_BYTES])
   const icc = Buffer.concat([Buffer.from('ICC_PROFILE\0\x01\x01', 'latin1'), Buffer.from('profile')])
   const frame = Buffer.from([8, sizePx >> 8, sizePx & 255, sizePx >> 8, sizePx & 255, 1, 1, 0x11, 0])
@@ -33,8 +29,8 @@ export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
   )
 }
 
-/** A PNG of one pixel, or of as many as it claims; with texts, Exif and a time. */
-export function png({ widthPx = 1, heightPx = 1 } = {}): Blob {
+/** A PNG of one pixel, or of as many as it claims; with texts, Exif that tells how it is turned, and a time. */
+export function png({ widthPx = 1, heightPx = 1, orientation = 1, hasExifHead = false } = {}): Blob {
   const size = Buffer.alloc(13)
   size.writeUInt32BE(widthPx)
   size.writeUInt32BE(heightPx, 4)
@@ -42,7 +38,8 @@ export function png({ widthPx = 1, heightPx = 1 } = {}): Blob {
   return new Blob(
     [
       Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-      ...[chunk('IHDR', size), chunk('gAMA', Buffer.from([0, 0, 0xb1, 0x8f])), chunk('eXIf', SECRET_BYTES)],
+      ...[chunk('IHDR', size), chunk('gAMA', Buffer.from([0, 0, 0xb1, 0x8f]))],
+      chunk('eXIf', exifOf(orientation, hasExifHead)),
       ...[chunk('tEXt', SECRET_BYTES), chunk('iTXt', SECRET_BYTES), chunk('zTXt', SECRET_BYTES)],
       ...[chunk('IDAT', deflateSync(Buffer.from([0, 128]))), chunk('tIME', Buffer.alloc(7))],
       ...[chunk('IEND', Buffer.alloc(0)), SECRET_BYTES],
@@ -51,18 +48,27 @@ export function png({ widthPx = 1, heightPx = 1 } = {}): Blob {
   )
 }
 
-/** A WebP of one pixel with Exif and XMP. */
-export function webp(): Blob {
+/** A WebP of one pixel with Exif that tells how it is turned, and XMP. */
+export function webp({ orientation = 1, hasExifHead = false } = {}): Blob {
   const pixels = Buffer.from('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA', 'base64').subarray(
     12,
   )
   const extended = riff('VP8X', Buffer.from([0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
-  const content = Buffer.concat([extended, pixels, riff('EXIF', SECRET_BYTES), riff('XMP ', SECRET_BYTES)])
+  const exif = riff('EXIF', exifOf(orientation, hasExifHead))
+  const content = Buffer.concat([extended, pixels, exif, riff('XMP ', SECRET_BYTES)])
   return new Blob([riff('RIFF', Buffer.concat([Buffer.from('WEBP'), content]))], { type: 'image/webp' })
 }
 
-function entry(orientation: number): Buffer {
-  return Buffer.from([0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0])
+/** Exif with one entry, how the image is turned, and what nobody may read. */
+function exifOf(orientation: number, hasHead = false): Buffer {
+  const entry = [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0]
+  const exif = [
+    Buffer.from('MM\0*\0\0\0\b\0\x01', 'latin1'),
+    Buffer.from(entry),
+    Buffer.alloc(4),
+    SECRET_BYTES,
+  ]
+  return Buffer.concat(hasHead ? [EXIF_HEAD, ...exif] : exif)
 }
 
 function segment(marker: number, content: Buffer): Buffer<ArrayBuffer> {
