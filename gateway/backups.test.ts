@@ -47,7 +47,7 @@ function makeWhole(): void {
       SELECT 'e' || i, 'cart-' || (i % 12), 'i' || i, 'unlock', 'rfid', i, hex(randomblob(40)) FROM c;
     INSERT INTO mqtt_retained VALUES ('t/blob', x'00ff', 1, NULL), ('t/text', 'ü', 1, NULL), ('t/real', 1.0, 1, NULL),
       ('t/large', 9007199254740993, 1, NULL);
-    INSERT INTO course VALUES (1, 1, NULL, 'features', 5);
+    INSERT INTO course VALUES (1, 1, NULL, 'features', NULL, 5);
     UPDATE sync_identity SET site = 'north'; INSERT INTO sync_cursor VALUES ('telemetry', 5, 'x')`)
   for (const user of ['anna', 'ben', 'cleo']) addUser(table.connection.db, user)
   table.close()

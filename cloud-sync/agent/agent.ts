@@ -255,6 +255,7 @@ export class SyncAgent implements Part {
   async *exportLines(signal: AbortSignal): AsyncGenerator<string> {
     const { source, site, program, clock, latest } = this.#options
     await this.#requireOurs()
+    await source.tellAll()
     const devices = latest
       .hardwareIds()
       .map((hardwareId) => latest.deviceJson(hardwareId))

@@ -31,6 +31,8 @@ export interface SyncSource {
   fork(reason: string): Promise<SyncIdentity>
   /** Stores which site this database belongs to; for the first time only. */
   claim(site: string): Promise<void>
+  /** Puts what the streams get piece by piece into them at once. */
+  tellAll(): Promise<void>
   backlog(signal: AbortSignal): Promise<Record<SyncStream, StreamBacklog>>
 
   /** Days (midnight, UTC, ms) of which there are rows of a kind, oldest first; [null] for entities. */

@@ -107,6 +107,10 @@ export class MemorySource implements SyncSource {
     return this.#identity
   }
 
+  async tellAll(): Promise<void> {
+    // nothing of it comes piece by piece
+  }
+
   async claim(site: string): Promise<void> {
     this.#identity = { ...this.#identity, site }
   }

@@ -1,13 +1,13 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { z } from 'zod'
 import type { DrawnCourse } from '#services/course.ts'
 import type { Course } from '#shared/course/course.ts'
 import { CourseFault } from '#shared/course/course-fault.ts'
 import { proposeZones } from '#shared/course/propose-zones.ts'
 import { readCourse } from '#shared/course/read-course.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
+import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
-import { answers, body, problems } from '#shared/http/responses.ts'
+import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { readPhoto } from '#shared/photo/photo.ts'
 import { PhotoFault } from '#shared/photo/photo-fault.ts'
@@ -27,7 +27,7 @@ import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import { imageBody } from './course-photo-body.ts'
 import type { ApiDeps } from './deps.ts'
-import { answerTagged, namesTag, Representations } from './representations.ts'
+import { answerTagged, Representations } from './representations.ts'
 import { ZONE_NAMES } from './zone-names.ts'
 
 const courseBody = jsonBodyUpTo(5 * 1_048_576)
@@ -78,22 +78,15 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
   api.openapi(
     route.get('/course/photo', 'Get the photo of the course', {
       description: 'With an ETag. Answers 304 if If-None-Match has the current one.',
-      responses: {
-        200: {
-          description: 'The image.',
-          content: { 'image/*': { schema: z.string() } },
-        },
-        304: { description: 'It is still the one in If-None-Match.' },
-        ...problems(404),
-      },
+      responses: photoResponses,
     }),
     async (c) => {
       const known = course.current.photo
-      const isSame = known !== null && namesTag(c.req.header('if-none-match'), etagOf(known))
+      const same = known && answerKnownPhoto(c, known)
       // the types only know values
-      if (isSame) return c.body(null, 304, photoHeaders(known)) as never
+      if (same !== null) return same as never
       const { photo, image } = await course.image(c.var.user.caller.userId, c.req.raw.signal)
-      return c.body(image, 200, { ...photoHeaders(photo), 'content-type': photo.contentType }) as never
+      return answerPhoto(c, photo, image)
     },
   )
 
@@ -158,20 +151,7 @@ function toCourseJson({ version, attribution, counts, photo, featuresJson }: Dra
 function toPhotoJson(photo: DrawnCourse['photo']): CoursePhotoJson | null {
   if (photo === null) return null
   const { contentType, corners, bytes } = photo
-  return { corners: [...corners], content_type: contentType, bytes, etag: etagOf(photo) }
-}
-
-function etagOf({ hash }: { hash: string }): string {
-  return `"${hash}"`
-}
-
-/** Whatever the image holds, a browser that opens it alone runs nothing of it. */
-function photoHeaders(photo: { hash: string }): Record<string, string> {
-  return {
-    etag: etagOf(photo),
-    'cache-control': 'private, no-cache',
-    'content-security-policy': "default-src 'none'; sandbox",
-  }
+  return { corners: [...corners], content_type: contentType, bytes, etag: photoEtag(photo) }
 }
 
 function courseIn(value: unknown): Course {

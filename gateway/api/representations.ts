@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { AppError } from '#shared/errors.ts'
+import { namesTag } from '#shared/http/etags.ts'
 import { hashSecret } from '#shared/ids.ts'
 import type { ApiEnv } from './api-env.ts'
 
@@ -49,13 +50,4 @@ export const requireIfMatch: MiddlewareHandler<ApiEnv> = async (c, next) => {
       'send the ETag of what you change as If-Match, or *',
     )
   await next()
-}
-
-/**
- * Whether `If-None-Match` or `If-Match` names the tag; weak and strong are the same here, as an answer that was
- * compressed on its way has a weak one. Source: RFC 9110, 13.1.
- */
-export function namesTag(header: string | undefined, etag: string): boolean {
-  if (header === undefined) return false
-  return header.trim() === '*' || [...header.matchAll(/"[^"]*"/g)].some(([tag]) => tag === etag)
 }

@@ -6,6 +6,7 @@ import { toSwitchesBody } from '#services/zone-set-json.ts'
 import type { SiteZoneSet } from '#services/zone-sets.ts'
 import type { ChangedZones, ZonesChange } from '#services/zones.ts'
 import { AppError } from '#shared/errors.ts'
+import { namesTag } from '#shared/http/etags.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -27,7 +28,7 @@ import type { ZoneVersionRow } from '#store/zones.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { upToTenth } from './geofences.ts'
-import { answerTagged, namesTag, Representations, requireIfMatch } from './representations.ts'
+import { answerTagged, Representations, requireIfMatch } from './representations.ts'
 
 const zonesBody = jsonBodyUpTo(1_048_576)
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gunzipSync, gzip } from 'node:zlib'
 import type { Events } from '#gateway/events.ts'
@@ -9,7 +8,7 @@ import type { Photo } from '#shared/photo/photo-type.ts'
 import { type Corners, storedCorners } from '#shared/photo/upright.ts'
 import type { Clock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
-import type { CoursePhoto } from '#store/course.ts'
+import { type CoursePhoto, contentHash } from '#store/course.ts'
 import type { Store } from '#store/store.ts'
 
 interface CourseDeps {
@@ -86,9 +85,8 @@ export class CourseDrawing {
   /** Places an image; `corners` are those of what is seen. */
   placePhoto(photo: Photo, corners: Corners): Promise<DrawnCourse> {
     const { type, bytes, orientation } = photo
-    const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 32)
     const placed: CoursePhoto = {
-      ...{ contentType: type, hash, bytes: bytes.length },
+      ...{ contentType: type, hash: contentHash(bytes), bytes: bytes.length },
       corners: storedCorners(corners, orientation),
     }
     return this.#changePhoto(placed, bytes)
@@ -109,7 +107,7 @@ export class CourseDrawing {
         ? null
         : await this.#deps.store.readers.run(
             'courseImage',
-            { hash: photo.hash },
+            { hash: photo.hash, bytes: photo.bytes },
             { owner, signal, isShort: true },
           )
     if (photo === null || image === null)

@@ -1,6 +1,10 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import type { CourseCounts } from '#shared/course/course.ts'
 import type { PhotoType } from '#shared/photo/photo-type.ts'
 import type { Corners } from '#shared/photo/upright.ts'
+import type { CourseContent } from '#shared/wire/course.ts'
+import { contentOf, dropUnusedPieces, hasPieces, joinPieces, putPieces } from './course-pieces.ts'
 import type { Connection } from './db/connection.ts'
 import type { ReaderTools } from './telemetry/reader-tools.ts'
 
@@ -26,31 +30,42 @@ interface CourseChange extends CourseRow {
   counts: CourseCounts
 }
 
-export function courseRow(connection: Connection): CourseRow | null {
-  return (
-    connection.get<CourseRow>(
-      'SELECT version, attribution, features AS packedFeatures FROM course WHERE only = 1',
-    ) ?? null
-  )
+/** A longer drawing is in pieces: a part of the replication takes a megabyte. */
+const WHOLE_LENGTH = 900_000
+
+/** Names a content among all there were. */
+export function contentHash(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex').slice(0, 32)
 }
 
+/** What is kept; its features are '' where pieces of them are lost. */
+export function courseRow(connection: Connection): CourseRow | null {
+  const row = connection.get<
+    Omit<CourseRow, 'packedFeatures'> & { features: string | null; drawing: string | null }
+  >('SELECT version, attribution, features, drawing FROM course WHERE only = 1')
+  if (row === undefined) return null
+  const { version, attribution, features, drawing } = row
+  const pieces: CourseContent | null = drawing === null ? null : JSON.parse(drawing)
+  const packedFeatures = features ?? (pieces && joinPieces(connection, pieces))?.toString() ?? ''
+  return { version, attribution, packedFeatures }
+}
+
+/** Null also for one of which pieces are lost. */
 export function coursePhoto(connection: Connection): CoursePhoto | null {
   const row = connection.get<Omit<CoursePhoto, 'corners'> & { corners: string }>(
     'SELECT content_type AS contentType, corners, hash, bytes FROM course_photo WHERE only = 1',
   )
-  return row === undefined ? null : { ...row, corners: JSON.parse(row.corners) }
+  if (row === undefined || !hasPieces(connection, row)) return null
+  return { ...row, corners: JSON.parse(row.corners) }
 }
 
 /** The image of that name; null when there is another one, or none. */
 export function courseImage(
   { connection }: Pick<ReaderTools, 'connection'>,
-  { hash }: { hash: string },
+  { hash, bytes }: Pick<CoursePhoto, 'hash' | 'bytes'>,
 ): Uint8Array<ArrayBuffer> | null {
-  const row = connection.get<{ image: Buffer<ArrayBuffer> }>(
-    'SELECT image FROM course_photo WHERE hash = ?',
-    hash,
-  )
-  return row === undefined ? null : new Uint8Array(row.image)
+  const image = joinPieces(connection, { hash, bytes })
+  return image === null ? null : new Uint8Array(image)
 }
 
 /** Puts a drawing in the place of the one there is. */
@@ -58,12 +73,18 @@ export function saveCourse(
   connection: Connection,
   { version, attribution, packedFeatures, nowMs }: CourseChange,
 ): null {
+  const isWhole = packedFeatures.length <= WHOLE_LENGTH
+  const content = isWhole ? null : Buffer.from(packedFeatures)
+  const drawing = content && contentOf(contentHash(content), content)
+  if (content !== null && drawing !== null) putPieces(connection, drawing.hash, content)
   connection.run(
-    `INSERT INTO course (only, version, attribution, features, updated_at_ms) VALUES (1, ?, ?, ?, ?)
+    `INSERT INTO course (only, version, attribution, features, drawing, updated_at_ms) VALUES (1, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET version = excluded.version, attribution = excluded.attribution,
-       features = excluded.features, updated_at_ms = excluded.updated_at_ms`,
-    ...[version, attribution, packedFeatures, nowMs],
+       features = excluded.features, drawing = excluded.drawing, updated_at_ms = excluded.updated_at_ms`,
+    ...[version, attribution, isWhole ? packedFeatures : null],
+    ...[drawing && JSON.stringify(drawing), nowMs],
   )
+  dropUnusedPieces(connection)
   return null
 }
 
@@ -73,10 +94,20 @@ export function saveCoursePhoto(
   { photo, course }: { photo: (CoursePhoto & { image: Uint8Array }) | null; course: CourseChange },
 ): null {
   connection.run('DELETE FROM course_photo')
-  if (photo !== null)
+  if (photo !== null) {
+    putPieces(connection, photo.hash, photo.image)
     connection.run(
-      `INSERT INTO course_photo (only, content_type, corners, hash, bytes, image) VALUES (1, ?, ?, ?, ?, ?)`,
-      ...[photo.contentType, JSON.stringify(photo.corners), photo.hash, photo.bytes, photo.image],
+      'INSERT INTO course_photo (only, content_type, corners, hash, bytes) VALUES (1, ?, ?, ?, ?)',
+      ...[photo.contentType, JSON.stringify(photo.corners), photo.hash, photo.bytes],
     )
+  }
   return saveCourse(connection, course)
+}
+
+/** Drops a photo, or a drawing, of which not all pieces are there: a head office that had not got all of it shows none, either. */
+export function dropHalfContent(connection: Connection): void {
+  if (coursePhoto(connection) === null) connection.run('DELETE FROM course_photo')
+  if (courseRow(connection)?.packedFeatures === '')
+    connection.run('UPDATE course SET features = ?, drawing = NULL', gzipSync('[]').toString('base64'))
+  dropUnusedPieces(connection)
 }

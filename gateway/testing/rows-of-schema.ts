@@ -138,6 +138,7 @@ const CONTENTS: Readonly<Record<string, Content>> = {
   'pin_tries.user_id': (row) => `user-${row}`,
   'pin_tries.wrong': () => '[0]',
   'machine.signs': () => '{}',
+  'course.drawing': () => null,
   'course.features': () => gzipSync('[]').toString('base64'),
   'course_photo.content_type': () => 'image/png',
   'course_photo.corners': () => '[[0,0],[0,0],[0,0],[0,0]]',

@@ -14,11 +14,14 @@ import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ENTRY } from '#scripts/cli/start-command.ts'
 import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
+import { png } from '#shared/testing/images.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const DEVICES = ['cart-1', 'cart-2', 'cart-3']
 const RECORDS = 4500
+/** Of 48 KB and less. */
+const PHOTO_PIECES = 7
 const NOW_MS = Date.now()
 
 /** What a head office has of each table; positions and voltages are compared as the API shows them. */
@@ -30,7 +33,9 @@ const TABLES: Record<string, string> = {
   geofence_set: 'group_id, version, zones, updated_at_ms',
   zone_set: '*',
   site: '*',
-  course: 'version, attribution, features, updated_at_ms',
+  course: '*',
+  course_photo: '*',
+  course_piece: '*',
   user: 'user_id, name, email, role, is_active, allowed_hardware_ids, mask_codes, created_at_ms',
   command:
     'command_id, hardware_id, short_id, command, params, metadata, status, requested_by, created_at_ms, error',
@@ -47,7 +52,9 @@ const TABLES: Record<string, string> = {
 }
 
 /** Several of one moment, whose order the head office does not know. */
-const ORDERS: Record<string, string> = { user: 'user_id', alert: 'alert_id' }
+const ORDERS: Record<string, string> = {
+  ...{ user: 'user_id', alert: 'alert_id', course_piece: 'hash, number' },
+}
 
 function rowsOf(dataDir: string): Record<string, unknown[]> {
   const db = new Database(join(dataDir, 'cartbarn.db'))
@@ -149,6 +156,11 @@ async function fill(g: TestGateway): Promise<void> {
   await done(g.request('PATCH', '/site', { body: { name: 'Old Course' } }))
   await done(g.request('PUT', '/course', { body: COURSE }))
   await done(
+    g.request('PUT', '/course/photo?corners=51.2,7.1;51.2,7.2;51.1,7.2;51.1,7.1', {
+      ...{ body: png({ weight: 300_000 }), headers: { 'content-type': 'image/png' } },
+    }),
+  )
+  await done(
     g.request('POST', '/devices/cart-2/commands', {
       body: { command: 'locate', metadata: { why: ['a', 1] } },
     }),
@@ -241,6 +253,16 @@ async function burn(t: TestContext, site: Site) {
   let isStopped = false
   t.after(() => (isStopped ? undefined : g.stop()))
   await fill(g)
+  // these wait for others, or for each other: the status counts what is left only now and then
+  const { database } = site.hub.hub
+  await eventually(async () => {
+    const { events, pieces } =
+      (await database.get<{ events: number; pieces: number }>(
+        `SELECT (SELECT COUNT(*) FROM event WHERE stream = 'geofence_events') AS events,
+           (SELECT COUNT(*) FROM entity WHERE entity_table = 'course_piece') AS pieces`,
+      )) ?? {}
+    return events === 2 && pieces === PHOTO_PIECES
+  }, 'zone events and the photo at the hub')
   await eventually(async () => {
     const { state, details } = await status(g)
     return (
@@ -306,7 +328,7 @@ for (const kind of DATABASE_KINDS) {
       'command',
       'geofence_set',
       'device_config',
-      ...['geofence_event', 'course', 'note'],
+      ...['geofence_event', 'course', 'course_photo', 'course_piece', 'note'],
     ])
       assert.ok((rows[table]?.length ?? 0) > 0, `no rows of ${table}`)
     assert.deepEqual(

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
 
 /** What somebody who publishes a photo does not mean to publish. */
@@ -29,8 +30,17 @@ export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
   )
 }
 
-/** A PNG of one pixel, or of as many as it claims; with texts, Exif that tells how it is turned, and a time. */
-export function png({ widthPx = 1, heightPx = 1, orientation = 1, hasExifHead = false } = {}): Blob {
+/**
+ * A PNG of one pixel, or of as many as it claims; with texts, Exif that tells how it is turned, and a time. `weight` are
+ * bytes of noise in the place of the pixels, which only a browser would refuse.
+ */
+export function png({
+  widthPx = 1,
+  heightPx = 1,
+  orientation = 1,
+  hasExifHead = false,
+  weight = 0,
+} = {}): Blob {
   const size = Buffer.alloc(13)
   size.writeUInt32BE(widthPx)
   size.writeUInt32BE(heightPx, 4)
@@ -41,7 +51,10 @@ export function png({ widthPx = 1, heightPx = 1, orientation = 1, hasExifHead = 
       ...[chunk('IHDR', size), chunk('gAMA', Buffer.from([0, 0, 0xb1, 0x8f]))],
       chunk('eXIf', exifOf(orientation, hasExifHead)),
       ...[chunk('tEXt', SECRET_BYTES), chunk('iTXt', SECRET_BYTES), chunk('zTXt', SECRET_BYTES)],
-      ...[chunk('IDAT', deflateSync(Buffer.from([0, 128]))), chunk('tIME', Buffer.alloc(7))],
+      ...[
+        chunk('IDAT', weight > 0 ? randomBytes(weight) : deflateSync(Buffer.from([0, 128]))),
+        chunk('tIME', Buffer.alloc(7)),
+      ],
       ...[chunk('IEND', Buffer.alloc(0)), SECRET_BYTES],
     ],
     { type: 'image/png' },

@@ -54,12 +54,14 @@ const countsSchema = z
   })
   .meta({ description: 'How many there are of each.' })
 
+const photoTypeSchema = z.enum(['image/jpeg', 'image/png', 'image/webp'])
+
 const photoSchema = z
   .object({
     corners: z
       .array(placeSchema)
       .meta({ description: 'Where its four corners lie, from the top left clockwise.' }),
-    content_type: z.enum(['image/jpeg', 'image/png', 'image/webp']),
+    content_type: photoTypeSchema,
     bytes: z.number().int().meta({ description: 'Without what was stripped.', example: 1_234_567 }),
     etag: z.string().meta({ description: 'As GET /course/photo has it.', example: '"1f0c8d5e2a9b4c76"' }),
   })
@@ -121,11 +123,38 @@ export const courseSchema = z
   .meta({ id: 'Course' })
 export type CourseJson = z.infer<typeof courseSchema>
 
-/** What a head office has of it: the body of the entity `course`. */
+/** What is replicated in pieces: entities `course_piece`, with keys of its name, '/' and their number in four digits. */
+const contentSchema = z.object({
+  hash: z.string().regex(/^[0-9a-f]{32}$/),
+  bytes: z.number().int().min(1).max(16_777_216),
+  pieces: z.number().int().min(1).max(1000),
+})
+export type CourseContent = z.infer<typeof contentSchema>
+
+/**
+ * What a head office has of it: the body of the entity `course`. The drawing is in `sent`, or in pieces: those of `drawing`
+ * together are what would be in `sent`. An older gateway has no pieces.
+ */
 export const courseBodySchema = z.object({
   version: z.number().int().min(0),
   attribution: z.string().nullable(),
   sent: z.string().nullable(),
+  // what a newer gateway knows of them must not hide the rest
+  drawing: contentSchema.nullish().catch(null),
+  photo: contentSchema
+    .extend({ content_type: photoTypeSchema, corners: z.array(placeSchema).length(4) })
+    .nullish()
+    .catch(null),
+})
+
+export type CourseBody = z.infer<typeof courseBodySchema>
+
+/** The body of the entity `course_piece`. */
+export const coursePieceBodySchema = z.object({
+  hash: contentSchema.shape.hash,
+  number: z.number().int().min(0).max(9999),
+  /** Base64. */
+  bytes: z.base64(),
 })
 
 export const changedCourseSchema = z

@@ -16,6 +16,7 @@ const SHARED_CODES = [
     'device_not_found',
     'user_not_found',
     'no_telemetry',
+    'photo_not_found',
     'method_not_allowed',
     'last_admin',
   ],

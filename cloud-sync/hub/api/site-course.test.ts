@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People } from '#hub/testing/people.ts'
+import { ADMIN_KEY, People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 
 const [PGLITE] = DATABASE_KINDS
@@ -71,6 +72,105 @@ for (const [what, body] of Object.entries({
   })
 }
 
+const HASH = 'c0'.repeat(16)
+const OTHER = 'd1'.repeat(16)
+const PLACE = { lat: 28.4, long: -81.6 }
+const corners = [PLACE, PLACE, PLACE, PLACE]
+const piecesOf = (content: Buffer, size: number, hash = HASH) =>
+  Array.from({ length: Math.ceil(content.length / size) }, (_, number) => ({
+    ...{ table: 'course_piece', key: `${hash}/${String(number).padStart(4, '0')}` },
+    body: {
+      hash,
+      number,
+      bytes: content.subarray(number * size, (number + 1) * size).toString('base64'),
+    },
+  }))
+// each is told under a number of its own, when it is told
+const tellRows = async (rows: readonly object[]) => {
+  const { status } = await site.push(
+    site.part('entities', rowsContent(rows.map((row) => ({ ...row, seq: ++seq })))),
+  )
+  assert.equal(status, 200)
+}
+const refer = (content: Buffer, pieces: number, hash = HASH) => ({ hash, bytes: content.length, pieces })
+const photoStatus = async () => (await people.request('GET', `/sites/${site.siteId}/course/photo`)).status
+const photo = (headers: Record<string, string> = {}) =>
+  fetch(`${hub.hub.url()}/sites/${site.siteId}/course/photo`, {
+    headers: { 'x-api-key': ADMIN_KEY, ...headers },
+  })
+
+test('a photo is shown once all of its pieces are there, whatever came first, and not any more without one', async () => {
+  const image = randomBytes(100_000)
+  const pieces = piecesOf(image, 30_000)
+  const [first, ...others] = pieces.toReversed()
+  assert.ok(first !== undefined)
+  await tellRows(others)
+  await tell({
+    ...{ version: 5, attribution: null, sent: packed([HOLE]), drawing: null },
+    photo: { ...refer(image, pieces.length), content_type: 'image/png', corners },
+  })
+  assert.deepEqual([(await course()).photo, (await course()).features.length], [null, 1])
+  assert.equal(await photoStatus(), 404)
+
+  await tellRows([first])
+  const etag = `"${HASH}"`
+  assert.deepEqual((await course()).photo, { corners, content_type: 'image/png', bytes: image.length, etag })
+  const shown = await photo()
+  assert.deepEqual(
+    ['content-type', 'content-length', 'etag', 'content-security-policy'].map((name) =>
+      shown.headers.get(name),
+    ),
+    ['image/png', `${image.length}`, etag, "default-src 'none'; sandbox"],
+  )
+  assert.deepEqual(Buffer.from(await shown.arrayBuffer()), image)
+  assert.equal((await photo({ 'if-none-match': etag })).status, 304)
+
+  await tellRows([{ ...first, body: null }])
+  assert.deepEqual([(await course()).photo, await photoStatus()], [null, 404])
+})
+
+test('a drawing in pieces is shown once all of them are there', async () => {
+  const drawing = Buffer.from(packed([HOLE]))
+  const pieces = piecesOf(drawing, 100, OTHER)
+  await tell({
+    version: 6,
+    attribution: null,
+    sent: null,
+    drawing: refer(drawing, pieces.length, OTHER),
+    photo: null,
+  })
+  await tellRows(pieces.slice(1))
+  assert.deepEqual((await course()).features, [])
+  await tellRows(pieces.slice(0, 1))
+  assert.deepEqual((await course()).features, [HOLE])
+})
+
+for (const [what, ofPhoto] of Object.entries({
+  'more bytes than it says': { bytes: 10, pieces: 4 },
+  'fewer bytes than it says': { bytes: 200_000, pieces: 4 },
+  'more than any photo': { bytes: 2 ** 40, pieces: 4 },
+  'no number of pieces': { bytes: 100_000, pieces: 0 },
+  'a type that is none': { bytes: 100_000, pieces: 4, content_type: 'text/html' },
+  'no corners': { bytes: 100_000, pieces: 4, corners: [] },
+})) {
+  test(`a site that sends a photo with ${what} shows its drawing, and no half photo`, async () => {
+    await tellRows(piecesOf(randomBytes(100_000), 30_000))
+    await tell({
+      ...{ version: 7, attribution: null, sent: packed([HOLE]), drawing: null },
+      photo: { hash: HASH, content_type: 'image/png', corners, ...ofPhoto },
+    })
+    assert.equal((await course()).features.length, 1)
+    const answer = await photo()
+    if (answer.status === 404) return
+    // it was sent as what it is not: the connection ends in the midst
+    await assert.rejects(answer.arrayBuffer())
+  })
+}
+
 test('a user without the site, and a site that is not there', async () => {
-  assert.equal((await people.request('GET', '/sites/nowhere/course')).status, 404)
+  for (const path of ['course', 'course/photo'])
+    assert.equal((await people.request('GET', `/sites/nowhere/${path}`)).status, 404)
+  const { key } = await people.createUser({ site_ids: ['some-other-site'] })
+  for (const path of ['course', 'course/photo'])
+    assert.equal((await people.request('GET', `/sites/${site.siteId}/${path}`, { key })).status, 403)
 })

@@ -1,23 +1,26 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
-import { siteCourseOf } from '#hub/store/site-course.ts'
-import { answers } from '#shared/http/responses.ts'
+import { type SitePhoto, siteCourseOf, sitePhotoOf, sitePieces } from '#hub/store/site-course.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
+import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { courseSchema } from '#shared/wire/course.ts'
+import { type CoursePhotoJson, courseSchema } from '#shared/wire/course.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
-/** `/sites/:site/course`: the drawing of a site's course. */
+/** `/sites/:site/course`: the drawing of a site's course, and the photo below it. */
 export function createSiteCourseApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
+
   api.openapi(
     route.get('/sites/{site}/course', 'Get the drawing of the course of a site', {
-      description: 'As GeoJSON. The photo below it stays at the site.',
+      description: 'As GeoJSON, and where its photo lies.',
       request: { params: siteParams },
       responses: answers(
         courseSchema,
-        'As its gateway has it; empty while there never was one, and of one that is too large to be sent.',
+        'As its gateway has it; empty while there never was one. A photo, or a large drawing, is shown once all of it has come.',
         403,
         404,
       ),
@@ -25,8 +28,36 @@ export function createSiteCourseApi(sql: Sql): OpenAPIHono<HubEnv> {
     async (c) => {
       const { site } = c.req.valid('param')
       await requireSite(sql, c.var.user, site)
-      return c.json(await siteCourseOf(sql, site), 200)
+      const [course, photo] = await Promise.all([siteCourseOf(sql, site), sitePhotoOf(sql, site)])
+      return c.json({ ...course, photo: photo && toPhotoJson(photo) }, 200)
     },
   )
+
+  api.openapi(
+    route.get('/sites/{site}/course/photo', 'Get the photo of the course of a site', {
+      description: 'With an ETag. Answers 304 if If-None-Match has the current one.',
+      request: { params: siteParams },
+      responses: { ...photoResponses, ...problems(403) },
+    }),
+    async (c) => {
+      const { site } = c.req.valid('param')
+      await requireSite(sql, c.var.user, site)
+      const photo = await sitePhotoOf(sql, site)
+      if (photo === null)
+        throw new NotFoundError(
+          'photo_not_found',
+          'there is no photo of the course, or not all of it has come yet',
+        )
+      const known = { ...photo, contentType: photo.content_type }
+      // the types only know values
+      return (answerKnownPhoto(c, known) ?? answerPhoto(c, known, sitePieces(sql, site, photo))) as never
+    },
+  )
+
   return api
+}
+
+function toPhotoJson(photo: SitePhoto): CoursePhotoJson {
+  const { corners, content_type, bytes } = photo
+  return { corners, content_type, bytes, etag: photoEtag(photo) }
 }

@@ -1,29 +1,101 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import { countsOf } from '#shared/course/course.ts'
-import { type CourseJson, courseBodySchema, courseFeaturesSchema } from '#shared/wire/course.ts'
+import {
+  type CourseBody,
+  type CourseContent,
+  type CourseJson,
+  courseBodySchema,
+  courseFeaturesSchema,
+  coursePieceBodySchema,
+} from '#shared/wire/course.ts'
 import type { Sql } from './database/database.ts'
 
 const unpack = promisify(gunzip)
 /** More is not written by a gateway. */
 const FEATURES_BYTES = 16 * 1024 * 1024
+/** The fields of a piece besides its base64. */
+const PIECE_FIELDS_BYTES = 200
+const NOTHING: CourseBody = { version: 0, attribution: null, sent: null }
 
-/**
- * The drawing of a site's course; empty where it has sent none, or none that can be read, or one too large to send. Photos
- * stay at the site.
- */
-export async function siteCourseOf(sql: Sql, siteId: string): Promise<CourseJson> {
+/** What a site says of the photo of its course. */
+export type SitePhoto = NonNullable<CourseBody['photo']>
+
+/** The drawing of a site's course; empty where it has sent none, or not all of it yet, or none that can be read. */
+export async function siteCourseOf(sql: Sql, siteId: string): Promise<Omit<CourseJson, 'photo'>> {
+  const { version, attribution, sent, drawing } = await bodyOf(sql, siteId)
+  const packed = sent ?? (drawing == null ? null : await joined(sql, siteId, drawing))
+  const features = packed === null ? [] : await featuresIn(packed)
+  return { type: 'FeatureCollection', version, attribution, counts: countsOf(features), features }
+}
+
+/** The photo of a site's course; null where it has sent none, or not all of it yet. */
+export async function sitePhotoOf(sql: Sql, siteId: string): Promise<SitePhoto | null> {
+  const { photo } = await bodyOf(sql, siteId)
+  return photo != null && (await isComplete(sql, siteId, photo)) ? photo : null
+}
+
+/** The bytes of a content of which all pieces are there, read as they are taken; it fails when they go meanwhile. */
+export function sitePieces(sql: Sql, siteId: string, content: CourseContent): ReadableStream<Uint8Array> {
+  let number = 0
+  let bytes = 0
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (number === content.pieces) return controller.close()
+        const piece = await pieceOf(sql, siteId, content.hash, number++)
+        bytes += piece?.length ?? 0
+        const isWhole = number < content.pieces ? bytes < content.bytes : bytes === content.bytes
+        if (piece === null || !isWhole) controller.error(new Error('the site has changed it meanwhile'))
+        else controller.enqueue(piece)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+async function bodyOf(sql: Sql, siteId: string): Promise<CourseBody> {
   const row = await sql.get<{ body: string }>(
     `SELECT body FROM entity WHERE site_id = $1 AND entity_table = 'course' AND body IS NOT NULL`,
     [siteId],
   )
-  const parsed = courseBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
-  const { version, attribution, sent } = parsed.data ?? { version: 0, attribution: null, sent: null }
-  const features = sent === null ? [] : await featuresIn(sent)
-  return {
-    ...{ type: 'FeatureCollection', version, attribution, photo: null },
-    ...{ counts: countsOf(features), features },
+  return courseBodySchema.safeParse(JSON.parse(row?.body ?? 'null')).data ?? NOTHING
+}
+
+/** Whether all pieces are there, and not more of them than a gateway makes: a site may send anything. */
+async function isComplete(
+  sql: Sql,
+  siteId: string,
+  { hash, bytes, pieces }: CourseContent,
+): Promise<boolean> {
+  const found = await sql.get<{ pieces: number; bytes: number }>(
+    `SELECT COUNT(*) AS pieces, CAST(COALESCE(SUM(octet_length(body)), 0) AS BIGINT) AS bytes FROM entity
+      WHERE site_id = $1 AND entity_table = 'course_piece' AND entity_key LIKE $2 AND body IS NOT NULL`,
+    [siteId, `${hash}/%`],
+  )
+  const most = pieces * PIECE_FIELDS_BYTES + (bytes * 4) / 3
+  return found?.pieces === pieces && found.bytes <= most
+}
+
+async function pieceOf(sql: Sql, siteId: string, hash: string, number: number): Promise<Buffer | null> {
+  const row = await sql.get<{ body: string }>(
+    `SELECT body FROM entity
+      WHERE site_id = $1 AND entity_table = 'course_piece' AND entity_key = $2 AND body IS NOT NULL`,
+    [siteId, `${hash}/${String(number).padStart(4, '0')}`],
+  )
+  const { data } = coursePieceBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
+  return data === undefined ? null : Buffer.from(data.bytes, 'base64')
+}
+
+async function joined(sql: Sql, siteId: string, content: CourseContent): Promise<string | null> {
+  if (!(await isComplete(sql, siteId, content))) return null
+  const pieces: Uint8Array[] = []
+  try {
+    for await (const piece of sitePieces(sql, siteId, content)) pieces.push(piece)
+  } catch {
+    return null
   }
+  return Buffer.concat(pieces).toString()
 }
 
 async function featuresIn(packed: string): Promise<CourseJson['features']> {

@@ -80,6 +80,11 @@ export class SyncSource {
     await this.#deps.store.write('claimSite', { site })
   }
 
+  /** What waits to be told piece by piece becomes part of the streams at once. */
+  async tellAll(): Promise<void> {
+    await this.#deps.store.write('tellAllPieces', {})
+  }
+
   /**
    * The next part of a stream behind a position; null when there is nothing, or nothing that may be sent before the note
    * of an erasure is acknowledged. Damaged blocks and rows are moved into quarantine first, so that it is recorded

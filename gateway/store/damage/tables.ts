@@ -212,6 +212,12 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     meaning: 'The map shows no photo until an admin uploads it again.',
     json: [{ column: 'corners', type: 'array', cure: 'delete' }],
   },
+  course_piece: {
+    what: 'the photo and a large drawing of the course, in pieces',
+    size: 'large',
+    isRemembered: true,
+    meaning: 'The one of which pieces are missing is not shown until an admin uploads it again.',
+  },
   closed_day: {
     what: 'the day of which the closing time was told last',
     size: 'small',
@@ -457,6 +463,7 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
          UNION ALL SELECT 'geofence_set', CAST(group_id AS TEXT) FROM geofence_set
          UNION ALL SELECT 'site', 'site' FROM site
          UNION ALL SELECT 'course', 'site' FROM course
+         UNION ALL SELECT 'course_piece', printf('%s/%04d', hash, number) FROM course_piece
          UNION ALL SELECT 'zone_set', 'site' FROM zone_set
          UNION ALL SELECT 'cart_note', cart FROM cart_note
          UNION ALL SELECT 'user', user_id FROM user

@@ -284,7 +284,8 @@ test('every table that is replicated has triggers for what is made, changed and 
   const sql = tables.all<{ tbl_name: string; sql: string }>(
     `SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%INTO change_log%'`,
   )
-  for (const table of ENTITY_TABLES) {
+  // pieces are told one after the other
+  for (const table of ENTITY_TABLES.filter((name) => name !== 'course_piece')) {
     const of = sql.filter(({ tbl_name }) => tbl_name === table).map((trigger) => trigger.sql)
     // nobody is told of entries of the audit log that go
     const deleted = table === 'audit_entry' ? [] : ['AFTER DELETE']

@@ -1,6 +1,7 @@
 import type { SyncIdentity } from '#shared/sync-source.ts'
 import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
+import { tellNextPiece } from '../course-pieces.ts'
 import type { Connection } from '../db/connection.ts'
 
 export function syncIdentity(connection: Connection): SyncIdentity {
@@ -40,7 +41,10 @@ export function acknowledge(
     )
     if (stream === 'history') connection.run('DELETE FROM block_log WHERE seq <= ?', seq)
     if (stream === 'notes') connection.run('DELETE FROM erase_mark WHERE note_seq <= ?', seq)
-    if (stream === 'entities') forgetGoneCommands(connection, known.entities.seq, seq)
+    if (stream === 'entities') {
+      forgetGone(connection, known.entities.seq, seq)
+      tellNextPiece(connection, seq)
+    }
   }
   return null
 }
@@ -69,11 +73,14 @@ export function forkEpoch(connection: Connection, { reason }: { reason: string }
   return syncIdentity(connection)
 }
 
-// There are more of them by the year than of anything else. A hub that has the note of a deletion needs no second one.
-function forgetGoneCommands(connection: Connection, afterSeq: number, throughSeq: number): void {
+// There are more commands by the year than of anything else, and many pieces of a photo. A hub that has the note of a
+// deletion needs no second one.
+function forgetGone(connection: Connection, afterSeq: number, throughSeq: number): void {
   connection.run(
-    `DELETE FROM change_log WHERE seq > ? AND seq <= ? AND entity = 'command'
-       AND NOT EXISTS (SELECT 1 FROM command WHERE command_id = key)`,
+    `DELETE FROM change_log WHERE seq > ? AND seq <= ?
+       AND (entity = 'command' AND NOT EXISTS (SELECT 1 FROM command WHERE command_id = key)
+         OR entity = 'course_piece'
+           AND NOT EXISTS (SELECT 1 FROM course_piece WHERE printf('%s/%04d', hash, number) = key))`,
     afterSeq,
     throughSeq,
   )

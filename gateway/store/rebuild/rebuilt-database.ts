@@ -8,6 +8,7 @@ import {
   rebuildEntitySchema,
 } from '#shared/wire/replication/rebuild.ts'
 import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
+import { dropHalfContent } from '../course.ts'
 import type { Connection } from '../db/connection.ts'
 import { adoptCursors, claimSite, syncIdentity } from '../ledger/cursors.ts'
 import { migrate } from '../migrate.ts'
@@ -111,6 +112,7 @@ export class RebuiltDatabase {
     const { connection } = this
     connection.db.transaction(() => {
       countRecords(connection)
+      dropHalfContent(connection)
       for (const [table, time] of IN_ORDER) renumber(connection, table, time)
       connection.run(
         'INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command',

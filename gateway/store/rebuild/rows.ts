@@ -1,4 +1,5 @@
 import { toE7 } from '#shared/geo.ts'
+import { courseBodySchema } from '#shared/wire/course.ts'
 import type { RebuildEntity } from '#shared/wire/replication/rebuild.ts'
 import type { Connection, Value } from '../db/connection.ts'
 
@@ -19,7 +20,8 @@ const COMPLETIONS: Record<string, (row: Row) => Row> = {
   alert: ({ details }) => ({ subject: subjectIn(details) }),
   // a head office knows only that it was
   command: ({ forced }) => ({ forced: forced === true ? 'all' : null }),
-  course: ({ sent }) => ({ sent: undefined, features: sent }),
+  course: ({ sent, drawing }) => ({ features: sent, drawing: drawing ?? null }),
+  course_piece: ({ bytes }) => ({ bytes: Buffer.from(String(bytes), 'base64') }),
   device_config: ({ hardware_id }) => ({
     hardware_id: undefined,
     device_id: { sql: '(SELECT device_id FROM device WHERE hardware_id = ?)', values: [String(hardware_id)] },
@@ -33,7 +35,7 @@ const COMPLETIONS: Record<string, (row: Row) => Row> = {
 
 /** Stores a row as the head office has it, once; false when it has too little of it. */
 export function putEntity(connection: Connection, { table, key, body }: RebuildEntity): boolean {
-  if (table === 'course' && body.sent === null) return false
+  if (table === 'course' && body.sent === null && body.drawing == null) return false
   // one of a table that only a newer gateway knows
   if (columnsOf(connection, table).size === 0) return false
   // what is kept of the configuration of a device that is gone belongs to nothing
@@ -44,6 +46,11 @@ export function putEntity(connection: Connection, { table, key, body }: RebuildE
     table === 'zone_set' || table === 'site' || table === 'course' ? { only: 1, ...body } : body,
   )
   if (table === 'device') addState(connection, key)
+  const photo = table === 'course' ? courseBodySchema.parse(body).photo : null
+  if (photo != null) putRow(connection, 'course_photo', { only: 1, ...photo })
+  // what the head office has it has not to be told
+  if (table === 'course_piece')
+    connection.run(`INSERT OR IGNORE INTO change_log (entity, key) VALUES ('course_piece', ?)`, key)
   return true
 }
 
@@ -85,6 +92,7 @@ function subjectIn(details: unknown): string {
 function toValue(value: unknown): Value {
   if (typeof value === 'boolean') return Number(value)
   if (value === null || typeof value === 'string' || typeof value === 'number') return value
+  if (value instanceof Uint8Array) return value
   return JSON.stringify(value)
 }
 

@@ -41,7 +41,7 @@ export function keepSecrets(connection: Connection, secrets: readonly NewSecret[
 }
 
 /** Tables of which a head office has nothing, and a backup all. */
-const ONLY_HERE = ['webhook', 'notifier', 'secret', 'course_photo', 'zone_version', 'removed_device'] as const
+const ONLY_HERE = ['webhook', 'notifier', 'secret', 'zone_version', 'removed_device'] as const
 
 /**
  * Takes over from an older database what a head office is never sent: passwords and keys of those devices and users that
@@ -61,10 +61,23 @@ export function takeSecrets(connection: Connection, path: string): void {
       )
       for (const table of ONLY_HERE)
         connection.run(`INSERT OR IGNORE INTO ${table} SELECT * FROM earlier.${table}`)
+      takePhoto(connection)
     })()
   } finally {
     connection.run('DETACH earlier')
   }
+}
+
+/** An older gateway sent no photo; one that the head office has is newer. */
+function takePhoto(connection: Connection): void {
+  if (connection.get('SELECT 1 FROM course_photo') !== undefined) return
+  if (connection.run('INSERT INTO course_photo SELECT * FROM earlier.course_photo') === 0) return
+  connection.run(
+    `INSERT OR IGNORE INTO course_piece
+       SELECT * FROM earlier.course_piece WHERE hash = (SELECT hash FROM course_photo)`,
+  )
+  // the head office is told of it
+  connection.run('UPDATE course SET version = version + 1')
 }
 
 /** Those of `secrets` that have an older one, which `takeSecrets` brought. */

@@ -18,6 +18,8 @@ const PORTION_MS = 50
 const DEVICES_A_STATEMENT = 64
 const EVENTS_A_PORTION = 4096
 const ENTITIES_A_PORTION = 1024
+/** Each is of many bytes. */
+const PIECES_A_PORTION = 16
 
 interface DeviceName {
   deviceId: number
@@ -87,12 +89,13 @@ export function auditEntities(
   { connection }: ReaderTools,
   { table, after }: { table: EntityTable; after: number },
 ): AuditPortion<number> {
-  const entities = liveEntities(connection, table, after, ENTITIES_A_PORTION)
+  const most = table === 'course_piece' ? PIECES_A_PORTION : ENTITIES_A_PORTION
+  const entities = liveEntities(connection, table, after, most)
   const sum = new RowSum()
   for (const entity of entities) sum.addText(entityIdentity(table, entity))
   const groups: AuditGroup[] = []
   addGroup(groups, table, sum)
-  return { groups, after: entities.length < ENTITIES_A_PORTION ? null : (entities.at(-1)?.rowId ?? null) }
+  return { groups, after: entities.length < most ? null : (entities.at(-1)?.rowId ?? null) }
 }
 
 function addGroup(groups: AuditGroup[], group: string, sum: RowSum, throughMs?: number): void {

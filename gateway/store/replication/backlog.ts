@@ -1,4 +1,5 @@
 import type { SyncStream } from '#shared/wire/replication/sync.ts'
+import { countUntoldPieces } from '../course-pieces.ts'
 import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { entitiesBehind } from './entities.ts'
@@ -41,7 +42,7 @@ export function countRows(
   const { table, timeColumn } = TABLES[stream]
   const [first] = stream === 'entities' ? entitiesBehind(connection, after, 1) : []
   let oldestMs = first?.changedAtMs ?? null
-  let [rows, last] = [0, after]
+  let [rows, last] = [stream === 'entities' ? countUntoldPieces(connection) : 0, after]
   for (let i = 0; i < STATEMENTS_A_PORTION; i++) {
     const found = connection.get<{ rows: number; oldestMs: number | null; last: number | null }>(
       // `+?`: see block-rows.ts

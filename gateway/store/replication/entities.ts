@@ -1,4 +1,5 @@
 import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
+import { PIECE_BYTES } from '../course-pieces.ts'
 import type { Connection } from '../db/connection.ts'
 import type { SentRow } from './part.ts'
 
@@ -28,6 +29,8 @@ interface Entity {
   /** Columns that hold JSON, or 0 and 1. */
   readonly json?: readonly string[]
   readonly flags?: readonly string[]
+  /** Columns of bytes, which are sent as base64. */
+  readonly blobs?: readonly string[]
   /** Columns that are sent as true where they hold anything, and left out else: rows from before them compare equal. */
   readonly marks?: readonly string[]
   /** Columns that tell when it was changed. */
@@ -140,11 +143,24 @@ const ENTITIES: Record<EntityTable, Entity> = {
     where: 't.only = 1 AND ? IS NOT NULL',
   },
   course: {
-    columns: ['version', 'attribution', 'sent', 'updated_at_ms'],
+    columns: ['version', 'attribution', 'sent', 'drawing', 'photo', 'updated_at_ms'],
+    json: ['drawing', 'photo'],
     times: ['updated_at_ms'],
-    from: 'course t',
+    from: `(SELECT only AS rowid, only, version, attribution, features AS sent, drawing, updated_at_ms,
+      (SELECT json_object('hash', hash, 'bytes', bytes, 'pieces', (bytes + ${PIECE_BYTES - 1}) / ${PIECE_BYTES},
+        'content_type', content_type, 'corners', json(corners)) FROM course_photo) AS photo FROM course) t`,
     key: `'site'`,
     where: 't.only = 1 AND ? IS NOT NULL',
+  },
+  course_piece: {
+    columns: ['hash', 'number', 'bytes'],
+    blobs: ['bytes'],
+    // the head office is told of one after the other
+    from: `course_piece t JOIN change_log told
+      ON told.entity = 'course_piece' AND told.key = printf('%s/%04d', t.hash, t.number)`,
+    key: `printf('%s/%04d', t.hash, t.number)`,
+    where: 't.hash = ? AND t.number = ?',
+    valuesOf: (key) => [key.split('/', 1)[0] ?? '', Number(key.slice(key.indexOf('/') + 1))],
   },
   alert: {
     columns: [
@@ -267,7 +283,7 @@ function withBody(connection: Connection, { seq, entity: table, key }: ChangeRow
 }
 
 function bodyOf(
-  { columns, json = [], flags = [], marks = [] }: Entity,
+  { columns, json = [], flags = [], blobs = [], marks = [] }: Entity,
   stored: Record<string, unknown>,
 ): Record<string, unknown> {
   const body: Record<string, unknown> = {}
@@ -275,6 +291,7 @@ function bodyOf(
     const value = stored[column]
     if (json.includes(column)) body[column] = typeof value === 'string' ? JSON.parse(value) : null
     else if (flags.includes(column)) body[column] = value === 1
+    else if (blobs.includes(column)) body[column] = value instanceof Buffer ? value.toString('base64') : null
     else if (marks.includes(column)) Object.assign(body, value === null ? {} : { [column]: true })
     else body[column] = value
   }

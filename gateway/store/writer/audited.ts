@@ -37,6 +37,7 @@ const NOUNS: Record<EntityTable, string> = {
   audit_entry: 'audit_entry',
   site: 'site',
   course: 'course',
+  course_piece: 'course',
   alert: 'alert',
   cart_note: 'cart',
 }
@@ -297,6 +298,7 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   deleteSentBlocks: null,
   giveUpBlocks: null,
   acknowledge: null,
+  tellAllPieces: null,
   adoptCursors: null,
   claimSite: null,
   forkEpoch: null,

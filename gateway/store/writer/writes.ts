@@ -6,6 +6,7 @@ import { confirmClock, recordClockMark } from '../clock-mark.ts'
 import { saveClosedDay } from '../closing.ts'
 import { expireCommands, failCommands, markCommandsPublished } from '../commands.ts'
 import { saveCourse, saveCoursePhoto } from '../course.ts'
+import { tellAllPieces } from '../course-pieces.ts'
 import { queueTest } from '../deliveries.ts'
 import { publishConfigs, putDeviceConfig, putGroupConfig } from '../device-configs.ts'
 import { importDevices } from '../device-import.ts'
@@ -97,6 +98,7 @@ export const writes = {
   saveSite,
   saveCourse,
   saveCoursePhoto,
+  tellAllPieces,
   saveAlerts,
   deleteAlertsStep,
   saveCartMotions,

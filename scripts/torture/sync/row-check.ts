@@ -51,7 +51,13 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
     leftOut: 'forced',
   },
   site: { sql: `SELECT *, 'site' AS key FROM site`, hidden: ['only'] },
-  course: { sql: `SELECT *, 'site' AS key FROM course`, hidden: ['only', 'features'] },
+  course: {
+    sql: `SELECT version, attribution, features AS sent, drawing, updated_at_ms, 'site' AS key,
+      (SELECT json_object('hash', hash, 'bytes', bytes, 'content_type', content_type, 'corners', json(corners), 'pieces',
+        (SELECT count(*) FROM course_piece piece WHERE piece.hash = course_photo.hash)) FROM course_photo) AS photo FROM course`,
+    hidden: [],
+  },
+  course_piece: { sql: `SELECT *, printf('%s/%04d', hash, number) AS key FROM course_piece`, hidden: [] },
   alert: {
     sql: 'SELECT *, alert_id AS key FROM alert',
     hidden: ['seq', 'subject', 'awaits_end', 'lat_e7', 'long_e7'],
@@ -130,8 +136,9 @@ function isSame(columns: Row, body: Row): boolean {
   )
 }
 
-/** SQLite has neither booleans nor JSON. */
+/** SQLite has neither booleans nor JSON, and JSON no bytes. */
 function isAsSent(stored: unknown, sent: unknown): boolean {
+  if (stored instanceof Uint8Array) return Buffer.from(stored).toString('base64') === sent
   if (typeof sent === 'boolean') return stored === Number(sent)
   if (typeof stored === 'string' && typeof sent !== 'string')
     return isDeepStrictEqual(JSON.parse(stored), sent)

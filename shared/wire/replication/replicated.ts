@@ -32,6 +32,7 @@ export const ENTITY_TABLES = [
   'zone_set',
   'cart_note',
   'course',
+  'course_piece',
 ] as const
 
 /** The highest number of an intent. A head office counts up from 1: only a hostile one comes near it. */

@@ -81,6 +81,10 @@ export class SiteLog implements SyncSource {
     return this.#identity
   }
 
+  async tellAll(): Promise<void> {
+    // nothing of it comes piece by piece
+  }
+
   async claim(site: string): Promise<void> {
     this.#identity = { ...this.#identity, site }
   }
