@@ -46,7 +46,7 @@ export function putEntity(connection: Connection, { table, key, body }: RebuildE
     table === 'zone_set' || table === 'site' || table === 'course' ? { only: 1, ...body } : body,
   )
   if (table === 'device') addState(connection, key)
-  const photo = table === 'course' ? courseBodySchema.parse(body).photo : null
+  const photo = table === 'course' ? courseBodySchema.safeParse(body).data?.photo : null
   if (photo != null) putRow(connection, 'course_photo', { only: 1, ...photo })
   // what the head office has it has not to be told
   if (table === 'course_piece')

@@ -1,5 +1,6 @@
 import type { ApiClient } from '#shared/client.ts'
 import type { Random } from '#shared/random.ts'
+import { png } from '#shared/testing/images.ts'
 
 const LAT = 28
 const LONG = -81
@@ -7,13 +8,14 @@ const LONG = -81
 const WIDTH = 0.005
 const HEIGHT = 0.035
 const MAX_GROUPS = 4
+const PHOTO_CORNERS = '28.1,-81.1;28.1,-81;28,-81;28,-81.1'
 const MAX_USERS = 5
 
 const CHANGES = [
-  ...['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command'],
+  ...['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command', 'photo'],
 ] as const
 
-/** A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands. */
+/** A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands, a photo. */
 export class EntityChanges {
   readonly #client: ApiClient
   readonly #hardwareIds: readonly string[]
@@ -51,6 +53,12 @@ export class EntityChanges {
         return client.call('PATCH /devices/{id}', { path: { id }, body: { name: `Cart ${n}` } })
       case 'group':
         return this.#changeGroups(n)
+      case 'photo':
+        if (n % 5 === 0) return client.call('DELETE /course/photo', {})
+        return client.call('PUT /course/photo', {
+          query: { corners: PHOTO_CORNERS },
+          body: png({ weight: this.#random.integer(1, 400_000) }),
+        })
       case 'member': {
         const groupId = await this.#chooseGroup()
         return client.call('PUT /groups/{groupId}/devices/{id}', { path: { groupId, id } })
