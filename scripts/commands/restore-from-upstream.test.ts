@@ -53,7 +53,7 @@ const TABLES: Record<string, string> = {
 
 /** Several of one moment, whose order the head office does not know. */
 const ORDERS: Record<string, string> = {
-  ...{ user: 'user_id', alert: 'alert_id', course_piece: 'hash, number' },
+  ...{ user: 'user_id', alert: 'alert_id', command: 'command_id', course_piece: 'hash, number' },
 }
 
 function rowsOf(dataDir: string): Record<string, unknown[]> {
