@@ -1,4 +1,4 @@
-import type { AlertKind } from '#shared/wire/alerts.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { StoredAlert } from '#store/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { AlertGround } from './ground.ts'
