@@ -106,7 +106,7 @@ export class TestGateway {
   }
 
   /** A clean stop and a new start on the same folder; ports change. `meanwhile` is called between the two. */
-  async restart(meanwhile: () => void | Promise<void> = () => undefined): Promise<void> {
+  async restart(meanwhile: () => unknown = () => undefined): Promise<void> {
     await this.closeClients()
     await this.#gateway.stop()
     await meanwhile()
