@@ -18,7 +18,7 @@ interface AlertWriterDeps {
 }
 
 /** A transaction of more would keep messages of devices waiting: forty may be told of each, which is a row for each of them. */
-const MOST_IN_ONE = 20
+const MOST_IN_ONE = 50
 
 /**
  * Writes what happens to alerts together with the retained messages that tell of it, and then tells of it: what programs read
