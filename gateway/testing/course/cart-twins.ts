@@ -326,7 +326,7 @@ class Twin {
       confirmation: { state: 'confirmed' },
       diskGuard: { use: { state: 'ok', usedBytes: 0, budgetBytes: 0 } },
       backups: { overdue: 'over', status: null },
-      sync: undefined,
+      ...{ sync: undefined, certificate: undefined },
     })
   }
 }
