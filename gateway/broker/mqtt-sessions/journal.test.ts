@@ -185,7 +185,13 @@ test('a message that was acknowledged and is still on the disk gives way to the 
   const disk = new Disk()
   const opened = { kind: 'opened', clientId: 'a', owner: 'owner of a' } as const
   const queued = (seq: number, packetId: number) => {
-    const message: StoredMessage = { topic: 'shop/1', payload: `${seq}`, qos: 1, isRetained: false, extra: null }
+    const message: StoredMessage = {
+      topic: 'shop/1',
+      payload: `${seq}`,
+      qos: 1,
+      isRetained: false,
+      extra: null,
+    }
     return { kind: 'queued', seq, clientId: 'a', packetId, isReleased: false, message } as const
   }
   disk.append([opened, queued(1, 7), queued(2, 8), queued(3, 7)], () => undefined, assert.fail)
