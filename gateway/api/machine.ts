@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { confirmedMachineSchema } from '#shared/wire/machine.ts'
+import { confirmedMachineSchema } from '#shared/wire/system.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 

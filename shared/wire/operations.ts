@@ -73,7 +73,6 @@ import {
   newGroupSchema,
 } from './groups.ts'
 import { lockEventListSchema, lockEventQuerySchema } from './lock-events.ts'
-import { confirmedMachineSchema } from './machine.ts'
 import {
   mqttClientListQuerySchema,
   mqttClientListSchema,
@@ -123,7 +122,7 @@ import {
 } from './sessions.ts'
 import { siteSettingsPatchSchema, siteSettingsSchema } from './site.ts'
 import { startedAuditSchema, syncStatusSchema } from './sync-status.ts'
-import { healthSchema, statsSchema } from './system.ts'
+import { confirmedMachineSchema, healthSchema, statsSchema } from './system.ts'
 import {
   BATTERY_FORMATS,
   batteryRecordSchema,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { weakKeyFault } from '#shared/weak-key.ts'
+
+const DIFFERENT_CHARACTERS = 8
 
 /** A setting that is a whole number, as text of digits only: an empty variable must not become 0, which often means "no limit". */
 export function count(min: number, max: number) {
@@ -49,4 +50,13 @@ export function settingFault(issue: z.core.$ZodRawIssue): string {
     default:
       return 'cannot be used, see --help'
   }
+}
+
+/** What makes a key that somebody chose easy to guess, in words that follow the name of a setting; undefined if nothing does. */
+export function weakKeyFault(key: string): string | undefined {
+  if (new Set(key).size < DIFFERENT_CHARACTERS)
+    return `must have at least ${DIFFERENT_CHARACTERS} different characters`
+  for (let length = 1; length <= key.length / 2; length++)
+    if (key.startsWith(key.slice(length))) return 'must not be a short text that is repeated'
+  return undefined
 }

@@ -166,3 +166,7 @@ export const statsSchema = z
     subscriptions: subscriptionsSchema,
   })
   .meta({ id: 'Stats' })
+
+export const confirmedMachineSchema = z
+  .object({ machine: z.literal('confirmed') })
+  .meta({ id: 'ConfirmedMachine' })

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createRandom } from '#shared/random.ts'
 import { BlockTable } from '#testing/block-table.ts'
-import { readStoredMonths } from './months.ts'
-import { ReaderTools } from './reader-tools.ts'
+import { readStoredMonths } from './stored-months.ts'
+import { ReaderTools } from './telemetry/reader-tools.ts'
 
 test('the bytes of a month are those of its blocks, of all devices and streams, as long as they are all looked at', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-months-'))

@@ -1,5 +1,5 @@
 import { DAY_MS } from '#shared/time.ts'
-import type { ReaderTools } from './reader-tools.ts'
+import type { ReaderTools } from './telemetry/reader-tools.ts'
 
 /** How much of the telemetry was recorded in a month. */
 export interface StoredMonth {
