@@ -367,8 +367,8 @@ const CHANGES_NOTHING: Record<string, string> = {
 
 /** What needs a gateway of its own, and the tests that look at its entry. */
 const ELSEWHERE: Record<string, string> = {
-  'POST /machine/confirm': 'machine.test.ts: on another machine',
-  'POST /backups': 'backups.test.ts: with a target',
+  'POST /machine/confirm': 'machine/machine.test.ts: on another machine',
+  'POST /backups': 'machine/backups.test.ts: with a target',
 }
 
 /** What nobody who is known does. */

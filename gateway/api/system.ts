@@ -11,7 +11,7 @@ import type { DamageFinding } from '#store/damage/findings.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
-import { toCertificateJson } from './tls.ts'
+import { toCertificateJson } from './machine/tls.ts'
 
 /** `/health` needs no key; it comes before the door. */
 export function createHealthApi({

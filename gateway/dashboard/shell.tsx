@@ -1,7 +1,7 @@
 import './shell.css'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { loadAhead } from '#dashboard/live/load-ahead.ts'
+import { loadAhead } from '#dashboard/live/page/load-ahead.ts'
 import { type ScreenName, screensFor, toHash } from '#dashboard/live/route.ts'
 import { AlertBar, RecallBar } from '#dashboard/screens/alerts/alert-bars.tsx'
 import { RecallButton } from '#dashboard/screens/alerts/recall-button.tsx'

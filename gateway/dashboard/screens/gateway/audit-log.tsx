@@ -1,6 +1,6 @@
 import './gateway.css'
 import { useState } from 'preact/hooks'
-import { gatewayTexts } from '#dashboard/texts/gateway.ts'
+import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { saveCsv } from '#dashboard/ui/save-file.ts'

@@ -1,5 +1,5 @@
-import { backupTexts } from '#dashboard/texts/backups.ts'
 import { formatBytes, formatCount } from '#dashboard/texts/format.ts'
+import { backupTexts } from '#dashboard/texts/gateway/backups.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'

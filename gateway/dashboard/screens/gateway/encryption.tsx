@@ -1,7 +1,7 @@
 import './gateway.css'
 import { toHash } from '#dashboard/live/route.ts'
-import { encryptionTexts } from '#dashboard/texts/encryption.ts'
 import { formatDay } from '#dashboard/texts/format.ts'
+import { encryptionTexts } from '#dashboard/texts/gateway/encryption.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { AnswerOf } from '#shared/wire/operations.ts'
 import { AdminList } from '../more/admin-list.tsx'

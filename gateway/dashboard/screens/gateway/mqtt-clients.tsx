@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { formatNumber } from '#dashboard/texts/format.ts'
-import { gatewayTexts } from '#dashboard/texts/gateway.ts'
+import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { formatAge, formatCount, formatSpan } from '#dashboard/texts/format.ts'
-import { gatewayTexts } from '#dashboard/texts/gateway.ts'
+import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'

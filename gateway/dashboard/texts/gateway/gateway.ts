@@ -1,4 +1,4 @@
-import { defineTexts } from './texts.ts'
+import { defineTexts } from '../texts.ts'
 
 /** The machine itself: what it stores, who is connected, what went wrong, who did what. */
 export const gatewayTexts = defineTexts({

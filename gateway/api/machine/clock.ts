@@ -3,8 +3,8 @@ import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { clockConfirmationSchema, confirmedClockSchema } from '#shared/wire/clock.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
+import type { ApiDeps } from '../deps.ts'
 
 /** `/clock`: an admin says that the gateway's clock is right. */
 export function createClockApi({ clockConfirmation }: ApiDeps): OpenAPIHono<ApiEnv> {

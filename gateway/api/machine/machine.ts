@@ -2,8 +2,8 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { confirmedMachineSchema } from '#shared/wire/system.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
+import type { ApiDeps } from '../deps.ts'
 
 /** `/machine`: an admin says that the course goes on on another machine. */
 export function createMachineApi({ machine }: ApiDeps): OpenAPIHono<ApiEnv> {

@@ -6,9 +6,9 @@ import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { type certificateSchema, tlsSchema } from '#shared/wire/tls.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
-import { plainOrigin } from './trust/secure-origin.ts'
+import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
+import type { ApiDeps } from '../deps.ts'
+import { plainOrigin } from '../trust/secure-origin.ts'
 
 /** `/tls`: how far the course is encrypted, and who is not yet. */
 export function createTlsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {

@@ -1,4 +1,4 @@
-import { defineTexts } from './texts.ts'
+import { defineTexts } from '../texts.ts'
 
 /** Whether others on the network can read along, and what to do about it. */
 export const encryptionTexts = defineTexts({
