@@ -62,7 +62,8 @@ test('the client takes and gives what the routes do', () => {
 test('every endpoint has a scenario test, a line in docs/api.md, and the chapter of its noun', async () => {
   const { body: document } = await gateway.request('GET', '/openapi.json')
   const folder = new URL('./', import.meta.url)
-  const files = readdirSync(folder).filter((file) => file.endsWith('.test.ts'))
+  const all = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const files = all.filter((file) => file.endsWith('.test.ts'))
   const tests = files.map((file) => readFileSync(new URL(file, folder), 'utf8'))
   const [, page = ''] = readFileSync(new URL('../../docs/api.md', folder), 'utf8').split(/^## .*$/m)
   assert.deepEqual(endpointFaults({ document, tags: TAGS, tests, page }), [])
