@@ -2,7 +2,7 @@ import { FORGOTTEN_MS, LONGEST_MS, RoundFinder, type RoundState } from '#shared/
 import { roundGround } from '#shared/rounds/ground.ts'
 import type { Round, RoundDevice } from '#shared/rounds/round.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
-import { HOUR_MS } from '#shared/time.ts'
+import { DAY_MS } from '#shared/time.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { TimeRange } from './telemetry/reader.ts'
 import type { ReaderTools } from './telemetry/reader-tools.ts'
@@ -37,8 +37,8 @@ export interface KnownRounds {
 const LOOK_BACK_MS = LONGEST_MS + FORGOTTEN_MS
 /** Nearly always the last fixes of a cart say that it is parked, and nothing else has to be known. */
 const LAST_FIXES = 30
-/** Fixes of so long are in memory at a time: at one a second and device they take half a megabyte. */
-const WINDOW_MS = 6 * HOUR_MS
+/** Fixes of so long are in memory at a time: at one a second and device they take two megabytes. */
+const WINDOW_MS = DAY_MS
 
 /** Rounds of a cart that began in the range, by time. One that goes on at its end is followed to its own. */
 export function findRounds(tools: ReaderTools, query: RoundsQuery): Round[] {
@@ -126,8 +126,8 @@ function feed(
   for (;;) {
     let first = -1
     let firstMs = Number.POSITIVE_INFINITY
-    for (const [i, { atMs }] of tracks.entries()) {
-      const ms = atMs[next[i] ?? 0] ?? Number.POSITIVE_INFINITY
+    for (let i = 0; i < tracks.length; i++) {
+      const ms = tracks[i]?.atMs[next[i] ?? 0] ?? Number.POSITIVE_INFINITY
       if (ms < firstMs || (ms === firstMs && ms < Number.POSITIVE_INFINITY && devices[i]?.isLock)) {
         first = i
         firstMs = ms

@@ -45,8 +45,7 @@ export class Outings {
   /** Whether nothing is known of any zone, and nothing will be: then it makes no difference to look. */
   #isFar(last: Fix, fix: Fix): boolean {
     if (this.#state.zones.length > 0) return false
-    for (const zone of this.#parking.zones) if (!isFarFrom(zone, last, fix)) return false
-    return true
+    return this.#parking.zones.every((_, place) => isFarFrom(this.#parking, place, last, fix))
   }
 
   #watch(last: Fix | null, fix: Fix): void {

@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
+import { type Fix, UNWATCHED, type WatchState, watch, type ZoneState } from '#shared/zones/watch.ts'
 import type { RoundGround } from './ground.ts'
 import { driveOn, type Mileage } from './odometer.ts'
 import { type HolePresence, leaveHole, NOT_PLAYED, type Play, playOn } from './play.ts'
@@ -58,6 +58,8 @@ const UNSEEN: RoundState = {
 export class RoundFinder {
   readonly #ground: RoundGround
   readonly #state: RoundState
+  /** While this is what is known of zones another fix changes nothing but the mileage; null where it may. */
+  #settled: readonly ZoneState[] | null = null
   #ended: Round[] = []
 
   constructor(ground: RoundGround, state: RoundState = UNSEEN) {
@@ -140,21 +142,35 @@ export class RoundFinder {
     const state = this.#state
     const before = state.watch
     state.watch = watch(before, this.#ground.watched, fix).state
-    const { parkedMs, holes } = this.#presence(fix)
     this.#endInTime(fix.atMs)
-    if (parkedMs !== null) {
-      this.#park(parkedMs, fix.atMs)
-      return
-    }
+    const { zones } = state.watch
+    if (zones === this.#settled) return
+    const { parkedMs, holes } = this.#presence(fix)
+    if (parkedMs === null) this.#drive(before, holes, fix)
+    else this.#park(parkedMs, fix.atMs)
+    this.#settled = this.#isSettled(holes) ? zones : null
+  }
+
+  /** Whether the round stays as it is as long as the cart is where it is, in the zones of these holes. */
+  #isSettled(holes: readonly HolePresence[]): boolean {
+    const { open, place } = this.#state
+    if (open === null) return true
+    // a cart in parking may yet be on its way through
+    if (place === 'parked' || holes.length > 1) return false
+    return holes[0]?.hole === currentHole(open.play)
+  }
+
+  /** Out of parking, in the zones of these holes. */
+  #drive(before: WatchState, holes: readonly HolePresence[], fix: Fix): void {
+    const state = this.#state
     if (state.place === 'unknown') this.#begin(fix, fix)
     else if (state.place === 'parked') this.#leave(this.#leftAt(before, null, fix), fix)
     const { open } = state
     if (open === null || open.endedMs !== null) return
-    for (const one of holes) one.sinceMs = Math.max(one.sinceMs, open.startedMs)
-    const { visit } = open.play
-    const current = visit === null ? null : (open.play.holes[visit.index]?.hole ?? null)
-    const { atMs: leftMs } = current === null ? fix : this.#leftAt(before, current, fix)
-    const play = playOn(open.play, holes, { atMs: fix.atMs, leftMs }, this.#ground)
+    const inside = holes.map(({ hole, sinceMs }) => ({ hole, sinceMs: Math.max(sinceMs, open.startedMs) }))
+    const current = currentHole(open.play)
+    const { atMs: leftMs } = current === undefined ? fix : this.#leftAt(before, current, fix)
+    const play = playOn(open.play, inside, { atMs: fix.atMs, leftMs }, this.#ground)
     if (play !== open.play) state.open = { ...open, play }
   }
 
@@ -243,6 +259,11 @@ export class RoundFinder {
     const round = open && toRound(open, open.endM)
     if (round !== null) this.#ended.push(round)
   }
+}
+
+/** The hole that is being played. */
+function currentHole({ holes, visit }: Play): number | undefined {
+  return visit === null ? undefined : holes[visit.index]?.hole
 }
 
 function endByTime({ startedMs }: OpenRound): number {

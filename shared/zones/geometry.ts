@@ -67,27 +67,36 @@ export function doSegmentsMeet(a: Point, b: Point, c: Point, d: Point): boolean 
   return side(a, b, c) * side(a, b, d) <= 0 && side(c, d, a) * side(c, d, b) <= 0
 }
 
-/** Whether a point is inside a ring or on its edge: how often a ray to the east crosses it. Exact. */
-export function isInRing(ring: readonly Point[], point: Point): boolean {
+/** A ring as numbers: latitude and longitude by turns, and the first point again. To look through it takes a fraction of the time. */
+export function packRing(ring: readonly Point[]): Float64Array {
+  return Float64Array.from([...ring, ...ring.slice(0, 1)].flatMap(({ latE7, longE7 }) => [latE7, longE7]))
+}
+
+/** Whether a point is inside a packed ring or on its edge: how often a ray to the east crosses it. Exact. */
+export function isInRing(packed: Float64Array, point: Point): boolean {
+  const { latE7 } = point
   let isInside = false
-  let from = ring.at(-1)
-  for (const to of ring) {
-    if (from !== undefined) {
-      const isFromAbove = from.latE7 > point.latE7
-      if (isFromAbove !== to.latE7 > point.latE7) {
+  let fromLatE7 = packed[0] ?? Number.NaN
+  for (let at = 2; at < packed.length; at += 2) {
+    const toLatE7 = packed[at] ?? Number.NaN
+    const isFromAbove = fromLatE7 > latE7
+    const isCrossing = isFromAbove !== toLatE7 > latE7
+    if (isCrossing || fromLatE7 === latE7 || toLatE7 === latE7) {
+      const from = { latE7: fromLatE7, longE7: packed[at - 1] ?? 0 }
+      const to = { latE7: toLatE7, longE7: packed[at + 1] ?? 0 }
+      if (isCrossing) {
         const turn = side(from, to, point)
         if (turn === 0) return true
         if (turn > 0 !== isFromAbove) isInside = !isInside
       } else if (isOnLevelEdge(from, to, point)) return true
     }
-    from = to
+    fromLatE7 = toLatE7
   }
   return isInside
 }
 
-// An edge that does not cross the point's latitude can only hold it by running along it or ending there.
+// An edge that does not cross the latitude of the point, but ends there or runs along it.
 function isOnLevelEdge(from: Point, to: Point, point: Point): boolean {
-  if (from.latE7 !== point.latE7 && to.latE7 !== point.latE7) return false
   if (from.latE7 !== to.latE7) return isSamePlace(from, point) || isSamePlace(to, point)
   return Math.min(from.longE7, to.longE7) <= point.longE7 && point.longE7 <= Math.max(from.longE7, to.longE7)
 }

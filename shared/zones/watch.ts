@@ -48,6 +48,8 @@ export interface WatchState {
   zones: ZoneState[]
 }
 
+const NO_EVENTS: readonly ZoneEvent[] = []
+
 /** Of a device that was never seen. */
 export const UNWATCHED: WatchState = { last: null, fingerprints: '', zones: [] }
 
@@ -76,25 +78,28 @@ export function watch(
   watched: WatchedZones,
   { atMs, latE7, longE7 }: Fix,
   latestMs = Number.POSITIVE_INFINITY,
-): { state: WatchState; events: ZoneEvent[] } {
+): { state: WatchState; events: readonly ZoneEvent[] } {
   const isLate = state.last !== null && !isNewer(atMs, state.last.atMs, latestMs)
-  if (isLate || Number.isNaN(latE7) || Number.isNaN(longE7)) return { state, events: [] }
+  if (isLate || Number.isNaN(latE7) || Number.isNaN(longE7)) return { state, events: NO_EVENTS }
   // kept and told without whatever else the caller's object has
   const fix: Fix = { atMs, latE7, longE7 }
   const before = state.last !== null && state.last.atMs > latestMs ? UNWATCHED : state
-  const isKnown = knownZones(before, watched)
   const isSameSet = before.fingerprints === watched.fingerprints
+  const { fingerprints } = watched
+  if (isSameSet && before.last !== null && staysAsItWas(before.zones, watched, before.last, fix))
+    return { state: { last: fix, fingerprints, zones: before.zones }, events: NO_EVENTS }
+  const isKnown = knownZones(before, watched)
   const events: ZoneEvent[] = []
   const zones: ZoneState[] = []
   const { last } = before
-  let place = 0
-  for (const zone of watched.zones) {
+  let knownPlace = 0
+  for (const [place, zone] of watched.zones.entries()) {
     // of the same set they are in the same order: there may be hundreds
-    let known = isSameSet ? before.zones[place] : before.zones.find(({ id }) => id === zone.id)
-    if (known?.id === zone.id) place++
+    let known = isSameSet ? before.zones[knownPlace] : before.zones.find(({ id }) => id === zone.id)
+    if (known?.id === zone.id) knownPlace++
     else known = undefined
     // nearly all zones nearly always; what follows would come to the same
-    if (known === undefined && last !== null && isFarFrom(zone, last, fix)) continue
+    if (known === undefined && last !== null && isFarFrom(watched, place, last, fix)) continue
     const where = whereIs(zone, fix)
     const next = isKnown(zone)
       ? step(stateOf(known, zone, last), zone, fix, where, events)
@@ -102,7 +107,32 @@ export function watch(
     if (next !== null) zones.push(next)
   }
   events.sort((a, b) => a.atMs - b.atMs)
-  return { state: { last: fix, fingerprints: watched.fingerprints, zones }, events }
+  return { state: { last: fix, fingerprints, zones }, events }
+}
+
+/**
+ * Whether a fix leaves all that is known of the zones of the same set as it is, as nearly all do: it is in those that the
+ * device is in for certain, and clearly outside of the others.
+ */
+function staysAsItWas(known: readonly ZoneState[], watched: WatchedZones, last: Fix, fix: Fix): boolean {
+  const { zones } = watched
+  let knownPlace = 0
+  for (let place = 0; place < zones.length; place++) {
+    const zone = zones[place]
+    // of one that the device is in the last fix is not
+    if (zone === undefined || isFarFrom(watched, place, last, fix)) continue
+    const state = known[knownPlace]
+    const isOutside = whereIs(zone, fix) === 'outside'
+    if (state?.id === zone.id) {
+      if (isOutside || !isInForCertain(state)) return false
+      knownPlace++
+    } else if (!isOutside || passageThrough(zone, last, fix) !== null) return false
+  }
+  return knownPlace === known.length
+}
+
+function isInForCertain({ isInside, isAssumed, turnedAt, sinceMs }: ZoneState): boolean {
+  return isInside && isAssumed === undefined && turnedAt === undefined && sinceMs !== undefined
 }
 
 /** Which zones the state says something of: those that have the shape they had then. */

@@ -5,6 +5,7 @@ import {
   isInRing,
   isSamePlace,
   type Point,
+  packRing,
   scaleAt,
 } from './geometry.ts'
 import type { Zone, ZoneShape } from './zone.ts'
@@ -38,6 +39,8 @@ export interface WatchedZone {
   /** Stands for id and shape. */
   fingerprint: string
   shape: ZoneShape
+  /** The ring of a polygon; empty for a circle. */
+  packed: Float64Array
   box: Box
   /** The box and the buffer around it. */
   reach: Box
@@ -47,29 +50,47 @@ export interface WatchedZone {
 /** The enabled zones of a group, ready to be watched. Made once per version. */
 export interface WatchedZones {
   zones: readonly WatchedZone[]
+  /** South, west, north and east of the reach of each: all are looked at for every fix. */
+  reaches: Float64Array
   /** The fingerprints of all zones. */
   fingerprints: string
 }
 
+const SIDES = 4
+
 export function watchedZones(zones: readonly Zone[], bufferM = EXIT_BUFFER_M): WatchedZones {
   const watched = zones.filter(({ isEnabled }) => isEnabled).map((zone) => watchedZone(zone, bufferM))
-  return { zones: watched, fingerprints: watched.map(({ fingerprint }) => fingerprint).join(' ') }
+  return {
+    zones: watched,
+    reaches: Float64Array.from(
+      watched.flatMap(({ reach: { south, west, north, east } }) => [south, west, north, east]),
+    ),
+    fingerprints: watched.map(({ fingerprint }) => fingerprint).join(' '),
+  }
 }
 
 /** Where a fix is. Exact at the edge of a polygon; the zone may not be one that touches the antimeridian from the other side. */
-export function whereIs({ shape, reach, bufferM }: WatchedZone, fix: Point): Whereabouts {
+export function whereIs({ shape, packed, reach, bufferM }: WatchedZone, fix: Point): Whereabouts {
   if (!isInBox(reach, fix)) return 'outside'
   if (shape.kind === 'circle') {
     const beyondM = distanceM(shape.center, fix) - shape.radiusM
     return beyondM <= 0 ? 'inside' : beyondM <= bufferM ? 'near' : 'outside'
   }
-  if (isInRing(shape.ring, fix)) return 'inside'
+  if (isInRing(packed, fix)) return 'inside'
   return distanceToRingM(shape.ring, fix) <= bufferM ? 'near' : 'outside'
 }
 
-/** Whether the way between two fixes is far from a zone: both are outside it, and it does not lead there. */
-export function isFarFrom({ reach }: WatchedZone, from: Point, to: Point): boolean {
-  return isBeyondBox(reach, from, to)
+/** Whether the way between two fixes is far from a zone, by its place: both are outside it, and it does not lead there. */
+export function isFarFrom({ reaches }: WatchedZones, place: number, from: Point, to: Point): boolean {
+  const at = place * SIDES
+  const south = reaches[at] ?? 0
+  if (from.latE7 < south && to.latE7 < south) return true
+  const west = reaches[at + 1] ?? 0
+  if (from.longE7 < west && to.longE7 < west) return true
+  const north = reaches[at + 2] ?? 0
+  if (from.latE7 > north && to.latE7 > north) return true
+  const east = reaches[at + 3] ?? 0
+  return from.longE7 > east && to.longE7 > east
 }
 
 /** The way through a zone from one fix outside to another, null when the straight line misses or only touches it. */
@@ -123,7 +144,9 @@ function throughCircle(
 
 function watchedZone({ id, shape }: Zone, bufferM: number): WatchedZone {
   const box = boxOf(shape)
-  return { id, fingerprint: fingerprintOf(id, shape), shape, box, reach: widen(box, bufferM), bufferM }
+  const packed = packRing(shape.kind === 'polygon' ? shape.ring : [])
+  const fingerprint = fingerprintOf(id, shape)
+  return { id, fingerprint, shape, packed, box, reach: widen(box, bufferM), bufferM }
 }
 
 function boxOf(shape: ZoneShape): Box {

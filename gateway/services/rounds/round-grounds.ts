@@ -26,7 +26,18 @@ export class RoundGrounds {
 
   /** Of a cart of these devices: zones of the site and of the groups of all of them. */
   of(devices: readonly Device[]): CountedZones {
-    const groupIds = [...new Set(devices.map(({ row }) => row.groupId))]
+    return this.#knownOfOneGroup(devices) ?? this.#ofGroups([...new Set(devices.map(groupOf))])
+  }
+
+  /** What is known of devices that are all in one group, as those of nearly all carts are: asked for every second. */
+  #knownOfOneGroup(devices: readonly Device[]): CountedZones | undefined {
+    const groupId = devices[0]?.row.groupId ?? null
+    for (const device of devices) if (device.row.groupId !== groupId) return undefined
+    const known = this.#known.get(groupId === null ? '' : String(groupId))
+    return known?.sets[0] === this.#geofences.watchedOf(groupId) ? known.counted : undefined
+  }
+
+  #ofGroups(groupIds: readonly (number | null)[]): CountedZones {
     const key = groupIds.join(' ')
     const sets = groupIds.map((groupId) => this.#geofences.watchedOf(groupId))
     const known = this.#known.get(key)
@@ -40,6 +51,10 @@ export class RoundGrounds {
     this.#known.set(key, { sets, counted })
     return counted
   }
+}
+
+function groupOf({ row }: Device): number | null {
+  return row.groupId
 }
 
 function zonesOf(sets: readonly (WatchedSet | null)[]): Zone[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeLink } from '#scripts/testing/fake-link.ts'
 import { toE7 } from '#shared/geo.ts'
-import { isInRing } from '#shared/zones/geometry.ts'
+import { isInRing, packRing } from '#shared/zones/geometry.ts'
 import { bayOf } from './course/course.ts'
 import { MID_MORNING_S } from './course/itinerary.ts'
 import { toLatLong } from './course/plane.ts'
@@ -66,7 +66,7 @@ test('a fleet of ten has a cart that runs low: it stands, and says so', async ()
 test('one drives over the boundary, far enough to be seen there, and comes back', async () => {
   const { plan, readings } = await drive(25)
   const boundary = boundaryOf(plan.course, 10).map((point) => toPlace(toLatLong(plan.center, point)))
-  const inside = readings('t-tb-004').map((reading) => isInRing(boundary, toPlace(reading)))
+  const inside = readings('t-tb-004').map((reading) => isInRing(packRing(boundary), toPlace(reading)))
   assert.ok(inside.filter((isInside) => !isInside).length >= 4)
   assert.deepEqual([inside[0], inside.at(-1)], [true, true])
 })
