@@ -11,7 +11,7 @@ interface Attempt {
   ids: string[]
   isLate: boolean
   succeed(): Promise<void>
-  fail(reason?: string): Promise<void>
+  fail(reason?: string, of?: object): Promise<void>
 }
 
 const queues = new Set<TargetQueue>()
@@ -91,7 +91,7 @@ class Bench {
     const attempt: Attempt = {
       ...{ ids: outgoing.map(({ deliveryId }) => deliveryId), isLate },
       succeed: () => end(resolve),
-      fail: (reason = 'broken') => end(() => reject(new Error(reason))),
+      fail: (reason = 'broken', of = {}) => end(() => reject(Object.assign(new Error(reason), of))),
     }
     this.attempts.push(attempt)
     return promise
@@ -147,6 +147,29 @@ describe('a webhook', () => {
     assert.deepEqual(bench.open.at(-1), ['test'])
     while (bench.open.length > 0) await succeed(bench)
     assert.equal(bench.settled.length, 10)
+  })
+
+  test('that cannot be reached is tried for four alerts each half second, until it can', async () => {
+    const bench = new Bench()
+    for (let i = 1; i <= 500; i++) bench.add(`${i}`)
+    let attempts = 0
+    const tryAll = async () => {
+      for (; bench.open.length > 0; attempts++) await bench.attempts[0]?.fail('gone', { syscall: 'connect' })
+    }
+    await tryAll()
+    for (let i = 0; i < 99; i++) {
+      bench.pass(100)
+      await tryAll()
+    }
+    assert.equal(attempts, 4 * 20)
+    bench.pass(100)
+    assert.equal(bench.open.length, 4)
+    while (bench.open.length > 0) await succeed(bench)
+    // but for those that wait for their own next attempt
+    assert.ok(bench.settled.length > 500 - 4 * 20)
+    bench.pass(MINUTE_MS)
+    while (bench.open.length > 0) await succeed(bench)
+    assert.equal(bench.settled.length, 500)
   })
 
   test('is tried again after 1, 2, 4 … 600 seconds, for a day', async () => {

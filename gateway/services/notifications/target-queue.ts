@@ -43,6 +43,8 @@ interface Lane {
   readonly due: Deadlines<Job>
   readonly most: number
   underWay: number
+  /** Nothing begins before, by the monotonic clock: the target cannot be reached. */
+  restsUntilMs: number
 }
 
 /** How often it is looked at the latest: clocks of tests stand still. */
@@ -54,6 +56,10 @@ const TRIED_MS = DAY_MS
 /** What may wait for one target; then the oldest makes room. */
 const WAITING_MAX = 10_000
 const ATTEMPTS_AT_ONCE = 4
+/** So long nothing is tried after an attempt that found nobody there: hundreds of alerts would find the same. Under the first retry. */
+const REST_MS = 500
+/** Of system calls that fail when nobody is there. */
+const REACHING_CALLS: readonly unknown[] = ['connect', 'getaddrinfo']
 const REASON_MAX = 200
 /** A reason is one line, whatever a receiver says. */
 const CONTROL = /\p{C}+/gu
@@ -68,8 +74,8 @@ export class TargetQueue {
   readonly #owner: QueueOwner
   readonly #jobs = new Set<Job>()
   readonly #byAlert = new Map<string, Job>()
-  readonly #alerts: Lane = { due: new Deadlines(), most: ATTEMPTS_AT_ONCE, underWay: 0 }
-  readonly #tests: Lane = { due: new Deadlines(), most: ATTEMPTS_AT_ONCE, underWay: 0 }
+  readonly #alerts = newLane()
+  readonly #tests = newLane()
   readonly #attempts = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #gathering: Job | undefined
@@ -179,15 +185,12 @@ export class TargetQueue {
     this.#schedule()
   }
 
-  #isDue({ due, underWay, most }: Lane): boolean {
-    const nextMs = due.nextMs ?? Number.POSITIVE_INFINITY
-    return underWay < most && nextMs <= this.#owner.clock.monotonicMs()
+  #isDue(lane: Lane): boolean {
+    return lane.underWay < lane.most && nextMsOf(lane) <= this.#owner.clock.monotonicMs()
   }
 
   #schedule(): void {
-    const next = [this.#tests, this.#alerts]
-      .filter(({ underWay, most }) => underWay < most)
-      .map(({ due }) => due.nextMs ?? Number.POSITIVE_INFINITY)
+    const next = [this.#tests, this.#alerts].filter(({ underWay, most }) => underWay < most).map(nextMsOf)
     const nextMs = Math.min(...next)
     if (!this.#isRunning || !Number.isFinite(nextMs)) return
     const waitMs = Math.min(LOOK_MS, Math.max(0, nextMs - this.#owner.clock.monotonicMs()))
@@ -241,7 +244,9 @@ export class TargetQueue {
         () => this.#delivered(job, chosen),
         (error: unknown) => {
           const reason = timeout.aborted ? `no answer within ${target.attemptMs / 1000} s` : wordsOf(error)
-          if (!this.#stopping.signal.aborted) this.#failed(job, reason)
+          if (this.#stopping.signal.aborted) return
+          if (isNobodyThere(error)) job.lane.restsUntilMs = this.#owner.clock.monotonicMs() + REST_MS
+          this.#failed(job, reason)
         },
       )
       .finally(() => {
@@ -256,6 +261,7 @@ export class TargetQueue {
     const { clock } = this.#owner
     job.isUnderWay = false
     job.failures = 0
+    job.lane.restsUntilMs = Number.NEGATIVE_INFINITY
     this.status.lastSuccessAtMs = clock.nowMs()
     this.status.lastError = null
     this.#owner.settled(this.#target, seqsOf(sent), 'delivered')
@@ -337,6 +343,21 @@ export class TargetQueue {
       return null
     }
   }
+}
+
+function newLane(): Lane {
+  const restsUntilMs = Number.NEGATIVE_INFINITY
+  return { due: new Deadlines(), most: ATTEMPTS_AT_ONCE, underWay: 0, restsUntilMs }
+}
+
+/** When its next attempt is due. */
+function nextMsOf({ due, restsUntilMs }: Lane): number {
+  return Math.max(due.nextMs ?? Number.POSITIVE_INFINITY, restsUntilMs)
+}
+
+function isNobodyThere(error: unknown): boolean {
+  if (error instanceof AggregateError) return error.errors.every(isNobodyThere)
+  return error instanceof Error && 'syscall' in error && REACHING_CALLS.includes(error.syscall)
 }
 
 function seqsOf(deliveries: readonly Delivery[]): number[] {
