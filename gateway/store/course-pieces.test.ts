@@ -167,6 +167,24 @@ test('a photo that is only placed elsewhere is not sent again', (t) => {
   assert.deepEqual(contentAt(there, contentHash(IMAGE)), IMAGE)
 })
 
+test('without a head office, or with none any more, changed photos leave no growing list of pieces', (t) => {
+  const connection = open(t)
+  const notes = () => connection.all(`SELECT key FROM change_log WHERE entity = 'course_piece'`).length
+  const change = (version: number) =>
+    saveCoursePhoto(connection, { photo: placed(randomBytes(PIECE_BYTES * 3)), course: drawn(version) })
+  for (let n = 1; n <= 10; n++) change(n)
+  assert.equal(notes(), 0)
+  // it was told of two pieces, and nothing is acknowledged from then on
+  let parts = 0
+  assert.throws(() => drain(connection, undefined, () => assert.ok(++parts < 3)))
+  for (let n = 11; n <= 20; n++) change(n)
+  assert.equal(notes(), 2)
+  assert.equal(connection.all('SELECT 1 FROM course_piece').length, 3)
+  const last = coursePhoto(connection) ?? assert.fail()
+  const image = courseImage({ connection }, last) ?? assert.fail()
+  assert.deepEqual(contentAt(drain(connection), last.hash), Buffer.from(image))
+})
+
 test('a head office that lost pieces, and another epoch, get all of it', (t) => {
   const connection = open(t)
   saveCoursePhoto(connection, { photo: placed(IMAGE), course: drawn(1) })
