@@ -65,3 +65,40 @@ test('of many blocks the size is about right, wherever the large ones lie', (t) 
     assert.ok(share > 0.97 && share < 1.03, `${month}: ${share}`)
   }
 })
+
+test('only the index is walked, and once: a year of blocks is gigabytes', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-months-'))
+  const table = new BlockTable(join(folder, 'cartbarn.db'))
+  t.after(() => {
+    table.close()
+    rmSync(folder, { recursive: true })
+  })
+  const block = { deviceId: table.newDevice(), stream: 'gps' as const, firstMs: 1, lastMs: 1, count: 1 }
+  table.addBytes(block, new Uint8Array(10))
+  const tools = new ReaderTools(table.connection)
+  const { connection } = tools
+  const plan: string[] = []
+  const explained = (sql: string, values: unknown[]) => {
+    plan.push(
+      ...connection
+        .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...(values as number[]))
+        .map(({ detail }) => detail),
+    )
+  }
+  const watched = {
+    all: (sql: string, ...values: never[]) => {
+      explained(sql, values)
+      return connection.all(sql, ...values)
+    },
+    get: (sql: string, ...values: never[]) => {
+      explained(sql, values)
+      return connection.get(sql, ...values)
+    },
+  }
+  // it reads nothing else
+  readStoredMonths({ connection: watched } as unknown as ReaderTools, {})
+  assert.deepEqual(
+    plan.filter((step) => step.startsWith('SCAN') && step !== 'SCAN CONSTANT ROW'),
+    ['SCAN telemetry_block USING COVERING INDEX telemetry_block_by_device'],
+  )
+})

@@ -37,7 +37,8 @@ export function readStoredMonths({ connection }: ReaderTools, _: object): Stored
 function lookAtSizes(connection: ReaderTools['connection']): Map<string, number[]> {
   const sizes = new Map<string, number[]>()
   const ends = connection.get<{ first: number | null; last: number | null }>(
-    'SELECT MIN(block_id) AS first, MAX(block_id) AS last FROM telemetry_block',
+    // both in one would walk the index once more
+    'SELECT (SELECT MIN(block_id) FROM telemetry_block) AS first, (SELECT MAX(block_id) FROM telemetry_block) AS last',
   )
   const [first, last] = [ends?.first ?? 0, ends?.last ?? -1]
   const step = Math.max(1, (last - first) / LOOKED_AT)
