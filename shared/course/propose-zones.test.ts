@@ -151,6 +151,20 @@ test('rings of a hundred thousand corners, around and around, are zones of a few
   for (const zone of zones) assert.ok(ringOf(zone).length <= 150)
 })
 
+test('a course without holes has its boundary, greens and water, and no zone of a hole', () => {
+  const zones = propose(
+    box({ leisure: 'golf_course', name: 'Old Course' }, 0, 0, 900, 900),
+    box({ golf: 'green' }, 300, 300, 20, 20),
+    box({ golf: 'fairway' }, 100, 100, 30, 200),
+    box({ natural: 'water' }, 500, 500, 40, 40),
+  )
+  assert.deepEqual(zones.map(({ type, hole }) => [type, hole ?? null]).sort(), [
+    ['alert', null],
+    ['alert', null],
+    ['boundary', null],
+  ])
+})
+
 test('without anything of golf there is nothing to propose', () => {
   assert.deepEqual(propose(box({ natural: 'water' }, 0, 0, 20, 20)), [])
 })

@@ -3,6 +3,7 @@ import { defineTexts } from './texts.ts'
 export const tabletTexts = defineTexts({
   en: {
     tablets: 'Tablets',
+    why: 'Which tablets, phones and browsers are signed in, and which ask for it.',
     waiting: 'Waiting to be let in',
     nobodyWaits: 'No tablet asks for access.',
     compare: 'Compare the digits on both screens.',
@@ -37,6 +38,7 @@ export const tabletTexts = defineTexts({
   },
   de: {
     tablets: 'Tablets',
+    why: 'Welche Tablets, Telefone und Browser angemeldet sind, und welche darum bitten.',
     waiting: 'Wollen herein',
     nobodyWaits: 'Kein Tablet bittet um Zugang.',
     compare: 'Die Ziffern auf beiden Bildschirmen vergleichen.',

@@ -1,3 +1,4 @@
+import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { AdminList } from './admin-list.tsx'
 import { PairTablet } from './pair-tablet.tsx'
@@ -21,14 +22,17 @@ export function TabletsPage() {
   }
   const list = useAdminList(load, LOOK_EVERY_MS)
   return (
-    <AdminList of={list}>
-      {(tablets) => (
-        <>
-          <WaitingTablets tablets={tablets} onChange={list.again} />
-          <PairTablet users={tablets.users} />
-          <SignedInTablets tablets={tablets} onChange={list.again} />
-        </>
-      )}
-    </AdminList>
+    <>
+      <p>{tabletTexts().why}</p>
+      <AdminList of={list}>
+        {(tablets) => (
+          <>
+            <WaitingTablets tablets={tablets} onChange={list.again} />
+            <PairTablet users={tablets.users} />
+            <SignedInTablets tablets={tablets} onChange={list.again} />
+          </>
+        )}
+      </AdminList>
+    </>
   )
 }

@@ -120,6 +120,7 @@ stage.test('a tablet without a key asks, and an admin lets it in on another scre
 stage.test('a new tablet is paired by a code, and signed out from afar', async (scene) => {
   const admin = await scene.other()
   await admin.open('/app/#/more/tablets', 'admin')
+  await admin.page.getByText('Which tablets, phones and browsers are signed in').waitFor()
   await admin.page.getByLabel('Name of the tablet').fill('Starter tablet')
   await admin.page.getByRole('button', { name: 'Make a code' }).click()
   await admin.page.getByRole('img', { name: 'QR' }).waitFor()
