@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,6 +21,8 @@ import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { databasePath } from '#store/store.ts'
 import { tripsOfAll } from '../history/trip-queries.ts'
+import { forgetFiles } from './file-cache.ts'
+import { runMonths } from './months.ts'
 import { readProcessMemory } from './process-memory.ts'
 import { makeYear, type Year } from './year.ts'
 
@@ -61,6 +62,7 @@ export function createStartScenarios(): Scenario[] {
     scenario('listening', 'from exec to listening with a year of 200 carts, warm and cold', runListening),
     scenario('rest', '200 carts that rest: memory and CPU of the gateway', runRest),
     scenario('trips', 'memory while the trips of 50 carts over 31 days are asked in a loop', runTrips),
+    scenario('months', 'GET /telemetry/months of a year, warm and cold, and beside devices', runMonths),
     scenario('size', 'the packed executables of dist/release', runSize),
   ]
 }
@@ -82,7 +84,7 @@ async function runListening(context: ScenarioContext, year: () => Promise<Year>)
   const [warm, cold]: [number[], number[]] = [[], []]
   for (let round = 0; round < rounds; round++) {
     warm.push(await start())
-    forget(folder.path)
+    forgetFiles(folder.path)
     cold.push(await start())
     printProgress(`  ${formatMs(warm.at(-1) ?? 0)} ms warm, ${formatMs(cold.at(-1) ?? 0)} ms cold`)
   }
@@ -98,15 +100,6 @@ async function runListening(context: ScenarioContext, year: () => Promise<Year>)
       ),
     ],
     raw: { records, bytes: size, warm, cold },
-  }
-}
-
-/** Takes the files of a folder out of the file cache, and nobody else's: coreutils' dd tells the kernel so. */
-function forget(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const file = join(folder, name)
-    if (!statSync(file).isFile()) continue
-    execFileSync('dd', [`of=${file}`, 'oflag=nocache', 'conv=notrunc,fdatasync', 'count=0', 'status=none'])
   }
 }
 

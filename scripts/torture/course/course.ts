@@ -10,6 +10,7 @@ import { MortalGateway } from '../mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { type CourseCheck, checkCourse } from './check.ts'
 import { GolfCart } from './golf-cart.ts'
+import { Greenkeeper } from './greenkeeper.ts'
 import { WebhookReceiver } from './receiver.ts'
 import { Uptime } from './uptime.ts'
 
@@ -28,6 +29,7 @@ const DELIVERED_LIMIT_MS = 60_000
 interface Outcome {
   kills: number
   check: CourseCheck
+  ground: Pick<Greenkeeper, 'changes' | 'gone' | 'overdue' | 'endedUnattended'>
   missed: string[]
   repeated: number
   fleet: FleetCheck
@@ -37,7 +39,8 @@ interface Outcome {
 /** What acts by itself may be killed at any moment. */
 export const course: TortureScenario = {
   name: 'course',
-  summary: 'kill -9 of a course with alerts, auto-locks and a webhook: none lost, none twice, none late',
+  summary:
+    'kill -9 of a course with alerts, auto-locks, a webhook, zones and drawings: none lost, twice or late',
   run: async (context) => {
     const outcome = await torture(context)
     print(outcome)
@@ -55,6 +58,8 @@ async function torture(context: TortureContext): Promise<Outcome> {
   const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
   for (const cart of carts) cart.start()
   const uptime = new Uptime()
+  const greenkeeper = new Greenkeeper(first, uptime)
+  await greenkeeper.start()
   const connected = async () => {
     uptime.begin(Date.now())
     await fleet.connected()
@@ -64,20 +69,29 @@ async function torture(context: TortureContext): Promise<Outcome> {
   await first.process.stop('SIGKILL')
   uptime.end(Date.now())
   for (let done = 1; done <= kills; done++) {
+    greenkeeper.expectLife(Date.now())
     await gateway.kill(dataDir)
     uptime.end(Date.now())
     if (done % PROGRESS_EVERY === 0) printProgress(`  ${done} of ${kills} kills`)
   }
+  greenkeeper.expectLife(Date.now())
   const last = await untilListening(gateway.spawn({ dataDir }))
   await connected()
-  await Promise.all(carts.map((cart) => cart.end()))
+  await Promise.all([greenkeeper.end(), ...carts.map((cart) => cart.end())])
   const check = await settled(() => checkCourse(last, carts, receiver, uptime))
   const { check: fleetCheck } = await fleet.finish(last)
   for (const cart of carts) cart.close()
   await last.process.stop()
   receiver.stop()
+  const { changes, gone, overdue, endedUnattended } = greenkeeper
   return {
-    ...{ kills, check, fleet: fleetCheck, repeated: receiver.repeated },
+    ...{
+      kills,
+      check,
+      ground: { changes, gone, overdue, endedUnattended },
+      fleet: fleetCheck,
+      repeated: receiver.repeated,
+    },
     missed: carts.flatMap(({ missed }) => missed),
     damage: findDamage(bench, dataDir),
   }
@@ -106,7 +120,7 @@ async function settled(look: () => Promise<CourseCheck>): Promise<CourseCheck> {
   return check
 }
 
-function print({ kills, check, missed, repeated }: Outcome): void {
+function print({ kills, check, ground, missed, repeated }: Outcome): void {
   printTable(
     `Course: ${kills} times kill -9`,
     ['excursions', 'stays', 'longest to the alert, s up', 'deliveries that came again'],
@@ -120,9 +134,11 @@ function print({ kills, check, missed, repeated }: Outcome): void {
     ],
   )
   for (const what of missed) printProgress(`  ${what}`)
+  for (const what of ground.gone) printProgress(`  answered, and gone: ${what}`)
+  for (const what of ground.overdue) printProgress(`  on when it is over: ${what}`)
 }
 
-function createFigures({ check, missed, fleet, damage }: Outcome): Figure[] {
+function createFigures({ check, ground, missed, fleet, damage }: Outcome): Figure[] {
   const { excursions, stays, longestMs } = check
   return [
     noneOf(`course: excursions without an alert, of ${formatCount(excursions)}`, check.missing),
@@ -139,6 +155,12 @@ function createFigures({ check, missed, fleet, damage }: Outcome): Figure[] {
     noneOf(`course: stays in which the cart was not locked, of ${formatCount(stays)}`, check.notLocked),
     noneOf('course: locks beyond one a stay', check.lockedTwice),
     noneOf('course: carts that waited in vain', missed.length),
+    noneOf(
+      `course: zones, switches, drawings and photos answered and gone, of ${formatCount(ground.changes)}`,
+      ground.gone.length,
+    ),
+    noneOf('course: switches that did not end in time', ground.overdue.length),
+    told('course: switches whose end passed while there was no gateway', formatCount(ground.endedUnattended)),
     ...fleetFigures('course', fleet),
     noneOf('course: damage found by integrity_check', damage.length),
   ]

@@ -1,6 +1,7 @@
 import type { ApiClient } from '#shared/client.ts'
 import type { Random } from '#shared/random.ts'
 import { png } from '#shared/testing/images.ts'
+import { drawingOf } from '../drawing.ts'
 
 const LAT = 28
 const LONG = -81
@@ -10,12 +11,18 @@ const HEIGHT = 0.035
 const MAX_GROUPS = 4
 const PHOTO_CORNERS = '28.1,-81.1;28.1,-81;28,-81;28,-81.1'
 const MAX_USERS = 5
+/** Up to sixty pieces of it are replicated, one after the other. */
+const PHOTO_BYTES = 3_000_000
+/** Of the places in a drawing: the larger half of them is replicated in pieces. */
+const DRAWING_THOUSANDS = [60, 140] as const
 
 const CHANGES = [
-  ...['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command', 'photo'],
+  ...['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command'],
 ] as const
+const COURSE_CHANGES = ['photo', 'photo', 'drawing'] as const
+type Change = (typeof CHANGES | typeof COURSE_CHANGES)[number]
 
-/** A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands, a photo. */
+/** A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands, the course. */
 export class EntityChanges {
   readonly #client: ApiClient
   readonly #hardwareIds: readonly string[]
@@ -39,12 +46,26 @@ export class EntityChanges {
 
   /** Changes one thing, or tries to: what came of it is read from the gateway later. Returns what it was. */
   async change(): Promise<string> {
-    const what = this.#random.pick(CHANGES)
+    return this.#try(this.#random.pick(CHANGES))
+  }
+
+  /** The same of the photo or the drawing, which take many requests to replicate. */
+  async changeCourse(): Promise<string> {
+    return this.#try(this.#random.pick(COURSE_CHANGES))
+  }
+
+  /** Puts a photo where there is none. */
+  async requirePhoto(): Promise<void> {
+    const { photo } = await this.#client.call('GET /course')
+    if (photo === null) await this.#putPhoto()
+  }
+
+  async #try(what: Change): Promise<Change> {
     await this.#carryOut(what).catch(() => undefined)
     return what
   }
 
-  async #carryOut(what: (typeof CHANGES)[number]): Promise<unknown> {
+  async #carryOut(what: Change): Promise<unknown> {
     const n = ++this.#made
     const client = this.#client
     const id = this.#hardwareIds[this.#random.integer(0, this.#hardwareIds.length - 1)] ?? ''
@@ -55,9 +76,10 @@ export class EntityChanges {
         return this.#changeGroups(n)
       case 'photo':
         if (n % 5 === 0) return client.call('DELETE /course/photo', {})
-        return client.call('PUT /course/photo', {
-          query: { corners: PHOTO_CORNERS },
-          body: png({ weight: this.#random.integer(1, 400_000) }),
+        return this.#putPhoto()
+      case 'drawing':
+        return client.call('PUT /course', {
+          body: drawingOf(this.#random.integer(...DRAWING_THOUSANDS), this.#random),
         })
       case 'member': {
         const groupId = await this.#chooseGroup()
@@ -81,6 +103,13 @@ export class EntityChanges {
       case 'command':
         return client.call('POST /devices/{id}/commands', { path: { id }, body: { command: 'unlock' } })
     }
+  }
+
+  #putPhoto(): Promise<unknown> {
+    return this.#client.call('PUT /course/photo', {
+      query: { corners: PHOTO_CORNERS },
+      body: png({ weight: this.#random.integer(1, PHOTO_BYTES) }),
+    })
   }
 
   async #changeGroups(n: number): Promise<unknown> {

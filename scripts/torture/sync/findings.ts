@@ -10,6 +10,7 @@ export const SYNC_FAULTS = {
   events: 'events and notes that are not the same on both sides',
   lockEventsLost: 'acknowledged lock events the hub does not have',
   entities: 'entities that are not the same on both sides',
+  course: 'drawings and photos that are not the same on both sides',
   states: 'states of devices that are not the same on both sides',
   cursors: 'cursors that are not the same on both sides',
   counts: 'counts of rows that are not what is there',
@@ -25,7 +26,7 @@ const MAX_EXAMPLES = 5
 export class SyncFindings {
   readonly examples: string[] = []
   /** The checks that were made. */
-  readonly looked = { records: 0, excused: 0, events: 0, entities: 0, blocks: 0 }
+  readonly looked = { records: 0, excused: 0, events: 0, entities: 0, blocks: 0, photoBytes: 0 }
   readonly #counts = new Map<SyncFault, number>()
 
   note(fault: SyncFault, example: string, count = 1): void {

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import BetterSqlite3 from 'better-sqlite3'
 import type { Sql } from '#hub/store/database/database.ts'
+import { checkCourse } from './course-check.ts'
 import { checkCursors } from './cursor-check.ts'
 import { SyncFindings } from './findings.ts'
 import { checkRows } from './row-check.ts'
@@ -23,6 +24,7 @@ export async function judgeSync(sql: Sql, gateway: JudgedGateway): Promise<SyncF
   const gaps = await readGaps(site, findings)
   await checkTelemetry(site, { ...traffic, isRestored }, gaps, findings)
   await checkBlocks(site, findings)
+  await checkCourse(site, traffic.client, findings)
   const db = new BetterSqlite3(join(dataDir, 'cartbarn.db'), { readonly: true })
   try {
     await checkRows(site, db, isRestored, findings)

@@ -20,6 +20,7 @@ const SABOTAGES: readonly Sabotage[] = [
   { name: 'a record twice', noticedAs: ['twice'], spoil: addTwice },
   { name: 'a lost lock event', noticedAs: ['events'], spoil: loseEvent },
   { name: 'an older entity', noticedAs: ['entities'], spoil: ageEntity },
+  { name: 'a lost piece of a photo', noticedAs: ['course'], spoil: losePiece },
 ]
 
 async function loseBlock({ sql, siteId }: HubSite): Promise<boolean> {
@@ -76,6 +77,16 @@ async function ageEntity({ sql, siteId }: HubSite): Promise<boolean> {
     [siteId, entity.key, body],
   )
   return changed > 0
+}
+
+async function losePiece({ sql, siteId }: HubSite): Promise<boolean> {
+  const deleted = await sql.run(
+    `DELETE FROM entity WHERE site_id = $1 AND entity_table = 'course_piece' AND entity_key IN (
+       SELECT entity_key FROM entity
+       WHERE site_id = $1 AND entity_table = 'course_piece' AND body IS NOT NULL LIMIT 1)`,
+    [siteId],
+  )
+  return deleted > 0
 }
 
 class TakenBack extends Error {}

@@ -29,6 +29,7 @@ interface Life {
   seed: number
   cycles: number
   kills: Record<string, number>
+  killsBetweenPieces: number
   faults: Record<string, number>
   actions: Record<string, number>
   judgements: SyncFindings[]
@@ -81,7 +82,8 @@ async function live(context: TortureContext, database: HubDatabase, cycles: numb
     for (let number = 1; number <= cycles; number++) {
       trace.push(`${number}: ${await world.cycle(number)}`)
       if (number % JUDGE_EVERY !== 0 && number !== cycles) continue
-      const findings = await world.judge({ withAudit: number === cycles && !isBrief(context) })
+      const isLast = number === cycles
+      const findings = await world.judge({ withAudit: isLast && !isBrief(context), isLast })
       judgements.push(findings)
       const { records, events, entities } = findings.looked
       printProgress(
@@ -94,6 +96,7 @@ async function live(context: TortureContext, database: HubDatabase, cycles: numb
     const unnoticed = await world.findUnnoticed()
     return {
       ...{ database, seed, cycles, judgements, unnoticed },
+      killsBetweenPieces: world.killsBetweenPieces,
       epochs: await world.countEpochs(),
       kills: Object.fromEntries(world.kills),
       faults: Object.fromEntries(world.proxy.counts),
@@ -141,6 +144,7 @@ function describe(counts: Record<string, number>): string {
 function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[] {
   const judgements = lives.flatMap((life) => life.judgements)
   const records = formatCount(Math.max(0, ...judgements.map(({ looked }) => looked.records)))
+  const photoBytes = judgements.reduce((total, { looked }) => total + looked.photoBytes, 0)
   const faults = Object.keys(SYNC_FAULTS) as SyncFault[]
   const sum = (name: string, pick: (life: Life) => number): Figure => {
     const count = lives.reduce((total, life) => total + pick(life), 0)
@@ -163,9 +167,11 @@ function createFigures({ lives, stories }: Outcome, isPartial: boolean): Figure[
     ),
     ...stories.map(({ name, problems }) => noneOf(`sync: ${name}`, problems.length)),
     told('sync: records at the hub in the end', records),
+    told('sync: bytes of photos that were compared', formatCount(photoBytes)),
     sum('sync: deaths of a gateway', ({ kills }) => kills.gateway ?? 0),
     sum('sync: deaths of a hub', ({ kills }) => kills.hub ?? 0),
     sum('sync: deaths of a database', ({ kills }) => kills.database ?? 0),
+    sum('sync: deaths between two pieces of a photo or drawing', (life) => life.killsBetweenPieces),
     sum('sync: commits whose answer was lost', ({ faults }) => faults['cut before answer'] ?? 0),
   ]
 }

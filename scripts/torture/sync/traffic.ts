@@ -23,7 +23,7 @@ const DOWN_MS = 100
 /** The requests to the API besides the samples of devices. */
 const ACTIONS = [
   ...['change', 'change', 'change', 'change', 'change', 'import', 'import', 'import', 'import'],
-  ...['erase', 'purge', 'delete', 'register', 'register'],
+  ...['erase', 'purge', 'delete', 'register', 'register', 'course', 'course', 'course', 'course'],
 ] as const
 
 /** Devices of a site and a client of its API, which change everything that is replicated. */
@@ -116,6 +116,10 @@ export class SyncTraffic {
     await inParallel(devices, IMPORTS_AT_ONCE, (device) => this.#requests.importTimes(device, times))
   }
 
+  requirePhoto(): Promise<void> {
+    return this.#changes.requirePhoto()
+  }
+
   /** Makes a request to the API if a gateway runs; returns which. */
   async act(): Promise<string> {
     const action = this.#random.pick(ACTIONS)
@@ -123,6 +127,8 @@ export class SyncTraffic {
     switch (action) {
       case 'change':
         return this.#count(await this.#changes.change())
+      case 'course':
+        return this.#count(await this.#changes.changeCourse())
       case 'import':
         await this.#requests.import()
         break

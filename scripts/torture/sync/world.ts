@@ -15,6 +15,7 @@ import type { SyncFindings } from './findings.ts'
 import { type HubDatabase, TorturedHub } from './hub.ts'
 import { type JudgedGateway, judgeSync } from './judge.ts'
 import { checkLatest } from './latest-check.ts'
+import { isBetweenPieces } from './pieces.ts'
 import { SyncProxy } from './proxy.ts'
 import { findUnnoticed } from './sabotage.ts'
 import { audit } from './status.ts'
@@ -65,6 +66,8 @@ export class SyncWorld {
   readonly traffic: SyncTraffic
   readonly dataDir: string
   readonly kills = new Map<string, number>()
+  /** Deaths while the hub had some pieces of a photo or drawing and not all. */
+  killsBetweenPieces = 0
   /** How long it took each time until everything was sent, from when all faults were over. */
   readonly drainedMs: number[] = []
   readonly #context: TortureContext
@@ -72,6 +75,7 @@ export class SyncWorld {
   readonly #ports: GatewayProcess['ports']
   readonly #env: Record<string, string>
   #gateway: BenchProcess
+  #isUp = true
   readonly #mortals: Readonly<Record<Exclude<Victim, 'nothing'>, readonly Mortal[]>>
   /** Each is kept when it is there, or was killed before. */
   readonly #starting = new Map<Mortal, Promise<unknown>>()
@@ -94,7 +98,7 @@ export class SyncWorld {
     this.#env = env
     const { hub } = parts
     this.#mortals = {
-      gateway: [{ kill: () => this.#gateway.stop('SIGKILL'), start: () => this.#startGateway() }],
+      gateway: [{ kill: () => this.#killGateway(), start: () => this.#startGateway() }],
       hub: hub.processes.map((process) => ({
         kill: () => process.end('SIGKILL'),
         start: () => process.start(),
@@ -147,9 +151,13 @@ export class SyncWorld {
 
   /**
    * Ends all faults and lets everything be sent; then compares both sides, and lets them compare themselves if wanted.
-   * Traffic goes on afterwards.
+   * Traffic goes on afterwards. At the last look there is a photo to compare.
    */
-  async judge({ withAudit }: { withAudit: boolean }): Promise<SyncFindings> {
+  async judge({ withAudit, isLast }: { withAudit: boolean; isLast: boolean }): Promise<SyncFindings> {
+    if (isLast) {
+      await this.#recovered()
+      await this.traffic.requirePhoto()
+    }
     const findings = await this.quietly((database, gateway) => judgeSync(database, gateway))
     if (!withAudit) return findings
     await this.traffic.pause()
@@ -174,11 +182,9 @@ export class SyncWorld {
 
   /** Lets `work` look when nothing is under way. */
   async quietly<Result>(work: (sql: Database, gateway: JudgedGateway) => Promise<Result>): Promise<Result> {
-    const { proxy, traffic, hub, dataDir } = this
+    const { traffic, hub, dataDir } = this
     const startedAtMs = performance.now()
-    proxy.plan = NO_FAULTS
-    await proxy.start()
-    await Promise.all(this.#starting.values())
+    await this.#recovered()
     await traffic.ready()
     await traffic.pause()
     await untilDrained(dataDir, traffic.client)
@@ -196,6 +202,13 @@ export class SyncWorld {
     await this.hub.stop()
   }
 
+  /** Ends all faults; resolves when everything that was killed is there again. */
+  async #recovered(): Promise<void> {
+    this.proxy.plan = NO_FAULTS
+    await this.proxy.start()
+    await Promise.all(this.#starting.values())
+  }
+
   async #act(): Promise<void> {
     await Promise.all(this.#mortals.gateway.map((gateway) => this.#starting.get(gateway)))
     await this.traffic.act()
@@ -207,18 +220,25 @@ export class SyncWorld {
     if (mortal === undefined) return
     // mostly one that works, sometimes one that is starting
     if (victim === 'database' || !random.chance(EARLY_CHANCE)) await this.#starting.get(mortal)
+    if (this.#isUp && isBetweenPieces(this.dataDir)) this.killsBetweenPieces++
     await mortal.kill()
     // a process that is killed during its start is never up
     const starting = mortal.start().catch(() => undefined)
     this.#starting.set(mortal, starting)
   }
 
-  #startGateway(): Promise<unknown> {
+  async #killGateway(): Promise<void> {
+    this.#isUp = false
+    await this.#gateway.stop('SIGKILL')
+  }
+
+  async #startGateway(): Promise<void> {
     const { bench, entry } = this.#context
     this.#gateway = spawnGateway(bench, {
       ...{ entry, dataDir: this.dataDir, ports: this.#ports, env: this.#env },
     })
-    return untilListening(this.#gateway)
+    await untilListening(this.#gateway)
+    this.#isUp = true
   }
 }
 

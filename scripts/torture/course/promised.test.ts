@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { endedUnattended, isOverdue, type Look, mayShow, Promised } from './promised.ts'
+import { Uptime } from './uptime.ts'
+
+const on = (untilMs: number) => ({ isOn: true, untilMs })
+
+/** It was there from 0 to 1,000, and is again since 5,000, having been started at 4,000. */
+function lookAt(askedAtMs: number): Look {
+  const uptime = new Uptime()
+  uptime.begin(0)
+  uptime.end(1000)
+  uptime.begin(5000)
+  return { bornAtMs: 4000, askedAtMs, answeredAtMs: askedAtMs + 10, uptime }
+}
+
+test('what was answered must be shown; what was not may be', () => {
+  const name = new Promised('a')
+  const isShown = (shown: string) => name.settle(shown, (promised) => promised === shown)
+  name.answered('b')
+  assert.equal(isShown('a'), false)
+  name.answered('b')
+  name.unanswered('c')
+  assert.deepEqual(name.possible, ['b', 'c'])
+  assert.equal(isShown('c'), true)
+  assert.equal(isShown('b'), false, 'once it was shown, the other is gone')
+})
+
+test('a switch is shown until it is over, and not with another end', () => {
+  const look = lookAt(6000)
+  assert.equal(mayShow(on(9000), on(9000), look), true)
+  assert.equal(mayShow(on(9000), on(9001), look), false)
+  assert.equal(mayShow(on(9000), { isOn: false, untilMs: 9000 }, look), false)
+  assert.equal(mayShow(on(9000), null, look), false, 'it is gone')
+  assert.equal(mayShow(on(6005), null, look), true, 'it ended while it was asked')
+  assert.equal(mayShow(null, on(9000), look), false)
+  assert.equal(mayShow(null, null, look), true)
+})
+
+test('a switch that ended before the start, or long ago, is overdue', () => {
+  assert.equal(isOverdue(on(3999), lookAt(5100)), true)
+  assert.equal(isOverdue(on(4001), lookAt(5100)), false)
+  assert.equal(isOverdue(on(4001), lookAt(16_000)), true)
+  assert.equal(isOverdue(on(20_000), lookAt(16_000)), false)
+  assert.equal(isOverdue(null, lookAt(16_000)), false)
+})
+
+test('only a switch that ended between two lives ended unattended', () => {
+  const look = lookAt(6000)
+  assert.deepEqual(
+    [on(500), on(1500), on(4500), null].map((promised) => endedUnattended(promised, look)),
+    [false, true, false, false],
+  )
+})

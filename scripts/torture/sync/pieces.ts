@@ -1,0 +1,19 @@
+import { readDatabase } from '#scripts/rig/read-database.ts'
+
+/** Whether the head office has some pieces of a photo or drawing of a gateway, and not all. */
+export function isBetweenPieces(dataDir: string): boolean {
+  return readDatabase(
+    dataDir,
+    (db) =>
+      db
+        .prepare(
+          `SELECT 1 FROM course_piece piece
+             LEFT JOIN change_log told
+               ON told.entity = 'course_piece' AND told.key = printf('%s/%04d', piece.hash, piece.number)
+             LEFT JOIN sync_cursor sent ON sent.stream = 'entities'
+           GROUP BY piece.hash
+           HAVING min(coalesce(told.seq <= sent.seq, 0)) <> max(coalesce(told.seq <= sent.seq, 0))`,
+        )
+        .get() !== undefined,
+  )
+}
