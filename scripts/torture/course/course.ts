@@ -54,10 +54,10 @@ async function torture(context: TortureContext): Promise<Outcome> {
   const dataDir = createDataFolder(bench, 'course')
   const receiver = new WebhookReceiver()
   const first = await startGateway(bench, { entry, dataDir })
-  const carts = await openTorturedCourse(first, receiver, isShort ? SHORT_CARTS : CARTS)
+  const uptime = new Uptime()
+  const carts = await openTorturedCourse(first, { receiver, uptime }, isShort ? SHORT_CARTS : CARTS)
   const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
   for (const cart of carts) cart.start()
-  const uptime = new Uptime()
   const greenkeeper = new Greenkeeper(first, uptime)
   await greenkeeper.start()
   const connected = async () => {
@@ -99,14 +99,14 @@ async function torture(context: TortureContext): Promise<Outcome> {
 
 async function openTorturedCourse(
   gateway: GatewayProcess,
-  receiver: WebhookReceiver,
+  witnesses: { receiver: WebhookReceiver; uptime: Uptime },
   count: number,
 ): Promise<GolfCart[]> {
   await openCourse(gateway)
   await must(gateway, 'PATCH', '/site', { auto_lock_after_min: AUTO_LOCK_MIN })
-  await must(gateway, 'POST', '/webhooks', { url: await receiver.listen(), kinds: ['outside'] })
+  await must(gateway, 'POST', '/webhooks', { url: await witnesses.receiver.listen(), kinds: ['outside'] })
   const devices = await registerCarts(gateway, { count, deviceType: 'teebox', id: 'golf' })
-  return devices.map((device, i) => new GolfCart(device, `golf ${i + 1}`, gateway.ports.mqtt, receiver))
+  return devices.map((device, i) => new GolfCart(device, `golf ${i + 1}`, gateway.ports.mqtt, witnesses))
 }
 
 /** What came of it, once all that is still under way has had its time. */

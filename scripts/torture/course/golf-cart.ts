@@ -4,6 +4,7 @@ import { BARN_PLACE, COURSE_PLACE, OUTSIDE_PLACE, RESTING_V } from '#scripts/rig
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { SessionClient } from '../session-client.ts'
 import type { WebhookReceiver } from './receiver.ts'
+import type { Uptime } from './uptime.ts'
 
 /** An excursion beyond the boundary that was acknowledged. */
 export interface Excursion {
@@ -13,8 +14,9 @@ export interface Excursion {
 
 const FIX_GAP_MS = 300
 const PARKED_GAP_MS = 700
-/** How long an alert, its end or a lock may take: many lives. */
-const LIMIT_MS = 60_000
+const POLL_MS = 50
+/** How long the gateway may be there until an alert, its end or a lock comes: many lives, however long starts take. */
+const LIMIT_UP_MS = 40_000
 
 /**
  * A cart that leaves the course, comes back, and is parked unlocked until it is locked from afar, again and again, whatever
@@ -32,16 +34,23 @@ export class GolfCart {
   readonly missed: string[] = []
   readonly #client: SessionClient
   readonly #receiver: WebhookReceiver
+  readonly #uptime: Uptime
   readonly #acknowledged = new Map<string, () => void>()
   #isEnding = false
   #isLocked = false
   #ended: Promise<void> = Promise.resolve()
   #events = 0
 
-  constructor({ hardwareId, password }: BenchDevice, cart: string, port: number, receiver: WebhookReceiver) {
+  constructor(
+    { hardwareId, password }: BenchDevice,
+    cart: string,
+    port: number,
+    { receiver, uptime }: { receiver: WebhookReceiver; uptime: Uptime },
+  ) {
     this.hardwareId = hardwareId
     this.cart = cart
     this.#receiver = receiver
+    this.#uptime = uptime
     const login = { clientId: hardwareId, username: hardwareId, password }
     const subscriptions = { [`dev/${hardwareId}/cmd`]: 1 } as const
     this.#client = new SessionClient({ port, ...login, isPersistent: true, subscriptions })
@@ -88,20 +97,31 @@ export class GolfCart {
     const before = this.locks.size
     await this.#sayTwice(BARN_PLACE, 0)
     this.stays += 1
-    const giveUpAtMs = performance.now() + LIMIT_MS
-    while (this.locks.size === before && performance.now() < giveUpAtMs) {
+    const parkedAtMs = Date.now()
+    while (this.locks.size === before && !this.#waitsInVain(parkedAtMs)) {
       await sleep(PARKED_GAP_MS)
       await this.#say(BARN_PLACE, 0)
     }
     if (this.locks.size === before) this.missed.push(`${this.cart}: not locked in stay ${this.stays}`)
-    else await waitUntil(() => this.#isLocked, LIMIT_MS)
+    else await this.#until(() => this.#isLocked)
   }
 
   async #mustBeTold(event: 'opened' | 'closed'): Promise<void> {
     const wanted = this.excursions.length
     const isTold = () => this.#receiver.count(this.cart, 'outside', event) >= wanted
-    if (!(await waitUntil(isTold, LIMIT_MS, 50)))
+    if (!(await this.#until(isTold)))
       this.missed.push(`${this.cart}: excursion ${wanted} was not told to be ${event}`)
+  }
+
+  /** Resolves with whether it is so before this cart waits in vain. */
+  async #until(isSo: () => boolean): Promise<boolean> {
+    const fromMs = Date.now()
+    await waitUntil(() => isSo() || this.#waitsInVain(fromMs), Number.POSITIVE_INFINITY, POLL_MS)
+    return isSo()
+  }
+
+  #waitsInVain(sinceMs: number): boolean {
+    return this.#uptime.upMs(sinceMs, Date.now()) > LIMIT_UP_MS
   }
 
   async #sayTwice(place: typeof BARN_PLACE, speed = 12): Promise<void> {
