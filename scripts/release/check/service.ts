@@ -6,6 +6,11 @@ export function state(machine: Machine, property: string, unit = 'cartbarn'): st
   return machine.must(`systemctl show ${unit} --property=${property} --value`)
 }
 
+/** What was said of upgrades that were to be undone. */
+export function swapBackLog(machine: Machine): string {
+  return machine.must('journalctl -u cartbarn-swap-back --no-pager --output=cat')
+}
+
 /** Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it yet. */
 export async function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
   const isNew = () => ![before, '0'].includes(state(machine, 'MainPID'))

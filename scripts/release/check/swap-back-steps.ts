@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { eventually } from '#shared/testing/eventually.ts'
 import { buildDeb } from '../deb/package.ts'
 import type { Machine } from './machine.ts'
-import { servesAnew, state } from './service.ts'
+import { servesAnew, state, swapBackLog } from './service.ts'
 
 const LATER = '99.0.0'
 const NO_PROGRAM = `#!/bin/sh
@@ -90,10 +90,6 @@ function setService(machine: Machine, ...lines: string[]): void {
   machine.must(
     `mkdir -p $(dirname ${DROP_IN}); printf '[Service]\\n${lines.join('\\n')}\\n' > ${DROP_IN}; systemctl daemon-reload`,
   )
-}
-
-function swapBackLog(machine: Machine): string {
-  return machine.must('journalctl -u cartbarn-swap-back --no-pager --output=cat')
 }
 
 /** As an admin reads it. */
