@@ -201,7 +201,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     openAlertIdsOf: (key) => alerts.openAlertIdsOf(key),
   })
   const backups = new Backups({
-    ...{ ...base, dataDir: config.dataDir, settings: config.backup, site, confirmation: clockConfirmation },
+    ...{ ...base, dataDir: config.dataDir, settings: config.backup, site, machine },
+    confirmation: clockConfirmation,
   })
   const leafRenewal = config.tls?.isOfOwnAuthority ? renewalOf(config, base) : undefined
   const certificate = config.tls && new Certificate(certificateOptions(config.tls, config, base))

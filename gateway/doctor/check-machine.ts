@@ -43,7 +43,7 @@ export function checkSameMachine(running: Running | undefined): Finding[] {
   return [
     wrong(
       'machine',
-      'the data was used on another machine, and the head office is sent nothing until you say what this is',
+      'the data was used on another machine: until you say what this is, the head office is sent nothing and no nightly backup is made',
       'the same course on a new machine: confirm it in the app, or stop the gateway and type cartbarn new-site --same-course; a copy for another course: stop it and type cartbarn new-site --yes',
     ),
   ]

@@ -23,6 +23,7 @@ function setUp(t: TestContext) {
   const target = join(folder, 'stick')
   const clock = new FakeClock(AT_NOON)
   const confirmation = { state: 'confirmed' }
+  const machine: { detail: string | null } = { detail: null }
   const settings = {
     target: `${target}/`,
     mustBeMounted: false,
@@ -33,7 +34,7 @@ function setUp(t: TestContext) {
   }
   const create = () =>
     new Backups({
-      ...{ settings, dataDir, clock, confirmation, log: createLog('silent'), store: NO_STORE },
+      ...{ settings, dataDir, clock, confirmation, machine, log: createLog('silent'), store: NO_STORE },
       site: { settings: { timeZone: 'Europe/Berlin' } },
     })
   t.after(() => rmSync(folder, { recursive: true, force: true }))
@@ -41,6 +42,7 @@ function setUp(t: TestContext) {
     target,
     clock,
     confirmation,
+    machine,
     create,
     snapshots: () => readdirSync(join(target, 'snapshots')).length,
   }
@@ -98,4 +100,28 @@ test('no good backup for 36 hours is told, also after a restart, and over with t
   rmSync(target)
   await second.runNow()
   assert.equal(second.overdue, 'over')
+})
+
+test('on a machine that the data is not of, none is made and none deleted until a person says what this is', async (t) => {
+  const { target, clock, machine, create, snapshots } = setUp(t)
+  const backups = create()
+  await backups.start()
+  t.after(() => backups.stop())
+  clock.advance(13 * HOUR_MS)
+  for (let night = 1; night <= 2; night++) {
+    await backups.runNow()
+    clock.advance(24 * HOUR_MS)
+  }
+  const before = readdirSync(join(target, 'snapshots'))
+  machine.detail = 'a copied card'
+  backups.look()
+  await backups.runNow()
+  assert.deepEqual([backups.nextMs, backups.status?.isHeld, backups.failures], [null, true, 0])
+  await assert.rejects(backups.begin(), { code: 'other_machine', message: 'a copied card' })
+  assert.deepEqual(readdirSync(join(target, 'snapshots')), before)
+  machine.detail = null
+  assert.equal(backups.nextMs, clock.nowMs())
+  await backups.runNow()
+  assert.equal(backups.status?.lastGoodMs, clock.nowMs())
+  assert.equal(snapshots(), 2)
 })

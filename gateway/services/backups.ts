@@ -38,6 +38,8 @@ export interface BackupStatus {
   readonly target: string
   readonly keep: number
   readonly isRunning: boolean
+  /** None is made: the data was used on another machine, whose backups they may be. */
+  readonly isHeld: boolean
   readonly lastGoodMs: number | null
   readonly isOverdue: boolean
   /** Why the last attempt failed; null when it did not. */
@@ -56,6 +58,8 @@ interface Deps {
   log: Log
   site: { readonly settings: { readonly timeZone: string } }
   confirmation: { readonly state: string }
+  /** In words, while the data was used on another machine and nobody has said what this is; else null. */
+  machine: { readonly detail: string | null }
 }
 
 /** How long there may be no good backup before it is an alert. */
@@ -81,7 +85,11 @@ const keptSchema = z.object({
 })
 type Kept = z.infer<typeof keptSchema>
 
-/** Backs up the database every night, in a thread of its own, and knows how long there was no good backup. */
+/**
+ * Backs up the database every night, in a thread of its own, and knows how long there was no good backup. A copied card has
+ * the target of its first course: it would count and delete that one's backups as its own, so it makes none before a person
+ * has said what it is.
+ */
 export class Backups implements Part {
   failures = 0
   readonly #deps: Deps
@@ -104,11 +112,12 @@ export class Backups implements Part {
     const { target, lastGoodMs, fault, triedAtMs, stay } = this.#kept
     return {
       ...{ target, keep: settings.keep, lastGoodMs, fault, triedAtMs, stay },
-      ...{ isRunning: this.#running !== undefined, isOverdue: this.#overdue === 'holds' },
+      ...{ isRunning: this.#running !== undefined, isHeld: this.#deps.machine.detail !== null },
+      isOverdue: this.#overdue === 'holds',
     }
   }
 
-  /** When the next one is made by itself, to a quarter of an hour; null while one runs, and without a target. */
+  /** When the next one is made by itself, to a quarter of an hour; null while one runs or all are held, and without a target. */
   get nextMs(): number | null {
     const nowMs = this.#deps.clock.nowMs()
     const hourOf = this.#hours()
@@ -152,9 +161,10 @@ export class Backups implements Part {
 
   /** Begins one because an admin wants it, which the audit log says. Rejects with a `ConflictError` when none can begin. */
   async begin(): Promise<void> {
-    const { settings, store } = this.#deps
+    const { settings, store, machine } = this.#deps
     if (settings === undefined)
       throw new ConflictError('no_backup_target', 'the gateway has no CARTBARN_BACKUP_TO')
+    if (machine.detail !== null) throw new ConflictError('other_machine', machine.detail)
     if (this.#running !== undefined)
       throw new ConflictError('backup_running', 'a backup is being made already')
     const noted = store.write('noteBackup', { target: settings.target })
@@ -172,6 +182,7 @@ export class Backups implements Part {
 
   /** Makes a backup, or waits for the one that is being made. Never rejects: `status` says what it came to. */
   async runNow(): Promise<void> {
+    if (this.#deps.machine.detail !== null) return
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
     })
@@ -179,8 +190,9 @@ export class Backups implements Part {
   }
 
   #isDue(nowMs: number, hourOf = this.#hours()): boolean {
-    const { settings } = this.#deps
+    const { settings, machine } = this.#deps
     if (settings === undefined || this.#kept === undefined || this.#running !== undefined) return false
+    if (machine.detail !== null) return false
     const sinceTryMs =
       this.#triedAtMs === undefined ? Number.POSITIVE_INFINITY : Math.abs(nowMs - this.#triedAtMs)
     const lastMs = this.#kept.lastGoodMs ?? this.#kept.sinceMs

@@ -52,7 +52,7 @@ export class OwnMachine implements Part {
   /** What is wrong and what to do, for people; null while this is the machine of before, or nothing is known of it. */
   get detail(): string | null {
     if (this.#otherBy === null) return null
-    return `This data was used on another machine: ${WORDS[this.#otherBy]}. The head office is sent nothing until an admin says what this is. If it is the same course on a new machine, confirm it in the app, with POST /machine/confirm, or with "${typedCommand('new-site --same-course')}" while the gateway is stopped. If this is a copy for another course, stop the gateway and run "${typedCommand('new-site --yes')}".`
+    return `This data was used on another machine: ${WORDS[this.#otherBy]}. Until an admin says what this is, the head office is sent nothing and no nightly backup is made. If it is the same course on a new machine, confirm it in the app, with POST /machine/confirm, or with "${typedCommand('new-site --same-course')}" while the gateway is stopped. If this is a copy for another course, stop the gateway and run "${typedCommand('new-site --yes')}".`
   }
 
   /** An admin says that this is the same course on a new machine. No news of the machine of before. */

@@ -112,7 +112,7 @@ export const healthSchema = z
     }),
     machine: z.literal('other').optional().meta({
       description:
-        'The data was used on another machine: a copied card, or a new machine. The head office is sent nothing until an admin says which (POST /machine/confirm, or the command new-site). Absent otherwise.',
+        'The data was used on another machine: a copied card, or a new machine. Until an admin says which (POST /machine/confirm, or the command new-site), the head office is sent nothing and no nightly backup is made. Absent otherwise.',
     }),
     machine_detail: z.string().optional().meta({
       description: 'By what the machine is another one, and what to do, for people. For admins.',

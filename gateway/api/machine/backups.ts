@@ -29,10 +29,10 @@ export function createBackupsApi({ backups }: ApiDeps): OpenAPIHono<ApiEnv> {
           },
           200,
         )
-      const { target, isRunning, lastGoodMs, isOverdue, fault, triedAtMs, keep, stay } = status
+      const { target, isRunning, isHeld, lastGoodMs, isOverdue, fault, triedAtMs, keep, stay } = status
       return c.json(
         {
-          ...{ target, state: isRunning ? ('running' as const) : ('idle' as const) },
+          ...{ target, state: stateOf(isRunning, isHeld) },
           ...{ last_good_at: isoOrNull(lastGoodMs), overdue: isOverdue },
           last_error: fault === null ? null : { at: toIso(triedAtMs ?? 0), detail: fault },
           ...{ next_at: isoOrNull(nextMs), keep, lacks },
@@ -59,4 +59,9 @@ export function createBackupsApi({ backups }: ApiDeps): OpenAPIHono<ApiEnv> {
   )
 
   return api
+}
+
+function stateOf(isRunning: boolean, isHeld: boolean): 'running' | 'other_machine' | 'idle' {
+  if (isRunning) return 'running'
+  return isHeld ? 'other_machine' : 'idle'
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
@@ -107,6 +107,25 @@ test('a card that is put back asks nothing any more', async (t) => {
   assert.equal((await health(g)).machine, 'other')
   await moveTo(FIRST)
   assert.equal((await health(g)).machine, undefined)
+})
+
+test('a copied card leaves the backups of its first course alone until an admin has decided', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-machine-nightly-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const { g, moveTo } = await startOn(t, FIRST, {
+    CARTBARN_BACKUP_TO: `${folder}/`,
+    CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
+  })
+  const backups = async () => (await g.request('GET', '/backups')).body
+  assert.equal((await backups()).state, 'idle')
+  await moveTo(SECOND)
+  const { state, next_at } = await backups()
+  assert.deepEqual([state, next_at], ['other_machine', null])
+  const refused = await g.request('POST', '/backups')
+  assert.deepEqual([refused.status, refused.body.code], [409, 'other_machine'])
+  assert.deepEqual(readdirSync(folder), [])
+  await confirm(g)
+  assert.equal((await backups()).state, 'idle')
 })
 
 test('a new system or network card is no other machine; what can be read later counts from then on', async (t) => {

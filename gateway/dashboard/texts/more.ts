@@ -45,7 +45,7 @@ export const moreTexts = defineTexts({
     setClock: "Set the clock of the gateway's computer; it will ask again.",
     otherMachine: 'This data comes from another machine.',
     otherMachineWhy:
-      'Is it the same course on a new machine, or a copy for another course? Until you say, the head office is sent nothing.',
+      'Is it the same course on a new machine, or a copy for another course? Until you say, the head office is sent nothing and no backup is made.',
     sameCourse: 'Same course',
     otherCourse: 'Another course',
     newSite:
@@ -107,7 +107,7 @@ export const moreTexts = defineTexts({
     setClock: 'Die Uhr am Rechner des Gateways stellen; es fragt wieder.',
     otherMachine: 'Diese Daten kommen von einem anderen Rechner.',
     otherMachineWhy:
-      'Ist es derselbe Platz auf einem neuen Rechner oder eine Kopie für einen anderen Platz? Bis zur Antwort erfährt die Zentrale nichts.',
+      'Ist es derselbe Platz auf einem neuen Rechner oder eine Kopie für einen anderen Platz? Bis zur Antwort erfährt die Zentrale nichts und wird keine Sicherung gemacht.',
     sameCourse: 'Derselbe Platz',
     otherCourse: 'Ein anderer Platz',
     newSite:

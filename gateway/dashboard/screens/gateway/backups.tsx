@@ -53,7 +53,7 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
   const moment = useMoments()
   const { send, fault, isSending } = useSending()
   const { target, state, last_good_at, next_at, keep, overdue, last_error } = backups
-  const isRunning = state === 'running'
+  const [isRunning, isHeld] = [state === 'running', state === 'other_machine']
   const begin = () =>
     send(async () => {
       await gate.act(() => api.call('POST /backups'))
@@ -66,11 +66,18 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
         <dd dir="auto">{target}</dd>
         <dt>{texts.lastGood}</dt>
         <dd>{last_good_at === null ? texts.never : moment(last_good_at)}</dd>
-        <dt>{texts.next}</dt>
-        <dd>{next_at === null || Date.parse(next_at) <= clock.nowMs() ? texts.nextNow : moment(next_at)}</dd>
+        {!isHeld && (
+          <>
+            <dt>{texts.next}</dt>
+            <dd>
+              {next_at === null || Date.parse(next_at) <= clock.nowMs() ? texts.nextNow : moment(next_at)}
+            </dd>
+          </>
+        )}
         <dt>{texts.kept}</dt>
         <dd>{keep === null ? '' : formatCount(keep)}</dd>
       </dl>
+      {isHeld && <p class="error">{texts.otherMachine}</p>}
       {overdue && <p class="error">{texts.overdue}</p>}
       {last_error !== null && (
         <>
@@ -82,7 +89,12 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
       )}
       <p role="status">{isRunning && texts.running}</p>
       <Fault text={fault} />
-      <button type="button" class="button" disabled={isSending || isRunning} onClick={() => void begin()}>
+      <button
+        type="button"
+        class="button"
+        disabled={isSending || isRunning || isHeld}
+        onClick={() => void begin()}
+      >
         {texts.now}
       </button>
     </section>

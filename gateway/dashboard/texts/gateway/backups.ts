@@ -17,6 +17,8 @@ export const backupTexts = defineTexts({
     overdue: 'There was no good backup for 36 hours.',
     lastFailed: (moment: string) => `The last attempt failed (${moment}):`,
     running: 'A backup is being made …',
+    otherMachine:
+      'This data comes from another machine, whose backups these may be: none is made and none deleted until you say at the top of the screen what this is.',
     now: 'Back up now',
     list: 'Backups that are there',
     listWhy: 'As it was after the last good one; the number is what cartbarn restore takes.',
@@ -40,6 +42,8 @@ export const backupTexts = defineTexts({
     overdue: 'Seit 36 Stunden gab es keine gute Sicherung.',
     lastFailed: (moment: string) => `Der letzte Versuch ist fehlgeschlagen (${moment}):`,
     running: 'Eine Sicherung wird gemacht …',
+    otherMachine:
+      'Diese Daten kommen von einem anderen Rechner, dessen Sicherungen das sein können: Es wird keine gemacht und keine gelöscht, bis oben auf dem Bildschirm gesagt ist, was das hier ist.',
     now: 'Jetzt sichern',
     list: 'Vorhandene Sicherungen',
     listWhy: 'Stand nach der letzten guten; die Nummer ist die für cartbarn restore.',
