@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { giveToOwner } from '#shared/files/owner.ts'
 import { readVersion } from '#shared/version.ts'
 import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
@@ -48,5 +49,7 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
     throw inWords(error, place.shown)
   } finally {
     lock.release()
+    // as root: the next backup is that of the service
+    giveToOwner(dataDir)
   }
 }

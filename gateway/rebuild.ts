@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '#agent/backoff.ts'
 import type { Outcome } from '#agent/outcome.ts'
 import { Upstream } from '#agent/upstream.ts'
+import { giveToOwner } from '#shared/files/owner.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { RebuildOffer } from '#shared/wire/replication/rebuild.ts'
 import { DataLock } from '#store/db/data-lock.ts'
@@ -78,6 +79,7 @@ export async function rebuildFromUpstream(options: RebuildOptions): Promise<Rebu
   } finally {
     hub.close()
     lock.release()
+    giveToOwner(dataDir)
   }
 }
 
@@ -118,6 +120,8 @@ async function rebuild(hub: Upstream, site: string, options: RebuildOptions): Pr
     }
     const path = databasePath(config.dataDir)
     isOpen = false
+    // as root: the service must be able to open it once it is in place
+    giveToOwner(config.dataDir)
     database.putInPlace(path)
     return { progress, path, credentials }
   } finally {

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
+import { giveToOwner } from '#shared/files/owner.ts'
 import { createLog } from '#shared/log.ts'
 import { checkLog } from '#store/damage/log-check.ts'
 import { PageSums } from '#store/damage/page-sums.ts'
@@ -54,7 +55,7 @@ export interface Repaired {
 
 /**
  * Makes a new database from what can be read of the one in the folder, and puts it into its place if that is wanted.
- * What was there is not changed. Throws an `Error` in words: a gateway is running, there is no database or not enough
+ * What was there is not changed, and what root makes is the owner's of the folder. Throws an `Error` in words: a gateway is running, there is no database or not enough
  * space, the list of its tables cannot be read, or the new one is not in order.
  */
 export async function repairDatabase(
@@ -92,6 +93,7 @@ async function repairLocked(dataDir: string, atMs: number, dialogue: RepairDialo
   } finally {
     rmSync(work, { recursive: true, force: true })
     lock.release()
+    giveToOwner(dataDir)
   }
 }
 

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, rmdirSync, rmSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
+import { giveToOwner } from '#shared/files/owner.ts'
 import { createLog } from '#shared/log.ts'
 import type { BackupManifest } from '#shared/wire/backups.ts'
 import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
@@ -59,7 +60,8 @@ const SPACE_RATIO = 1.4
 /**
  * Makes the database of a backup and puts it into the place of the one in the folder, which is kept beside it. It begins a
  * new epoch of the replication, and keeps what was revoked since as far as the old one says it. Killed at any moment, the
- * old or the new one is in place once a gateway is started. Throws a `BackupFault` in words; nothing is changed then.
+ * old or the new one is in place once a gateway is started. What root makes is the owner's of the folder. Throws a
+ * `BackupFault` in words; nothing is changed then.
  */
 export async function restoreBackup(order: Restore): Promise<Restored> {
   const { dataDir, from } = order
@@ -74,6 +76,8 @@ export async function restoreBackup(order: Restore): Promise<Restored> {
     finishReplacement(dataDir)
     rmSync(work, { recursive: true, force: true })
     mkdirSync(work, { mode: 0o700 })
+    // killed, it leaves nothing that the service or the next one cannot remove
+    giveToOwner(dataDir)
     return await restoreLocked(order, set, manifest, work)
   } catch (error) {
     throw inWords(error, dataDir)
@@ -81,6 +85,7 @@ export async function restoreBackup(order: Restore): Promise<Restored> {
     await from.close()
     rmSync(work, { recursive: true, force: true })
     lock.release()
+    giveToOwner(dataDir)
   }
 }
 

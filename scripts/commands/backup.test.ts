@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chownSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -19,6 +28,10 @@ import { restore } from './restore.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for fifty moments of a kill of each kind. */
 const KILLS = process.env.CARTBARN_TEST_LONG === undefined ? 4 : 50
+const SERVICE = 54_321
+const IS_ROOT = process.getuid?.() === 0
+/** Of the data: as root, the user of a service. */
+const OWNER = IS_ROOT ? SERVICE : process.getuid?.()
 const folder = mkdtempSync(join(tmpdir(), 'cartbarn-backup-kill-'))
 const commands = new CommandFolder()
 after(() => {
@@ -111,6 +124,7 @@ test('a restore that is killed at any moment leaves the old or the new database,
       "DELETE FROM lock_event WHERE seq > 10; UPDATE sqlite_sequence SET seq = 90000 WHERE name = 'lock_event'",
     )
     db.close()
+    for (const path of IS_ROOT ? [data, join(data, 'cartbarn.db')] : []) chownSync(path, SERVICE, SERVICE)
     return data
   }
   const tookMs = await runAndTime(['restore', file, '--force', '--data', newData()])
@@ -121,6 +135,7 @@ test('a restore that is killed at any moment leaves the old or the new database,
     finishReplacement(data)
     const events = eventsIn(join(data, 'cartbarn.db'))
     assert.ok([10, 20_000].includes(events), `${events} events`)
+    assert.equal(statSync(join(data, 'cartbarn.db')).uid, OWNER)
     outcomes.add(events)
     const again = await commands.run(restore, [file, '--force', '--data', data])
     assert.equal(again.code, 0, again.err)

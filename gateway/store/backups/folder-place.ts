@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { giveToOwner } from '#shared/files/owner.ts'
 import { BackupFault, inWords, UnreachableFault } from './backup-fault.ts'
 import { mountFault } from './mount.ts'
 import type { BackupPlace, PlacedFile } from './place.ts'
@@ -113,7 +114,9 @@ export class FolderPlace implements BackupPlace {
   }
 
   async close(): Promise<void> {
+    const wasOpen = this.#identity !== undefined
     this.#identity = undefined
+    if (wasOpen && existsSync(this.#path)) giveToOwner(this.#path)
   }
 
   /** Under the stick that was pulled out lies an empty folder of the card. */

@@ -13,6 +13,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { basename, join } from 'node:path'
+import { giveToOwner } from '#shared/files/owner.ts'
 
 const DATABASE = 'cartbarn.db'
 const LOG = 'cartbarn.db-wal'
@@ -26,10 +27,11 @@ const SUCCESSOR = 'cartbarn.db-successor'
 /**
  * Puts a database, which is on the disk, into the place of the one in the folder, which nobody has open, and keeps that
  * one with its log in the folder `kept`; null for one that is of no use any more. Killed at any moment, one or the other is
- * in place once `finishReplacement` ran, as each start does.
+ * in place once `finishReplacement` ran, as each start does. As root it is given to the owner of the folder before.
  */
 export function replaceDatabase(dataDir: string, path: string, kept: string | null): void {
   if (kept !== null) keepDatabase(dataDir, kept)
+  giveToOwner(dataDir)
   moveDatabase(path, join(dataDir, SUCCESSOR))
   syncFolder(dataDir)
   finishReplacement(dataDir)
