@@ -75,7 +75,7 @@ class Machine {
       writeFileSync(join(this.programs, name), content)
     if (upgrade !== null) this.#upgrade(upgrade)
     this.#stand('journalctl', `echo '${SAID}'`)
-    this.#stand('dpkg-query', `printf 'cartbarn\t%s\n' ${NEW}`)
+    this.installed(NEW)
     this.failsBy({})
   }
 
@@ -85,6 +85,11 @@ class Machine {
 
   get program(): string {
     return readFileSync(join(this.programs, 'cartbarn'), 'utf8')
+  }
+
+  /** The version of the package, as the system has it. */
+  installed(version: string): void {
+    this.#stand('dpkg-query', `printf 'cartbarn\t%s\n' ${version}`)
   }
 
   /** What systemd says of the service. */
@@ -239,6 +244,16 @@ test('what is no failed upgrade, or would lose what was acknowledged, is started
     assert.deepEqual(machine.content(), content)
     assert.deepEqual(machine.calls(), STARTED)
   }
+})
+
+test('where this version is the one that is installed, no upgrade has failed: nothing is swapped', async (t) => {
+  const machine = new Machine(t)
+  machine.installed(OWN)
+  const content = machine.content()
+  const { code, said } = await machine.swapBack()
+  assert.deepEqual([code, said], [0, 'No upgrade is to be undone: the service is started again.\n'])
+  assert.deepEqual([machine.program, machine.content()], ['new', content])
+  assert.deepEqual(machine.calls(), STARTED)
 })
 
 test('a data folder that cannot be used, or a setting that this program does not know, keeps the new program', async (t) => {
