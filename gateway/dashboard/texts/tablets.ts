@@ -15,6 +15,8 @@ export const tabletTexts = defineTexts({
     tabletName: 'Name of the tablet',
     makeCode: 'Make a code',
     scan: 'Open this with the camera of the new tablet. Or open the address there, and type the code as the key.',
+    trustFirst:
+      'Does its browser warn of this address? Then it does not trust the gateway yet: first open this page there, and do what it says.',
     validFor: (span: string) => `Valid for ${span}, once.`,
     expired: 'This code is too old. Make another.',
     signedIn: 'Signed in',
@@ -50,6 +52,8 @@ export const tabletTexts = defineTexts({
     tabletName: 'Name des Tablets',
     makeCode: 'Code machen',
     scan: 'Mit der Kamera des neuen Tablets öffnen. Oder dort die Adresse öffnen und den Code als Schlüssel eingeben.',
+    trustFirst:
+      'Warnt sein Browser vor dieser Adresse? Dann vertraut es dem Gateway noch nicht: dort zuerst diese Seite öffnen und tun, was sie sagt.',
     validFor: (span: string) => `Gilt ${span}, einmal.`,
     expired: 'Dieser Code ist zu alt. Einen neuen machen.',
     signedIn: 'Angemeldet',

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { formatSpan } from '#dashboard/texts/format.ts'
+import { encryptionTexts } from '#dashboard/texts/gateway/encryption.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
@@ -9,7 +10,9 @@ import { QrCode } from './qr-code.tsx'
 import type { Tablets } from './tablet-list.ts'
 import { UserChoice, useUserChoice } from './user-choice.tsx'
 
-type PairingCode = AnswerOf<'POST /pairing-codes'>
+type Authority = AnswerOf<'GET /tls'>['authority']
+/** With the authority that the new tablet must trust before it can open the address; null for none. */
+type PairingCode = AnswerOf<'POST /pairing-codes'> & { authority: Authority }
 
 /** A code that signs a new tablet in once, for its camera. */
 export function PairTablet({ users }: Pick<Tablets, 'users'>) {
@@ -21,7 +24,10 @@ export function PairTablet({ users }: Pick<Tablets, 'users'>) {
   const { send, fault, isSending } = useSending()
   const pair = async () => {
     const user_id = await choice.take()
-    setMade(await gate.act(() => api.call('POST /pairing-codes', { body: { user_id, name: name.trim() } })))
+    const body = { user_id, name: name.trim() }
+    const code = await gate.act(() => api.call('POST /pairing-codes', { body }))
+    const tls = code.url.startsWith('https:') ? await api.call('GET /tls') : null
+    setMade({ ...code, authority: tls?.authority ?? null })
   }
   return (
     <section class="panel">
@@ -66,7 +72,25 @@ function Code({ made }: { made: PairingCode }) {
       <QrCode text={made.url} />
       <p class="address">{made.url.split('#', 1)[0]}</p>
       <p class="digits">{made.code.replaceAll(/.{4}(?=.)/g, '$&-')}</p>
+      {made.authority !== null && <TrustFirst guide={made.authority.guide} />}
       <p class="small">{texts.validFor(formatSpan(leftMs))}</p>
     </div>
+  )
+}
+
+/** Without trust the browser of the new tablet warns of the address, and shows nothing of the app. */
+function TrustFirst({ guide }: { guide: string | null }) {
+  const texts = tabletTexts()
+  return (
+    <>
+      <p>{texts.trustFirst}</p>
+      {guide === null ? (
+        <p>{encryptionTexts().closed}</p>
+      ) : (
+        <p class="address">
+          <a href={guide}>{guide}</a>
+        </p>
+      )}
+    </>
   )
 }

@@ -170,6 +170,19 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     await page.close()
   })
 
+  test('who pairs a tablet over TLS is told where it learns to trust the gateway', async () => {
+    const { page, faults } = await newPage(open[0])
+    await page.goto(`${secureUrl}/app/#/more/tablets`)
+    await page.getByLabel('Name des Tablets').fill('Starter')
+    await page.getByRole('button', { name: 'Code machen' }).click()
+    await page.getByRole('img', { name: 'QR' }).waitFor()
+    await page.getByText('dort zuerst diese Seite öffnen').waitFor()
+    await page.getByRole('link', { name: `${plainUrl}/trust` }).waitFor()
+    await assertAccessible(page)
+    await faults.assertNone()
+    await page.close()
+  })
+
   test('Chromium refuses what the authority signs for a name that is not its own', async (t) => {
     const authority = readAuthority(AUTHORITY)
     const issue = (name: string) =>
