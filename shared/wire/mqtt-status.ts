@@ -105,7 +105,7 @@ const countsByReasonSchema = z.record(z.string(), count)
 
 export const mqttStatsSchema = z
   .object({
-    version: z.string().meta({ description: 'Of the broker.', example: 'cartbarn 0.1.0' }),
+    version: z.string().meta({ description: 'Of the broker.', example: 'cartbarn 1.0.0' }),
     uptime_s: count.meta({ description: 'Seconds since it started.', example: 86400 }),
     connections: z.object({
       open: count.meta({ description: 'Connected, logged in or not.', example: 85 }),

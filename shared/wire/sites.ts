@@ -152,7 +152,7 @@ export const siteSchema = z
     program: z
       .string()
       .nullable()
-      .meta({ description: 'The program and version of its gateway.', example: 'cartbarn 0.1.0' }),
+      .meta({ description: 'The program and version of its gateway.', example: 'cartbarn 1.0.0' }),
     epochs: z
       .array(
         z.object({

@@ -99,7 +99,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   connected: {
     description:
       'The key is valid. State comes with subscribe and snapshot, or GET it and apply newer messages. Another started_at is another start of the gateway.',
-    example: { type: 'connected', connectionId: '8f1c…', time: AT, started_at: AT, version: '0.1.0' },
+    example: { type: 'connected', connectionId: '8f1c…', time: AT, started_at: AT, version: '1.0.0' },
   },
   subscribed: {
     description: 'The answer to subscribe; denied are devices that are unknown or out of scope.',
