@@ -1,23 +1,19 @@
 // The thread of a backup: it makes one, says what it came to, and ends.
 
-import { setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BackupAnswer, BackupRequest } from '#services/backups.ts'
 import { describeError } from '#shared/errors.ts'
+import { letOthersFirst } from '#shared/thread-priority.ts'
 import { backupPlaceOf } from './backup-places.ts'
 import { backUp } from './backups.ts'
 
-/** Below everything else: Linux counts it for the thread that asks. */
+/** Below everything else. */
 const LOWEST = 19
 
 async function answer(request: BackupRequest): Promise<BackupAnswer> {
   const { dataDir, target, mustBeMounted, s3, passphrase, keep, atMs } = request
   try {
-    try {
-      setPriority(LOWEST)
-    } catch {
-      // without it the rests between the parts have to do
-    }
+    letOthersFirst(LOWEST)
     const to = backupPlaceOf(target, 'write', { mustBeMounted, readS3: () => s3 })
     const made = await backUp({ dataDir, to, passphrase, keep, atMs, isGentle: true })
     return { kind: 'made', made }

@@ -160,6 +160,23 @@ test('without settings those of the service are looked at', async (t) => {
   assert.ok(lines.some((line) => /^wrong +service .*failed \(exit-code\): journalctl/.test(line)))
 })
 
+test('the file that commands of the package are told of stands for no settings of their own', async (t) => {
+  const folder = newFolder(t)
+  const file = join(folder, 'service.conf')
+  writeFileSync(file, `CARTBARN_DATA_DIR=${folder}/service\nCARTBARN_HTTP_PORT=8099\n`)
+  const service = `LoadState=loaded\nActiveState=active\nEnvironment=CARTBARN_HTTP_PORT=0\nExecStart={ argv[]=cartbarn run --config ${file} ; }`
+  const found = async (environment: Record<string, string>, answers: Record<string, string>) => {
+    const { settings } = await examine(machineWith(answers), optionsWith(environment))
+    return [settings.config?.dataDir, settings.config?.httpPort]
+  }
+  const named = { CARTBARN_CONFIG: file }
+  // what its unit says counts as well
+  assert.deepEqual(await found(named, { systemctl: service }), [`${folder}/service`, 0])
+  assert.deepEqual(await found(named, {}), [`${folder}/service`, 8099])
+  const own = { ...named, CARTBARN_HTTP_PORT: '8100' }
+  assert.deepEqual(await found(own, { systemctl: service }), [`${folder}/service`, 8100])
+})
+
 test('a clock that cannot be is wrong, one that nobody keeps is to be minded', async (t) => {
   const root = newFolder(t)
   const level = async (nowMs: number, answers: Record<string, string>) =>

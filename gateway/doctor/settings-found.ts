@@ -14,9 +14,12 @@ export interface FoundSettings {
 }
 
 const ABOUT = 'settings'
+/** Commands of the package have them, whatever the person who calls them has set. */
+const NO_SETTINGS = ['CARTBARN_API_KEY', 'CARTBARN_CONFIG']
 
 /**
  * Reads the settings: of `file` and the environment where one of them has any, else those that the service is started with.
+ * Without a `file`, and without a service, the file is the one that `CARTBARN_CONFIG` names.
  */
 export function findSettings(
   environment: Record<string, string | undefined>,
@@ -25,19 +28,21 @@ export function findSettings(
 ): FoundSettings {
   const isGiven =
     file !== undefined ||
-    Object.keys(environment).some((name) => name.startsWith('CARTBARN_') && name !== 'CARTBARN_API_KEY')
-  const used = isGiven || service === undefined ? environment : service.environment
-  const path = isGiven ? file : service?.configFile
-  const from =
-    isGiven || service === undefined
-      ? (path ?? 'the environment')
-      : `cartbarn.service${path === undefined ? '' : ` and ${path}`}`
+    Object.keys(environment).some((name) => name.startsWith('CARTBARN_') && !NO_SETTINGS.includes(name))
+  const isOfService = !isGiven && service !== undefined
+  const used = isOfService ? service.environment : environment
+  const path = isOfService ? service.configFile : (file ?? (environment.CARTBARN_CONFIG || undefined))
+  const from = isOfService
+    ? `cartbarn.service${path === undefined ? '' : ` and ${path}`}`
+    : (path ?? 'the environment')
   const found = { environment: used, file: path }
   try {
     return { ...found, config: readConfig(used, path), findings: [ok(ABOUT, `can be used, from ${from}`)] }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const todo = `correct it in ${from}; cartbarn run --help lists them`
+    const todo = error.message.includes('EACCES')
+      ? 'sudo cartbarn doctor'
+      : `correct it in ${from}; cartbarn run --help lists them`
     return {
       ...{ ...found, config: undefined },
       findings: error.message.split('\n').map((line) => wrong(ABOUT, line, todo)),

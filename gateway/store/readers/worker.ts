@@ -1,6 +1,6 @@
-import { platform, setPriority } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
+import { letOthersFirst } from '#shared/thread-priority.ts'
 import { openReader, openUncheckedReader } from '../db/connection.ts'
 import { describeFault, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { ReaderTools } from '../telemetry/reader-tools.ts'
@@ -12,8 +12,8 @@ const NICENESS = 10
 
 // no schema library here: every thread would load its own copy of it
 const { path }: { path: string } = workerData
-// on Linux 0 is this thread, not the process: what devices wait for comes first
-if (platform() === 'linux') setPriority(0, NICENESS)
+// what devices wait for comes first
+letOthersFirst(NICENESS)
 let tools: ReaderTools | undefined
 
 parentPort?.on('message', (request: ReaderRequest) => {

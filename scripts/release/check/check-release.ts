@@ -10,9 +10,10 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { checkRebuild } from './check-rebuild.ts'
 import { checkContainers } from './containers/check-containers.ts'
 import { checkProgram } from './executable/check-program.ts'
+import { NEIGHBOUR } from './executable/program-steps.ts'
 import { bareDebian, Machine } from './machine.ts'
 import { runSteps } from './run-steps.ts'
-import { servesAnew, state, swapBackLog } from './service.ts'
+import { healthOf, servesAnew, state, swapBackLog } from './service.ts'
 import { swapBackSteps } from './swap-back-steps.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -62,6 +63,21 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
       `cat /sys/fs/cgroup${inside}/cgroup.procs 2>/dev/null || cat /sys/fs/cgroup/systemd${inside}/cgroup.procs`,
     )
     assert.equal(pids, state(machine, 'MainPID'))
+  },
+  'what a device reports is read back, the database is checked, and no line of the log is an error': async (
+    machine,
+  ) => {
+    const key = machine.must('head -1 /var/lib/cartbarn/admin-key.txt')
+    assert.equal(JSON.parse(machine.beside(NEIGHBOUR, 'message', key)).length, 1)
+    const isChecked = () => healthOf(machine, key).last_check_at !== undefined
+    await eventually(isChecked, 'the check of the database after the start', 120_000)
+    const log = machine.must('journalctl -u cartbarn --no-pager --output=cat')
+    assert.doesNotMatch(log, /"level":"(error|fatal)"/)
+  },
+  'doctor looks at the service, with its settings': (machine) => {
+    const said = machine.must('cartbarn doctor')
+    assert.match(said, /^ok +settings .*cartbarn\.service and \/etc\/cartbarn\/cartbarn\.conf$/m)
+    assert.match(said, /^ok +data folder +\/var\/lib\/cartbarn is for its user only$/m)
   },
   'a stick that is mounted later can be written, the rest of the machine cannot': (machine) => {
     machine.must('mkdir -p /media/stick; mount -t tmpfs tmpfs /media/stick')

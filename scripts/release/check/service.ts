@@ -11,6 +11,14 @@ export function swapBackLog(machine: Machine): string {
   return machine.must('journalctl -u cartbarn-swap-back --no-pager --output=cat')
 }
 
+/** How the gateway is, as an admin reads it. */
+export function healthOf(
+  machine: Machine,
+  key: string,
+): { status: string; last_check_at?: string; went_back?: { from: string; to: string; detail: string } } {
+  return JSON.parse(machine.get('/health', 8080, `X-API-Key: ${key}`).split('\r\n\r\n')[1] ?? '')
+}
+
 /** Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it yet. */
 export async function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
   const isNew = () => ![before, '0'].includes(state(machine, 'MainPID'))

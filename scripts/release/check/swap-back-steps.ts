@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { eventually } from '#shared/testing/eventually.ts'
 import { buildDeb } from '../deb/package.ts'
 import type { Machine } from './machine.ts'
-import { servesAnew, state, swapBackLog } from './service.ts'
+import { healthOf, servesAnew, state, swapBackLog } from './service.ts'
 
 const LATER = '99.0.0'
 const NO_PROGRAM = `#!/bin/sh
@@ -31,7 +31,8 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
         swapBackLog(machine),
         /cartbarn 99\.0\.0 does not run \(it ended with code 1: fatal error: this program does/,
       )
-      const { status, went_back } = healthOf(machine)
+      const [key = ''] = machine.file('var/lib/cartbarn/admin-key.txt').split('\n')
+      const { status, went_back } = healthOf(machine, key)
       assert.deepEqual([status, went_back?.from, went_back?.to], ['ok', LATER, own.replace('cartbarn ', '')])
       assert.match(went_back?.detail ?? '', /this program does nothing/)
       assert.equal(state(machine, 'Result', 'cartbarn-swap-back'), 'success')
@@ -90,13 +91,4 @@ function setService(machine: Machine, ...lines: string[]): void {
   machine.must(
     `mkdir -p $(dirname ${DROP_IN}); printf '[Service]\\n${lines.join('\\n')}\\n' > ${DROP_IN}; systemctl daemon-reload`,
   )
-}
-
-/** As an admin reads it. */
-function healthOf(machine: Machine): {
-  status: string
-  went_back?: { from: string; to: string; detail: string }
-} {
-  const [key = ''] = machine.file('var/lib/cartbarn/admin-key.txt').split('\n')
-  return JSON.parse(machine.get('/health', 8080, `X-API-Key: ${key}`).split('\r\n\r\n')[1] ?? '')
 }
