@@ -63,6 +63,17 @@ test('it is asked when the line is there, and what was told meanwhile is asked a
   assert.equal(gateway.requests.length, 2)
 })
 
+test('that the carts are not called in is known when the gateway has said so', async () => {
+  gateway.answers = [NONE]
+  const recall = watch()
+  assert.equal(recall.isKnown.value, false)
+  line.value = { kind: 'live' }
+  await eventually(() => recall.isKnown.value, 'known')
+  assert.equal(recall.now.value, null)
+  role.value = 'user'
+  assert.equal(recall.isKnown.value, false)
+})
+
 test('what others begin and end is known at once', async () => {
   gateway.answers = [NONE, active('sent'), NONE]
   const recall = watch()

@@ -30,6 +30,7 @@ export class RecallWatch {
   readonly #deps: RecallWatchDeps
   readonly #setTimer: (action: () => void, ms: number) => unknown
   readonly #now = signal<RecallNow | null>(null)
+  readonly #isKnown = signal(false)
   #isAsking = false
   #isDue = false
   #isPlanned = false
@@ -40,8 +41,13 @@ export class RecallWatch {
     effect(() => {
       const maySee = deps.role.value !== 'user'
       if (deps.line.state.value.kind === 'live' && maySee) untracked(() => this.#askSoon())
-      if (!maySee) this.#now.value = null
+      if (!maySee) this.#forget()
     })
+  }
+
+  /** Whether the gateway has said if the carts are called in. */
+  get isKnown(): ReadonlySignal<boolean> {
+    return this.#isKnown
   }
 
   /** Null while the carts are not called in. */
@@ -69,6 +75,11 @@ export class RecallWatch {
     this.#askSoon()
   }
 
+  #forget(): void {
+    this.#now.value = null
+    this.#isKnown.value = false
+  }
+
   #askSoon(): void {
     this.#isDue = true
     if (this.#isAsking) return
@@ -82,6 +93,7 @@ export class RecallWatch {
       const { active, carts } = await this.#deps.api.call('GET /recall')
       const screens = new Map(carts.map(({ cart, screen }) => [cart, screen]))
       this.#now.value = active === null ? null : { recall: active, screens }
+      this.#isKnown.value = true
     } catch {
       // it is asked again when the line is back
     }

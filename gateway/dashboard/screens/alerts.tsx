@@ -2,6 +2,7 @@ import './alerts/alerts.css'
 import { useMemo, useState } from 'preact/hooks'
 import { type AlertFilter, acknowledgedAlerts, isShown, openAlerts } from '#dashboard/live/alert-list.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
@@ -50,7 +51,9 @@ function AlertList() {
             return (
               <div class="alerts-heading">
                 <h2>{texts[item.name]}</h2>
-                {item.name === 'open' && item.alerts.length === 0 && <span>{texts.noneOpen}</span>}
+                {item.name === 'open' && item.alerts.length === 0 && (
+                  <span>{fleet.isKnown ? texts.noneOpen : `${shellTexts().loading} …`}</span>
+                )}
                 {item.alerts.length > 0 && <span class="alerts-count">{item.alerts.length}</span>}
                 {mayAct && item.name === 'open' && item.alerts.length > 1 && (
                   <button type="button" class="button" onClick={() => setShown(item.alerts)}>

@@ -1,6 +1,7 @@
 import './cart/cart-card.css'
 import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
 import { cartTexts } from '#dashboard/texts/cart.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
@@ -33,7 +34,7 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
         </button>
       </header>
       {cart === undefined ? (
-        <p dir="auto">{texts.noCart(name)}</p>
+        <p dir="auto">{fleet.isKnown ? texts.noCart(name) : `${shellTexts().loading} …`}</p>
       ) : (
         <>
           {cart.out_since !== null && <CartPace cart={name} />}

@@ -32,7 +32,7 @@ export function EveningScreen() {
       <header class="evening-top">
         <h1>{texts.title}</h1>
         <span class="row">
-          <button type="button" class="button" onClick={() => print()}>
+          <button type="button" class="button" disabled={!fleet.isKnown} onClick={() => print()}>
             {texts.print}
           </button>
           <HelpButton screen="evening" title={texts.title} />
@@ -68,10 +68,11 @@ export function EveningScreen() {
 }
 
 function Count({ count, name, isBad = false }: { count: number; name: string; isBad?: boolean }) {
+  const { fleet } = useDashboard()
   return (
     <div class={isBad ? 'evening-count bad' : 'evening-count'}>
       <dt>{name}</dt>
-      <dd>{count}</dd>
+      <dd>{fleet.isKnown ? count : '–'}</dd>
     </div>
   )
 }

@@ -13,6 +13,7 @@ import { isFit, orderGiveOut } from '#dashboard/live/fleet/give-out.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatDistance } from '#dashboard/texts/format.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
@@ -43,7 +44,12 @@ export function FleetScreen() {
           onChoose={setFilter}
         />
         <Choice label={texts.sort} value={sort} names={texts.sorts} all={FLEET_SORTS} onChoose={setSort} />
-        <button type="button" class="button" onClick={() => saveCsv('fleet.csv', toFleetCsv(carts))}>
+        <button
+          type="button"
+          class="button"
+          disabled={!fleet.isKnown}
+          onClick={() => saveCsv('fleet.csv', toFleetCsv(carts))}
+        >
           {texts.csv}
         </button>
         <HelpButton screen="fleet" title={texts.title} />
@@ -54,7 +60,9 @@ export function FleetScreen() {
           {(cart) => <CartRow key={cart.cart} cart={cart} nowMs={nowMs} />}
         </VirtualTable>
       </div>
-      {carts.length === 0 && <p class="fleet-none">{fleet.carts.size === 0 ? texts.noCarts : texts.none}</p>}
+      {carts.length === 0 && fleet.isKnown && (
+        <p class="fleet-none">{fleet.carts.size === 0 ? texts.noCarts : texts.none}</p>
+      )}
     </div>
   )
 }
@@ -121,7 +129,7 @@ function GiveOut() {
         <p class="small">{texts.giveOutWhy}</p>
       </div>
       {first.length === 0 ? (
-        <p>{texts.nothingToGive}</p>
+        <p>{fleet.isKnown ? texts.nothingToGive : `${shellTexts().loading} …`}</p>
       ) : (
         <ul class="give-out-list">
           {first.map((cart) => (

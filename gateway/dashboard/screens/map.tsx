@@ -92,8 +92,7 @@ function MapHint({ zones }: { zones: SiteZones }) {
         </a>
       </p>
     )
-  const hasPlace =
-    features.length > 0 ||
-    (fleet.version.value >= 0 && [...fleet.carts.values()].some(({ position }) => position !== null))
-  return hasPlace ? null : <p class="map-hint">{texts.noPlace}</p>
+  const isKnown = fleet.version.value >= 0 && fleet.isKnown
+  const hasPlace = features.length > 0 || [...fleet.carts.values()].some(({ position }) => position !== null)
+  return hasPlace || !isKnown ? null : <p class="map-hint">{texts.noPlace}</p>
 }

@@ -6,6 +6,7 @@ import { toHash } from '#dashboard/live/route.ts'
 import { formatAge, formatVoltage } from '#dashboard/texts/format.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { needsTexts } from '#dashboard/texts/needs.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
@@ -33,7 +34,7 @@ export function NeedsYou() {
         {count > 0 && <span class="needs-count">{count}</span>}
         <HelpButton screen="map" title={mapTexts().mapOfCourse} />
       </header>
-      {count === 0 && <p class="needs-none">{texts.nothing}</p>}
+      {count === 0 && <p class="needs-none">{fleet.isKnown ? texts.nothing : `${shellTexts().loading} …`}</p>}
       <ul>
         {lines.slice(0, LINES_MAX).map((need) => (
           <NeedLine key={`${need.reason} ${need.cart?.cart ?? need.alert?.alert_id}`} need={need} />

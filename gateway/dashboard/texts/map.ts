@@ -6,6 +6,8 @@ export const mapTexts = defineTexts({
     found: (count: number) => (count === 1 ? '1 cart found' : `${count} carts found`),
     carts: 'Carts found',
     noSuchCart: 'No cart has this number.',
+    loading: 'The carts are loading …',
+    opensSoon: 'The carts are loading. This one opens then.',
     counters: 'Show only',
     counts: { out: 'On course', in: 'In barn', low: 'Low', silent: 'Silent', outside: 'Outside' },
     mapOfCourse: 'Map of the course',
@@ -29,6 +31,8 @@ export const mapTexts = defineTexts({
     found: (count: number) => (count === 1 ? '1 Cart gefunden' : `${count} Carts gefunden`),
     carts: 'Gefundene Carts',
     noSuchCart: 'Kein Cart hat diese Nummer.',
+    loading: 'Die Carts werden geladen …',
+    opensSoon: 'Die Carts werden geladen. Dann öffnet sich dieses.',
     counters: 'Nur zeigen',
     counts: {
       out: 'Auf dem Platz',

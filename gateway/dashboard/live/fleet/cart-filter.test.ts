@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cartJson, openJson, parkedJson } from '#dashboard/testing/cart-json.ts'
-import { countCarts, passes, searchCarts } from './cart-filter.ts'
+import { countCarts, passes, searchAgain, searchCarts } from './cart-filter.ts'
 
 const named = (cart: string, name: string) => {
   const known = cartJson(cart)
@@ -40,4 +40,13 @@ test('nothing typed finds nothing, and no more are found than asked for', () => 
     searchCarts(carts, '1', 3).map(({ cart }) => cart),
     ['1', '10', '11'],
   )
+})
+
+test('what was entered before the list of carts was there opens the best of it, and later only its own number', () => {
+  const carts = [cartJson('170'), named('9', 'Seventeen 17')]
+  assert.equal(searchAgain(carts, '17', true)?.cart, '170')
+  assert.equal(searchAgain(carts, '17', false), undefined)
+  assert.equal(searchAgain([...carts, cartJson('17')], ' 17 ', false)?.cart, '17')
+  assert.equal(searchAgain([], '17', true), undefined)
+  assert.equal(searchAgain(carts, ' ', true), undefined)
 })

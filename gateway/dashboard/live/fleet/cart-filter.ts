@@ -32,6 +32,16 @@ export function searchCarts(carts: Iterable<CartJson>, text: string, limit = 8):
   return ranked.slice(0, limit).map(({ cart }) => cart)
 }
 
+/**
+ * The cart that opens for what somebody entered before it was there. In the `first` list of carts the best one does, as if it
+ * were entered now; of what comes later only the cart of this very number, because nobody waits for another.
+ */
+export function searchAgain(carts: Iterable<CartJson>, text: string, isFirst: boolean): CartJson | undefined {
+  const [best] = searchCarts(carts, text, 1)
+  if (best === undefined) return undefined
+  return isFirst || rankOf(best, text.trim().toLowerCase()) === 0 ? best : undefined
+}
+
 function rankOf({ cart, devices }: CartJson, wanted: string): number | null {
   const number = cart.toLowerCase()
   if (number === wanted) return 0

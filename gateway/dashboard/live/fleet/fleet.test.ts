@@ -61,6 +61,17 @@ test('a snapshot takes the place of all that was known', () => {
   assert.equal(fleet.alerts.size, 0)
 })
 
+test('what is there is known from the first snapshot on, until somebody else signs in', () => {
+  const { fleet, tick } = bench()
+  assert.equal(fleet.isKnown, false)
+  fleet.take(snapshot({ carts: [] }))
+  tick()
+  assert.deepEqual([fleet.isKnown, fleet.version.value], [true, 1])
+  fleet.clear()
+  tick()
+  assert.deepEqual([fleet.isKnown, fleet.version.value], [false, 2])
+})
+
 test('between two verdicts a cart moves with the device that speaks for it, and with no other', () => {
   const { fleet } = bench()
   fleet.take(snapshot())

@@ -20,6 +20,7 @@ export class Fleet {
   readonly #version = signal(0)
   readonly #setTimer: (action: () => void, ms: number) => unknown
   #isTold = true
+  #isKnown = false
 
   constructor(
     setTimer: (action: () => void, ms: number) => unknown = (action, ms) => setTimeout(action, ms),
@@ -30,6 +31,11 @@ export class Fleet {
   /** Grows when anything of it has changed. */
   get version(): ReadonlySignal<number> {
     return this.#version
+  }
+
+  /** Whether the gateway has said what there is: that a cart is missing says nothing before. `version` grows with it. */
+  get isKnown(): boolean {
+    return this.#isKnown
   }
 
   get carts(): ReadonlyMap<string, CartJson> {
@@ -60,12 +66,14 @@ export class Fleet {
 
   /** What was said before a new start, or to somebody else, holds no more. */
   clear(): void {
+    this.#isKnown = false
     for (const known of [this.#carts, this.#devices, this.#alerts, this.#cartOf]) known.clear()
     this.#changed()
   }
 
   #takeSnapshot({ carts, devices, alerts }: Extract<ServerMessage, { type: 'snapshot' }>): void {
     this.clear()
+    this.#isKnown = true
     for (const device of devices) this.#devices.set(device.hardware_id, device)
     for (const cart of carts) this.#takeCart(cart)
     for (const alert of alerts) this.#alerts.set(alert.alert_id, alert)

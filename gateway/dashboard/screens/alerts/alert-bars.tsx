@@ -40,7 +40,7 @@ export function RecallBar() {
   const { recall, fleet } = useDashboard()
   const now = recall.now.value
   const texts = recallTexts()
-  if (now === null || fleet.version.value < 0) return null
+  if (now === null || fleet.version.value < 0 || !fleet.isKnown) return null
   const list = recallList(now, fleet.carts)
   return (
     <a class="alert-bar recall-bar" href={toHash('alerts', 'recall')}>

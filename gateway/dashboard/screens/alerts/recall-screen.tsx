@@ -5,6 +5,7 @@ import { type RecalledCart, recallList } from '#dashboard/live/recall-list.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatMoment } from '#dashboard/texts/format.ts'
 import { recallTexts } from '#dashboard/texts/recall.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
@@ -20,11 +21,12 @@ export function RecallScreen() {
   const texts = recallTexts()
   const [says, setSays] = useState<string | null>(null)
   const now = recall.now.value
-  if (now === null || fleet.version.value < 0)
+  const isKnown = fleet.version.value >= 0 && fleet.isKnown && (now !== null || recall.isKnown.value)
+  if (now === null || !isKnown)
     return (
       <div class="page">
         <h1>{texts.allIn}</h1>
-        <p role="status">{texts.isOver}</p>
+        <p role="status">{isKnown ? texts.isOver : `${shellTexts().loading} …`}</p>
       </div>
     )
   const list = recallList(now, fleet.carts)

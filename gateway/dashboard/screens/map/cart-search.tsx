@@ -1,6 +1,6 @@
 import './cart-search.css'
-import { useId, useState } from 'preact/hooks'
-import { searchCarts } from '#dashboard/live/fleet/cart-filter.ts'
+import { useEffect, useId, useState } from 'preact/hooks'
+import { searchAgain, searchCarts } from '#dashboard/live/fleet/cart-filter.ts'
 import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
@@ -8,25 +8,52 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import type { CartJson } from '#shared/wire/carts.ts'
 
-/** Finds a cart by its number, or by the name of one of its devices; Enter opens the first. */
+/** What was entered is to open its cart when that comes. */
+interface Awaited {
+  /** It was entered before the first list of carts. */
+  isFirst: boolean
+  /** The cart whose card was open, if any: whoever opens another one waits no more. */
+  beside: string | null
+}
+
+/**
+ * Finds a cart by its number, or by the name of one of its devices; Enter opens the first. One that is not there yet is opened
+ * when it comes, as long as nothing else is typed or opened.
+ */
 export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
-  const { fleet } = useDashboard()
+  const { fleet, router } = useDashboard()
   const texts = mapTexts()
   const listId = useId()
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
+  const [awaited, setAwaited] = useState<Awaited | null>(null)
+  const opened = router.route.value.rest
   const isAsking = text.trim() !== ''
   const found = isAsking && fleet.version.value >= 0 ? searchCarts(fleet.carts.values(), text) : []
   const current = Math.min(at, found.length - 1)
   const ask = (next: string) => {
     setText(next)
     setAt(0)
+    setAwaited(null)
   }
-  const choose = (cart: CartJson | undefined) => {
-    if (cart === undefined) return
+  const choose = (cart: CartJson) => {
     ask('')
     onChoose(cart.cart)
   }
+  const enter = () => {
+    // what is drawn may be a moment behind the fleet
+    const cart = found[current] ?? searchCarts(fleet.carts.values(), text, 1)[0]
+    if (cart !== undefined) choose(cart)
+    else if (isAsking) setAwaited({ isFirst: !fleet.isKnown, beside: opened })
+  }
+  useEffect(() => {
+    if (awaited === null || awaited.beside !== opened || !fleet.isKnown) return
+    const cart = searchAgain(fleet.carts.values(), text, awaited.isFirst)
+    if (cart !== undefined) choose(cart)
+    else if (awaited.isFirst) setAwaited({ ...awaited, isFirst: false })
+  })
+  const loading = awaited === null ? texts.loading : texts.opensSoon
+  const noneFound = fleet.isKnown ? texts.noSuchCart : loading
   const press = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0 && found.length > 0) {
@@ -40,7 +67,7 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
       class="cart-search"
       onSubmit={(event) => {
         event.preventDefault()
-        choose(found[current])
+        enter()
       }}
     >
       <Icon name="search" />
@@ -63,7 +90,7 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
       {isAsking && (
         <div class="found">
           <p role="status" class={found.length > 0 ? 'visually-hidden' : 'nothing'}>
-            {found.length > 0 ? texts.found(found.length) : texts.noSuchCart}
+            {found.length > 0 ? texts.found(found.length) : noneFound}
           </p>
           <div id={listId} role="listbox" aria-label={texts.carts}>
             {found.map((cart, index) => (

@@ -25,7 +25,7 @@ export function Counters({ filter, onFilter }: CountersProps) {
           onClick={() => onFilter(filter === one ? null : one)}
         >
           <CartShape look={one} label="" size={22} />
-          <b>{counts[one]}</b> <span>{texts.counts[one]}</span>
+          <b>{fleet.isKnown ? counts[one] : '–'}</b> <span>{texts.counts[one]}</span>
         </button>
       ))}
     </fieldset>

@@ -5,6 +5,7 @@ import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
@@ -23,7 +24,7 @@ export function FilteredCarts({ filter }: { filter: CartFilter }) {
     <section class="filtered-carts">
       <header>
         <h2>{title}</h2>
-        <span>{carts.length}</span>
+        <span>{fleet.isKnown ? carts.length : `${shellTexts().loading} …`}</span>
       </header>
       <VirtualList items={carts.sort(byNumber)} rowPx={ROW_PX} label={title} keyOf={({ cart }) => cart}>
         {(cart) => (

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
+import { holdSnapshots } from '../held-snapshots.ts'
 import { answered } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
 
 /** Of everything a tablet loads that was never here, until the map is shown. */
 const FIRST_LOAD_KB = 180
 
-const stage = createStage()
+const stage = createStage({
+  prepare: async ({ course }) => {
+    await course.cart('17')
+    await course.becomes('17', ({ state }) => state === 'in', 'in')
+  },
+})
 
 stage.eachLook('a key that is typed in opens the map, and a wrong one is said to be wrong', async (scene) => {
   const { page, faults, open, audit } = scene
@@ -39,6 +45,75 @@ stage.test('what a tablet loads at first is small', async ({ page, open }) => {
     kilobytes > 100 && kilobytes <= FIRST_LOAD_KB,
     `${kilobytes} KB in ${[...loading.keys()].join(', ')}`,
   )
+})
+
+stage.eachLook('a cart that is entered before the carts are there opens when they are', async (scene) => {
+  const { page, open, audit } = scene
+  const release = await holdSnapshots(page)
+  await open()
+  const search = page.getByRole('searchbox', { name: 'Cart number' })
+  await search.fill('17')
+  await page.getByRole('status').getByText('The carts are loading …').waitFor()
+  await search.press('Enter')
+  await page.getByRole('status').getByText('This one opens then.').waitFor()
+  await audit()
+  release()
+  await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
+  assert.equal(await search.inputValue(), '')
+})
+
+stage.test('a cart that is entered and does not exist opens when it does', async (scene) => {
+  const { page, course, open } = scene
+  await open()
+  await page.getByText('Live', { exact: false }).first().waitFor()
+  const search = page.getByRole('searchbox', { name: 'Cart number' })
+  await search.fill('14')
+  await search.press('Enter')
+  await page.getByRole('status').getByText('No cart has this number.').waitFor()
+  await course.cart('14')
+  await page.getByRole('heading', { name: 'Cart 14' }).waitFor()
+})
+
+stage.test('nobody waits for a cart any more who has opened another one', async (scene) => {
+  const { page, course, open } = scene
+  await open()
+  await page.getByText('Live', { exact: false }).first().waitFor()
+  const search = page.getByRole('searchbox', { name: 'Cart number' })
+  await search.fill('15')
+  await search.press('Enter')
+  await page.getByRole('status').getByText('No cart has this number.').waitFor()
+  await page.goto(`${page.url().replace(/#.*/, '')}#/map/17`)
+  await page.getByRole('heading', { name: 'Cart 17' }).waitFor()
+  await course.cart('15')
+  await page.getByRole('option', { name: /15/ }).waitFor()
+  assert.equal(await page.getByRole('heading', { name: 'Cart 15' }).count(), 0)
+})
+
+/** What a screen says when there is nothing, and where its waiting for it is seen. */
+const FIRST_LOOKS = {
+  map: { none: 'All carts are well', waits: 'Needs you' },
+  'map/17': { none: 'There is no cart 17', waits: 'Cart 17' },
+  fleet: { none: /There are no carts|No cart in the barn/, waits: 'Give out first' },
+  evening: { none: /^0$/, waits: 'Evening' },
+  alerts: { none: 'No open alerts', waits: 'Alerts' },
+  'alerts/recall': { none: 'The carts are not called in', waits: 'All carts in' },
+}
+
+stage.test('before the carts are there no screen says that there are none', async (scene) => {
+  const { page, open } = scene
+  const release = await holdSnapshots(page)
+  for (const [path, { none, waits }] of Object.entries(FIRST_LOOKS)) {
+    await open(`/app/#/${path}`)
+    await page.getByRole('heading', { name: waits }).first().waitFor()
+    await page
+      .locator('main')
+      .getByText(/Loading …|^–$/)
+      .first()
+      .waitFor()
+    assert.equal(await page.locator('main').getByText(none).count(), 0, path)
+  }
+  release()
+  await page.getByText('The carts are not called in').waitFor()
 })
 
 /** Fonts are compressed by themselves. */
