@@ -37,7 +37,7 @@ export function CartRow({ cart, nowMs, children }: CartRowProps) {
         </a>
       </td>
       <td class="cart-place" dir="auto">
-        {placeText(cart)}
+        <span>{placeText(cart)}</span>
       </td>
       <td class="wide-only">
         <span class="cart-battery">

@@ -81,7 +81,7 @@ function SiteForm({ settings, onSaved }: SiteFormProps) {
         <NumberFields editor={editor} fields={TRIPS} />
       </FoldedPanel>
       {!isReadOnly && (
-        <div class="site-save panel">
+        <div class={changes > 0 || isSaved ? 'site-save held panel' : 'site-save panel'}>
           <p role="status">
             {isSaved ? texts.saved : changes === 0 ? texts.noChanges : texts.changes(changes)}
           </p>

@@ -12,6 +12,21 @@ const AUDIT = `axe.run(document, {
   resultTypes: ['violations'], preload: false,
 })`
 
+/** What can be touched and lies over the edge at the side, where nothing scrolls. */
+const BESIDE_THE_SCREEN = `(() => {
+  const scrolls = (element) => {
+    for (let above = element.parentElement; above !== null; above = above.parentElement)
+      if (/auto|scroll/.test(getComputedStyle(above).overflowX) && above.scrollWidth > above.clientWidth + 1) return true
+    return false
+  }
+  return [...document.querySelectorAll('a, button, input, select, textarea')]
+    .filter((element) => {
+      const { left, right, width } = element.getBoundingClientRect()
+      return width > 1 && (left < -1 || right > innerWidth + 1) && !scrolls(element)
+    })
+    .map((element) => element.outerHTML.slice(0, 200))
+})()`
+
 const resultSchema = z.object({
   violations: z.array(
     z.object({
@@ -34,10 +49,12 @@ export async function audit(page: Page): Promise<string[]> {
   )
 }
 
-/** Throws with all that axe-core finds. */
+/** Throws with all that axe-core finds, and with what no finger reaches. */
 export async function assertAccessible(page: Page): Promise<void> {
   const found = await audit(page)
   if (found.length > 0) throw new Error(`${found.length} violations of WCAG 2.2 AA:\n  ${found.join('\n  ')}`)
+  const outside = z.array(z.string()).parse(await page.evaluate(BESIDE_THE_SCREEN))
+  if (outside.length > 0) throw new Error(`beside the screen:\n  ${outside.join('\n  ')}`)
 }
 
 function lines(summary: string): string {

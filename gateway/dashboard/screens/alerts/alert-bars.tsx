@@ -27,7 +27,7 @@ export function AlertBar() {
         <a class="alert-bar" href={toHash('alerts')}>
           <Icon name="alerts" />
           <strong dir="auto">{alertTitle(newest)}</strong>
-          <span>{ago}</span>
+          <span class="alert-bar-age">{ago}</span>
           {others.length > 0 && <span class="alert-bar-more">{texts.more(others.length)}</span>}
         </a>
       )}

@@ -49,7 +49,8 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
           aria-label={`${texts.acknowledge}: ${alertTitle(alert)}`}
           onClick={onOpen}
         >
-          {texts.acknowledge}
+          <Icon name="check" />
+          <span>{texts.acknowledge}</span>
         </button>
       )}
     </div>

@@ -2,11 +2,12 @@ import { type Flight, finishMs, onHoleSince, paceOf } from '#dashboard/live/flig
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Icon } from '#dashboard/ui/icons.tsx'
 import { PaceShape } from './pace-shape.tsx'
 import { holeInWords, paceInWords } from './words.ts'
 
 /** All rows of the list are as high as this. */
-export const FLIGHT_ROW_PX = 116
+export const FLIGHT_ROW_PX = 128
 
 interface FlightRowProps {
   flight: Flight
@@ -45,7 +46,8 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: 
       </div>
       {me.value?.role !== 'user' && (
         <button type="button" class="button" aria-label={texts.messageTo(name)} onClick={onMessage}>
-          {texts.message}
+          <Icon name="message" />
+          <span>{texts.message}</span>
         </button>
       )}
     </div>

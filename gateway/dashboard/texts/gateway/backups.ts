@@ -7,7 +7,7 @@ export const backupTexts = defineTexts({
     why: 'Every night the gateway copies all it stores to another place, encrypted.',
     none: 'This gateway makes no backups: what is only on its disk is lost with it.',
     howTo:
-      'Put a stick in, or take a bucket, and set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE.',
+      'Plug a USB stick into its computer, or use an S3 bucket, and set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE.',
     target: 'Where',
     lastGood: 'Last good one',
     next: 'Next one',
@@ -32,7 +32,7 @@ export const backupTexts = defineTexts({
     why: 'Jede Nacht kopiert das Gateway alles, was es speichert, verschlüsselt an einen anderen Ort.',
     none: 'Dieses Gateway macht keine Sicherungen: Was nur auf seiner Platte ist, geht mit ihr verloren.',
     howTo:
-      'Einen Stick einstecken oder einen Bucket nehmen, und CARTBARN_BACKUP_TO und CARTBARN_BACKUP_PASSPHRASE_FILE setzen.',
+      'Einen USB-Stick in seinen Rechner stecken oder einen S3-Bucket nehmen, und CARTBARN_BACKUP_TO und CARTBARN_BACKUP_PASSPHRASE_FILE setzen.',
     target: 'Wohin',
     lastGood: 'Letzte gute',
     next: 'Nächste',
