@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { findChromium } from '#dashboard/testing/chromium.ts'
+import { skipReason } from '#dashboard/testing/programs.ts'
+import { lookShortly } from '../short-look.ts'
+import { runDay } from './day.ts'
+import { runFirstLoad } from './first-load.ts'
+import { runLine } from './line.ts'
+import { runLoad } from './load.ts'
+import { runMemory } from './memory.ts'
+import { runSlow } from './slow.ts'
+import { runZones } from './zones.ts'
+
+const missing = findChromium() === undefined ? 'Chromium is not installed' : undefined
+/** Each starts a gateway, carts and a browser, and the machine may have others. */
+const OPTIONS = { timeout: 300_000, skip: skipReason(missing) }
+
+/** Set CARTBARN_TEST_LONG=1 for those too that use little that the first does not. */
+const isLong = process.env.CARTBARN_TEST_LONG !== undefined
+const SCENARIOS = {
+  load: runLoad,
+  ...(isLong ? { 'first-load': runFirstLoad, slow: runSlow, zones: runZones } : {}),
+  ...(isLong ? { memory: runMemory, line: runLine, day: runDay } : {}),
+}
+
+for (const [name, run] of Object.entries(SCENARIOS)) {
+  test(`a short look at ${name} of the dashboard gives figures, and none is missing`, OPTIONS, async (t) => {
+    for (const { name: figure, reached } of await lookShortly(t, run))
+      assert.ok(Number.parseFloat(reached) > 0, `${figure}: ${reached}`)
+  })
+}
