@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BackupAnswer, BackupRequest } from '#services/backups.ts'
 import { describeError } from '#shared/errors.ts'
-import { letOthersFirst } from '#shared/thread-priority.ts'
+import { letOthersFirst } from '#shared/thread.ts'
 import { backupPlaceOf } from './backup-places.ts'
 import { backUp } from './backups.ts'
 

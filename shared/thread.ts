@@ -1,3 +1,4 @@
+import { platform, setPriority } from 'node:os'
 import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { isExecutable, readProgramFile } from './program-files.ts'
 
@@ -19,4 +20,18 @@ export function startThread(name: keyof typeof THREADS, options: WorkerOptions):
   return isExecutable
     ? new Worker(readProgramFile(LOADER).toString(), { ...options, name, eval: true })
     : new Worker(new URL(THREADS[name], import.meta.url), { ...options, name })
+}
+
+/**
+ * Lets the other threads of the machine go before this one. Only on Linux, where it counts for the thread that asks. A sandbox
+ * may refuse it: the thread then works beside the others, as it must work.
+ */
+export function letOthersFirst(niceness: number): void {
+  if (platform() !== 'linux') return
+  try {
+    // 0 is this thread, not the process
+    setPriority(0, niceness)
+  } catch {
+    // the rests between its jobs have to do
+  }
 }

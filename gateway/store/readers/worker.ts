@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
-import { letOthersFirst } from '#shared/thread-priority.ts'
+import { letOthersFirst } from '#shared/thread.ts'
 import { openReader, openUncheckedReader } from '../db/connection.ts'
 import { describeFault, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { ReaderTools } from '../telemetry/reader-tools.ts'

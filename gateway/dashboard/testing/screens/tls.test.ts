@@ -174,6 +174,7 @@ describe('a gateway whose TLS is turned on', { skip }, () => {
     const { page, faults } = await newPage(open[0])
     await page.goto(`${secureUrl}/app/#/more/tablets`)
     await page.getByLabel('Name des Tablets').fill('Starter')
+    await page.getByLabel('Name', { exact: true }).fill('Caddie master')
     await page.getByRole('button', { name: 'Code machen' }).click()
     await page.getByRole('img', { name: 'QR' }).waitFor()
     await page.getByText('dort zuerst diese Seite öffnen').waitFor()
