@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { signingKey } from '#scripts/release/download/signing-key.ts'
 import { writeSums } from '#scripts/release/download/sums.ts'
+import { programVersion } from '#shared/version.ts'
 import { upgrade } from './upgrade.ts'
 
 const onDebian = { skip: spawnSync('dpkg-deb', ['--version']).status === 0 ? false : 'there is no dpkg-deb' }
@@ -40,6 +41,20 @@ function buildPackage(
   const about = `Package: ${name}\nVersion: ${version}\nArchitecture: ${architecture}\nMaintainer: a <a@b.c>\nDescription: x\n`
   writeFileSync(join(root, 'DEBIAN/control'), about)
   execFileSync('dpkg-deb', ['--build', root, join(folder, 'a.deb')], { stdio: 'ignore' })
+}
+
+/** In place of dpkg: one that compares versions as it does, and only says what it would install. */
+function putDpkg(t: TestContext, folder: string): void {
+  const bin = join(folder, 'bin')
+  mkdirSync(bin)
+  const real = execFileSync('sh', ['-c', 'command -v dpkg'], { encoding: 'utf8' }).trim()
+  const script = `#!/bin/sh\nif [ "$1" = --install ]; then echo "installs $2"; else exec ${real} "$@"; fi\n`
+  writeFileSync(join(bin, 'dpkg'), script, { mode: 0o755 })
+  const { PATH } = process.env
+  process.env.PATH = `${bin}${delimiter}${PATH}`
+  t.after(() => {
+    process.env.PATH = PATH
+  })
 }
 
 test('an archive that was signed is taken, an altered one is not', async (t) => {
@@ -82,5 +97,19 @@ test('a signed package of another name, machine or older version is refused', on
     const { code, said } = await run('a.deb')
     assert.equal(code, 1, said)
     assert.match(said, reason)
+  }
+})
+
+test('a signed package of this version or a later one is installed by root', onDebian, async (t) => {
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
+  for (const version of [programVersion(), '99.0.0']) {
+    const { folder, run, sign } = newRelease(t, {})
+    putDpkg(t, folder)
+    buildPackage(folder, { architecture, version })
+    sign('a.deb')
+    const { code, said } = await run('a.deb')
+    const isRoot = process.geteuid?.() === 0
+    assert.equal(code, isRoot ? 0 : 1, said)
+    assert.match(said, isRoot ? /^installs .*a\.deb$/m : /only root installs a package/)
   }
 })

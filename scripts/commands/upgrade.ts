@@ -12,7 +12,7 @@ import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.t
 import { isExecutable } from '#shared/program-files.ts'
 import { releaseKeys } from '#shared/release/release-keys.ts'
 import { ReleaseError, verifyReleaseFile } from '#shared/release/verify-release.ts'
-import { readVersion } from '#shared/version.ts'
+import { programVersion, readVersion } from '#shared/version.ts'
 
 const ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
@@ -64,7 +64,7 @@ function checkPackage(path: string): void {
     throw new CommandError(
       `nothing was changed: the package is for ${architecture}, this machine is ${own ?? process.arch}`,
     )
-  const { status } = spawnSync('dpkg', ['--compare-versions', version, 'ge', readVersion()])
+  const { status } = spawnSync('dpkg', ['--compare-versions', version, 'ge', programVersion()])
   if (status !== 0)
     throw new CommandError(
       `nothing was changed: the package is version ${version}, older than ${readVersion()}, and would not read its database; ` +

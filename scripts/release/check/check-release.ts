@@ -3,8 +3,8 @@
 // Then the archive of dist/release, the executable for arm64 by qemu, whether a second build has the same bytes, and containers,
 // with buildah and crun. `npm run check:release -- program`, `-- rebuild` and `-- containers` try only these.
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { copyFileSync, existsSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '#shared/testing/eventually.ts'
 import { checkRebuild } from './check-rebuild.ts'
@@ -24,6 +24,9 @@ const ALONE = ['program', 'rebuild', 'containers']
 const SUITES = ['bookworm', 'trixie']
 const INSTALL_S = 60
 const CONF = '/etc/cartbarn/cartbarn.conf'
+/** Beside the package of a release, and not beside one that `npm run build:deb` made. */
+const SUMS = ['SHA256SUMS', 'SHA256SUMS.sig']
+const SIGNED = 'upgrade installs a package that was signed, and no altered one'
 const LAST = 'removed and purged it leaves the data, and says where'
 
 /** The blocks that README.md has people type to install, in order. */
@@ -156,6 +159,18 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     assert.equal(machine.must('sha256sum < /var/lib/cartbarn/admin-key.txt'), before)
     assert.match(machine.file('etc/cartbarn/cartbarn.conf'), /# mine/)
   },
+  [SIGNED]: async (machine) => {
+    const pid = state(machine, 'MainPID')
+    const printed = machine.must('cd /root; cartbarn upgrade cartbarn_*.deb', 300_000)
+    assert.match(printed, /is as it was signed\.\n[\s\S]*Installed\./)
+    await servesAnew(machine, pid)
+    const altered = machine.run(
+      `mkdir altered; cp cartbarn_*.deb ${SUMS.join(' ')} altered; cd altered; printf . >> cartbarn_*.deb; cartbarn upgrade cartbarn_*.deb`,
+    )
+    assert.equal(altered.code, 1)
+    assert.match(altered.out, /nothing was changed: \S+ was altered/)
+    machine.must('rm -r altered')
+  },
   [LAST]: (machine) => {
     for (const action of ['remove', 'purge']) {
       const printed = machine.must(`apt-get ${action} -y cartbarn`)
@@ -169,9 +184,11 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
 async function check(suite: string, deb: string, binds: readonly string[]): Promise<number> {
   const machine = new Machine(bareDebian(suite, CACHE), binds)
   try {
-    copyFileSync(deb, join(machine.root, 'root', basename(deb)))
+    const files = [deb, ...SUMS.map((name) => join(dirname(deb), name))].filter((path) => existsSync(path))
+    for (const path of files) copyFileSync(path, join(machine.root, 'root', basename(path)))
     await machine.start()
     const { [LAST]: last = () => undefined, ...steps } = STEPS
+    if (files.length <= SUMS.length) delete steps[SIGNED]
     return await runSteps(suite, machine, { ...steps, ...swapBackSteps(basename(deb)), [LAST]: last })
   } finally {
     await machine.stop()
