@@ -2,6 +2,7 @@ import './reports/reports.css'
 import type { ComponentType } from 'preact'
 import { toHash } from '#dashboard/live/route.ts'
 import { reportTexts } from '#dashboard/texts/reports.ts'
+import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
@@ -22,11 +23,13 @@ const REPORTS: Record<ReportName, ComponentType> = {
 
 /** What carts did: their use and their packs by month, their traffic and their silences on the map. */
 export function ReportsScreen() {
-  const { router } = useDashboard()
+  const { router, line, clock } = useDashboard()
   const texts = reportTexts()
   const [, asked] = (router.route.value.rest ?? '').split('/')
   const name = NAMES.find((one) => one === asked) ?? 'use'
   const Report = REPORTS[name]
+  // which month and week it is the gateway says with its first message
+  const isTimeKnown = line.state.value.kind !== 'ended' && clock.nowMs() > 0
   return (
     <div class="reports">
       <header class="reports-top">
@@ -49,7 +52,7 @@ export function ReportsScreen() {
         <HelpLink topic="reports" />
         <p class="reports-why">{texts.why[name]}</p>
       </header>
-      <Report key={name} />
+      {isTimeKnown ? <Report key={name} /> : <p class="reports-says">{shellTexts().loading} …</p>}
     </div>
   )
 }

@@ -4,7 +4,7 @@ import { defineTexts } from './texts.ts'
 export const helpTexts = defineTexts({
   en: {
     help: 'Help',
-    more: 'Read more (in English)',
+    more: 'Read more',
     close: 'Close',
     screens: {
       map: 'Every cart where it is now, and at the side what needs somebody: touch a cart to lock, unlock or find it.',

@@ -9,7 +9,7 @@ export const needsTexts = defineTexts({
     open: (cart: string, reason: string) => `Cart ${cart}: ${reason}`,
     heardAt: (ago: string, place: string) => `Heard ${ago} · ${place}`,
     never: 'Never heard from',
-    more: (count: number) => `and ${count} more`,
+    more: (count: number) => `and ${count} others`,
     reasons: {
       ...{ moved_while_locked: 'Moved while locked', moved_after_hours: 'Moved after hours' },
       ...{ outside: 'Outside the course', zone_stay: 'Stays in a stop zone', silent: 'Not heard from' },

@@ -284,7 +284,7 @@ stage.test('each screen says what it is for, and leads to the docs of the gatewa
     assert.ok((await dialog.locator('p').innerText()).length > 40)
     await audit()
     const opened = context.waitForEvent('page')
-    await dialog.getByRole('link', { name: 'Read more (in English)' }).click()
+    await dialog.getByRole('link', { name: 'Read more' }).click()
     const help = await opened
     await help.getByRole('heading', { level: 1 }).first().waitFor()
     assert.ok(help.url().startsWith(`${link.url}/help/`))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { gzipSync } from 'node:zlib'
 import { ADMIN_KEY } from '#testing/start-gateway.ts'
-import { holdSnapshots } from '../held-snapshots.ts'
+import { holdMessages } from '../held-messages.ts'
 import { answered } from '../page-faults.ts'
 import { createStage } from '../stage.ts'
 
@@ -49,7 +49,7 @@ stage.test('what a tablet loads at first is small', async ({ page, open }) => {
 
 stage.eachLook('a cart that is entered before the carts are there opens when they are', async (scene) => {
   const { page, open, audit } = scene
-  const release = await holdSnapshots(page)
+  const release = await holdMessages(page, 'snapshot')
   await open()
   const search = page.getByRole('searchbox', { name: 'Cart number' })
   await search.fill('17')
@@ -101,7 +101,7 @@ const FIRST_LOOKS = {
 
 stage.test('before the carts are there no screen says that there are none', async (scene) => {
   const { page, open } = scene
-  const release = await holdSnapshots(page)
+  const release = await holdMessages(page, 'snapshot')
   for (const [path, { none, waits }] of Object.entries(FIRST_LOOKS)) {
     await open(`/app/#/${path}`)
     await page.getByRole('heading', { name: waits }).first().waitFor()
