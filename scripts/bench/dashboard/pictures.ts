@@ -27,6 +27,7 @@ const SETTLE_MS = 2_000
 /** What a page that waits for an answer says; a report of a week takes a while on a busy machine. */
 const IS_THERE = '!/Adding up|Loading|Zählt zusammen|Wird geladen/.test(document.body.innerText)'
 const ANSWER_MS = 30_000
+const LOOK_EVERY_MS = 200
 
 /** Every screen, by the place in the app; null for who is not signed in. */
 const SCREENS: Readonly<Record<string, string | null>> = {
@@ -141,7 +142,8 @@ async function show(context: BrowserContext, page: Page, gateway: TestGateway, h
 
 async function take(page: Page, path: string): Promise<void> {
   await page.evaluate('document.fonts.ready.then(() => undefined)')
-  await page.waitForFunction(IS_THERE, undefined, { timeout: ANSWER_MS }).catch(() => undefined)
+  // asked from here: the page's policy forbids Playwright to ask again by itself
+  await waitUntil(async () => (await page.evaluate(IS_THERE)) === true, ANSWER_MS, LOOK_EVERY_MS)
   await sleep(SETTLE_MS)
   await page.screenshot({ path })
   // a palette is enough for what has few colours, and a third of the bytes
