@@ -1,6 +1,7 @@
 import { after } from 'node:test'
 
-const GRACE_MS = 5_000
+/** On a busy machine what was closed may take a while to be gone. */
+const GRACE_MS = 30_000
 
 // A test file that leaves something open would keep `npm test` waiting for ever without a word.
 after(() => {

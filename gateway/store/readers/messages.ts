@@ -2,7 +2,7 @@ import type { ErrorMessage } from '#shared/errors.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobName } from './jobs.ts'
 
-/** One job for a reader thread, which answers each with one `ReaderAnswer`. */
+/** One job for a reader thread, which answers each with one `ReaderAnswer`, and says `opened` before the first. */
 export interface ReaderRequest {
   name: JobName
   input: unknown
@@ -17,6 +17,9 @@ export type ReaderAnswer = {
   | { kind: 'refused'; error: ErrorMessage }
   | { kind: 'failed'; message: string; faultCode: string | null }
 )
+
+/** It has a connection: from now on it may be ended at any moment. */
+export const OPENED = 'opened'
 
 /** The memory of a result that can be handed over instead of copied. */
 export function buffersOf(result: unknown): ArrayBuffer[] {

@@ -10,7 +10,7 @@ import { isDiskReadable } from '../damage/readable-disk.ts'
 import { isDamage } from '../db/fault.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
-import type { ReaderAnswer, ReaderRequest } from './messages.ts'
+import { OPENED, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
 /**
  * What a track of nothing but spikes needs, see the limits of trips. Nearly always it is a few megabytes: fixes lie
@@ -39,6 +39,8 @@ interface Job extends JobOptions {
 
 interface Thread {
   worker: Worker
+  /** Resolves when it has a connection, has failed to open one, or has ended. */
+  opened: PromiseWithResolvers<void>
   job: Job | undefined
   /** Set while it rests from long reads. */
   rest: NodeJS.Timeout | undefined
@@ -107,7 +109,7 @@ export class ReaderPool implements Part {
     const giveUp = Promise.withResolvers<void>()
     const timer = setTimeout(giveUp.resolve, STOP_MS)
     const threads = [...this.#threads]
-    await Promise.race([Promise.all(threads.map(({ worker }) => worker.terminate())), giveUp.promise])
+    await Promise.race([Promise.all(threads.map(end)), giveUp.promise])
     clearTimeout(timer)
     // one that hangs in the system cannot be ended; the process must be able to
     for (const { worker, job } of this.#threads) {
@@ -186,9 +188,13 @@ export class ReaderPool implements Part {
       // the young one small, so that it is collected rather than grown: a page needs a megabyte
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: HEAP_MB },
     })
-    const thread: Thread = { worker, job: undefined, rest: undefined, idle: undefined }
+    const opened = Promise.withResolvers<void>()
+    const thread: Thread = { worker, opened, job: undefined, rest: undefined, idle: undefined }
     this.#threads.add(thread)
-    worker.on('message', (answer: ReaderAnswer) => this.#answered(thread, answer))
+    worker.on('message', (said: ReaderAnswer | typeof OPENED) => {
+      opened.resolve()
+      if (said !== OPENED) this.#answered(thread, said)
+    })
     worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'a reader thread failed'))
     worker.on('exit', () => this.#forget(thread))
     return thread
@@ -227,6 +233,7 @@ export class ReaderPool implements Part {
   #forget(thread: Thread): void {
     const { job } = thread
     this.#threads.delete(thread)
+    thread.opened.resolve()
     clearTimeout(thread.idle)
     clearTimeout(thread.rest)
     if (!this.#isRunning) job?.reject(stopping())
@@ -243,6 +250,12 @@ export class ReaderPool implements Part {
       this.#dispatch()
     }
   }
+}
+
+/** A thread that is ended while it loads SQLite can take the process along: native code meets an error that it cannot throw. */
+async function end({ worker, opened }: Thread): Promise<void> {
+  await opened.promise
+  await worker.terminate()
 }
 
 function stopping(): UnavailableError {

@@ -5,7 +5,7 @@ import { openReader, openUncheckedReader } from '../db/connection.ts'
 import { describeFault, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { ReaderTools } from '../telemetry/reader-tools.ts'
 import { performJob, readsTelemetryOnly } from './jobs.ts'
-import { buffersOf, type ReaderAnswer, type ReaderRequest } from './messages.ts'
+import { buffersOf, OPENED, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
 /** A tenth of what others get while they want to run, so that sealing keeps up; all there is while they do not. */
 const NICENESS = 10
@@ -40,7 +40,7 @@ function answerTo({ name, input }: ReaderRequest): ReaderAnswer {
 
 function perform(request: ReaderRequest): ReturnType<typeof performWith> & { wrongPage: string | null } {
   try {
-    tools ??= new ReaderTools(openReader(path))
+    tools ??= open()
     return { ...performWith(tools, request), wrongPage: null }
   } catch (error) {
     if (!isWrongSum(storeFaultCode(error)) || !readsTelemetryOnly(request.name)) throw error
@@ -52,6 +52,12 @@ function perform(request: ReaderRequest): ReturnType<typeof performWith> & { wro
       unchecked.connection.close()
     }
   }
+}
+
+function open(): ReaderTools {
+  const opened = new ReaderTools(openReader(path))
+  parentPort?.postMessage(OPENED)
+  return opened
 }
 
 function performWith(using: ReaderTools, { name, input }: ReaderRequest) {
