@@ -1,7 +1,9 @@
 // npm test [-- FILTER… | --node-test-option…]: runs the tests whose path contains a filter, or all of them.
 import { spawn } from 'node:child_process'
-import { globSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { stripTests } from './strip-tests.ts'
 
 const args = process.argv.slice(2)
 const options = args.filter((arg) => arg.startsWith('-'))
@@ -17,6 +19,7 @@ if (files.length === 0) {
   console.error(`no test file matches ${filters.join(' or ') || '*.test.ts'}`)
   process.exitCode = 1
 } else {
+  await stripTests(files)
   runTests()
 }
 
@@ -32,9 +35,12 @@ function optionsOfTests(): string {
 }
 
 function runTests(): void {
+  // for `once-a-run.ts`
+  const folder = mkdtempSync(join(tmpdir(), 'cartbarn-test-run-'))
   const runner = spawn(
     process.execPath,
     [
+      `--import=${new URL('./direct-imports.mjs', import.meta.url)}`,
       `--import=${new URL('./test-leaks.ts', import.meta.url)}`,
       '--test',
       '--test-reporter=spec',
@@ -44,12 +50,16 @@ function runTests(): void {
       ...options,
       ...files,
     ],
-    { stdio: 'inherit', env: { ...process.env, NODE_OPTIONS: optionsOfTests() } },
+    {
+      stdio: 'inherit',
+      env: { ...process.env, NODE_OPTIONS: optionsOfTests(), TEST_RUN_FOLDER: folder },
+    },
   )
   // The runner gets Ctrl-C from the terminal as well and then names the tests it interrupted.
   process.on('SIGINT', () => undefined)
   process.on('SIGTERM', () => runner.kill('SIGTERM'))
   runner.on('exit', (code) => {
+    rmSync(folder, { recursive: true, force: true })
     process.exitCode = code ?? 1
   })
 }

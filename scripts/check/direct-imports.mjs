@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+
+// Each test file and each thread in it loads most of the program. For every one of a thousand imports Node looks into
+// folders and package.json; ours are where their names say, which saves a third of the loading.
+
+const ROOT = new URL('../../', import.meta.url).href
+/** In the form '#room/*': './folder/*'. */
+const { imports } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'))
+const ROOMS = new Map(
+  Object.entries(imports).map(([name, path]) => [name.slice(0, -1), new URL(path.slice(0, -1), ROOT).href]),
+)
+
+registerHooks({
+  resolve: (specifier, context, next) => {
+    if (specifier.startsWith('node:')) return { url: specifier, format: 'builtin', shortCircuit: true }
+    const url = fileOf(specifier, context.parentURL)
+    if (url === undefined) return next(specifier, context)
+    return { url, format: 'module-typescript', shortCircuit: true }
+  },
+})
+
+/** Undefined for what is not a TypeScript file of ours. */
+function fileOf(specifier, parentUrl = '') {
+  if (!specifier.endsWith('.ts') || !parentUrl.startsWith(ROOT)) return undefined
+  if (specifier.startsWith('.')) return new URL(specifier, parentUrl).href
+  const roomEnd = specifier.indexOf('/') + 1
+  const room = ROOMS.get(specifier.slice(0, roomEnd))
+  return room === undefined ? undefined : room + specifier.slice(roomEnd)
+}
