@@ -29,9 +29,18 @@ export interface JsonSchema {
  */
 export class SchemaComponents {
   readonly schemas: Record<string, JsonSchema> = {}
+  readonly #converted = { input: new Map<z.ZodType, JsonSchema>(), output: new Map<z.ZodType, JsonSchema>() }
 
   /** `input` is what a caller sends, `output` what it gets: they differ where a schema has defaults or transforms. */
   convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
+    const known = this.#converted[io].get(schema)
+    if (known !== undefined) return known
+    const made = this.#convert(schema, io)
+    this.#converted[io].set(schema, made)
+    return made
+  }
+
+  #convert(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
     // in an array, so that a schema with an id of its own is a reference too
     const converted = z.toJSONSchema(z.array(schema), {
       io,

@@ -1,4 +1,5 @@
 import { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
+import { onceARun } from '#shared/testing/once-a-run.ts'
 import type { HubRole } from '#shared/wire/hub-users.ts'
 import type { TestHub } from './open-hub.ts'
 
@@ -41,13 +42,18 @@ export class People {
   }
 
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
-    this.#documented ??= this.#send('GET', '/openapi.json', { key: null }).then(
-      ({ body }) => new DocumentedAnswers(body),
-    )
+    this.#documented ??= this.#readDocument()
     const documented = await this.#documented
     const answer = await this.#send(method, path, options)
     documented.check(method, path, answer)
     return answer
+  }
+
+  async #readDocument(): Promise<DocumentedAnswers> {
+    const text = await onceARun('hub-openapi.json', async () =>
+      (await this.#hub.hub.app.request('/openapi.json')).text(),
+    )
+    return new DocumentedAnswers(JSON.parse(String(text)))
   }
 
   async createUser(fields: {
