@@ -11,9 +11,9 @@ import { StoredContent } from '#testing/stored-content.ts'
 
 /** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time, and for more mixtures. */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
-const RANDOM_REQUESTS = IS_LONG ? 500 : 25
+const RANDOM_REQUESTS = IS_LONG ? 500 : 10
 /** Of the systematic requests one in so many is sent. */
-const STRIDE = IS_LONG ? 1 : 4
+const STRIDE = IS_LONG ? 1 : 11
 
 type Who = 'admin' | 'user' | 'nobody'
 

@@ -22,9 +22,12 @@ class Course {
     const g = await startGateway()
     t.after(() => g.stop())
     const course = new Course(g)
-    for (const hardwareId of screens)
-      course.#passwords.set(hardwareId, await g.register(hardwareId, 'cartcaddie'))
+    for (const hardwareId of screens) await course.register(hardwareId)
     return course
+  }
+
+  async register(hardwareId: string): Promise<void> {
+    this.#passwords.set(hardwareId, await this.g.register(hardwareId, 'cartcaddie'))
   }
 
   connect(hardwareId: string): Promise<CommandedDevice> {
@@ -90,43 +93,48 @@ test('nobody but staff and admins has to do with it', async (t) => {
     }
 })
 
-for (const [name, body, status, code] of [
-  ['a text that is too long', { text: 'x'.repeat(201) }, 400, 'invalid_field'],
-  ['no text', { text: 7 }, 400, 'invalid_field'],
-  ['null', { text: null }, 400, 'invalid_field'],
-  ['control characters', { text: 'a\u0007b' }, 400, 'invalid_field'],
-  ['an unknown field', { text: 'a', to: 'all' }, 400, 'unknown_field'],
-  ['no object', '[]', 400, 'invalid_body'],
-  ['no JSON', '{', 400, 'invalid_json'],
-] as const) {
-  test(`a body with ${name} is refused, and nobody is called in`, async (t) => {
-    const course = await Course.open(t)
-    const answer = await course.begin(body)
-    assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
-    assert.equal(await course.active(), null)
-  })
-}
+test('a body that is wrong is refused, and nobody is called in', async (t) => {
+  const course = await Course.open(t)
+  for (const [name, body, status, code] of [
+    ['a text that is too long', { text: 'x'.repeat(201) }, 400, 'invalid_field'],
+    ['no text', { text: 7 }, 400, 'invalid_field'],
+    ['null', { text: null }, 400, 'invalid_field'],
+    ['control characters', { text: 'a\u0007b' }, 400, 'invalid_field'],
+    ['an unknown field', { text: 'a', to: 'all' }, 400, 'unknown_field'],
+    ['no object', '[]', 400, 'invalid_body'],
+    ['no JSON', '{', 400, 'invalid_json'],
+  ] as const)
+    await t.test(`a body with ${name}`, async () => {
+      const answer = await course.begin(body)
+      assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
+      assert.equal(await course.active(), null)
+    })
+})
 
-for (const [name, language, body, text] of [
-  ['without a body', 'en', undefined, DEFAULT_TEXT],
-  ['with an empty one', 'en', {}, DEFAULT_TEXT],
-  ['with an empty text', 'en', { text: '  ' }, DEFAULT_TEXT],
-  ['in German', 'de', {}, 'Alle Carts zurück: Bitte jetzt zum Clubhaus kommen.'],
-  ['with a text', 'en', { text: ' Lightning! ' }, 'Lightning!'],
-  ['with the longest text', 'en', { text: 'x'.repeat(200) }, 'x'.repeat(200)],
-] as const) {
-  test(`${name} the screens show the right text`, async (t) => {
-    const course = await Course.open(t, 'screen')
-    await course.g.request('PATCH', '/site', { body: { language } })
-    const { status, body: recall } = await course.begin(body)
-    assert.equal(status, 201)
-    assert.deepEqual(Object.keys(recall), ['recall_id', 'text', 'started_at', 'by'])
-    assert.deepEqual([recall.text, recall.by.user_id], [text, await course.g.adminId()])
-    const screen = await course.connect('screen')
-    assert.deepEqual((await screen.next()).params, { text, recall: true })
-    await screen.leave()
-  })
-}
+test('the screens show the right text', async (t) => {
+  const course = await Course.open(t)
+  for (const [name, language, body, text] of [
+    ['without a body', 'en', undefined, DEFAULT_TEXT],
+    ['with an empty one', 'en', {}, DEFAULT_TEXT],
+    ['with an empty text', 'en', { text: '  ' }, DEFAULT_TEXT],
+    ['in German', 'de', {}, 'Alle Carts zurück: Bitte jetzt zum Clubhaus kommen.'],
+    ['with a text', 'en', { text: ' Lightning! ' }, 'Lightning!'],
+    ['with the longest text', 'en', { text: 'x'.repeat(200) }, 'x'.repeat(200)],
+  ] as const)
+    await t.test(name, async () => {
+      const hardwareId = `screen-${name.replaceAll(' ', '-')}`
+      await course.register(hardwareId)
+      await course.g.request('PATCH', '/site', { body: { language } })
+      const { status, body: recall } = await course.begin(body)
+      assert.equal(status, 201)
+      assert.deepEqual(Object.keys(recall), ['recall_id', 'text', 'started_at', 'by'])
+      assert.deepEqual([recall.text, recall.by.user_id], [text, await course.g.adminId()])
+      const screen = await course.connect(hardwareId)
+      assert.deepEqual((await screen.next()).params, { text, recall: true })
+      await screen.leave()
+      await course.end()
+    })
+})
 
 test('a body is left out also with a content type; anything else is no body of ours', async (t) => {
   const course = await Course.open(t)
