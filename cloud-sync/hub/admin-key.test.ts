@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Database } from '#hub/store/database/database.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { HUB_CONFIG } from '#hub/testing/open-hub.ts'
 import { runHub, runHubCommand } from '#hub/testing/run-hub.ts'
 import { createLog } from '#shared/log.ts'
@@ -15,9 +15,7 @@ import { createHub, type Hub } from './hub.ts'
 
 /** Hubs over one database, each with a data folder. */
 async function openOffice(t: TestContext) {
-  const [PGLITE] = DATABASE_KINDS
-  assert.ok(PGLITE !== undefined)
-  const database = await PGLITE.open()
+  const database = await ANY_DATABASE.open()
   t.after(() => database.stop())
   let logged = ''
   const write = (line: string) => {

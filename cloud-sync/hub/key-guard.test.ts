@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeHubUser, createHubUser } from '#hub/store/users.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { hashSecret } from '#shared/ids.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { createHubBudgets } from './budgets.ts'
 import { HubKeyGuard } from './key-guard.ts'
 
 test('a user that is read again during a download has not used the key again, and is no request', async (t) => {
-  const [PGLITE] = DATABASE_KINDS
-  assert.ok(PGLITE !== undefined)
-  const database = await PGLITE.open()
+  const database = await ANY_DATABASE.open()
   t.after(() => database.stop())
   const all = { isActive: true, masksCodes: false, createdAtMs: 1 }
   const boss = { userId: 'u0', name: 'Admin', role: 'admin', siteIds: null } as const

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { get } from 'node:https'
 import { type TestContext, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { HUB_CONFIG } from '#hub/testing/open-hub.ts'
 import { ConfigError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
@@ -13,8 +13,7 @@ const ONE = createKeyPair()
 /** A hub that has not started, with a certificate from files. */
 async function hubOf(t: TestContext): Promise<{ hub: Hub; folder: KeyPairFolder }> {
   const folder = new KeyPairFolder(ONE)
-  const [kind] = DATABASE_KINDS
-  const database = (await kind?.open()) ?? assert.fail()
+  const database = await ANY_DATABASE.open()
   const hub = createHub({ ...HUB_CONFIG, tls: folder }, createLog('silent'), { database })
   t.after(async () => {
     await hub.stop()

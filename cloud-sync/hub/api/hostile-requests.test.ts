@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, People } from '#hub/testing/people.ts'
 import { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
@@ -27,8 +27,6 @@ const CART = {
   ...{ is_online: true, group_id: null, created_at: AT, updated_at: AT },
 }
 
-const [PGLITE] = DATABASE_KINDS
-
 let hub: TestHub
 let people: People
 let documented: DocumentedAnswers
@@ -38,8 +36,7 @@ let viewer: string
 const existing: Record<string, string> = { sites: 'north', devices: 'cart-1', trips: 'cart-1' }
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   const { body } = await people.request('GET', '/openapi.json', { key: null })
   documented = new DocumentedAnswers(body)

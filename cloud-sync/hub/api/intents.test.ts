@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_OPERATOR, REFUSED_OUTSIDE_SCOPE, type Who } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { entityRev } from '#shared/sync-hash.ts'
 import { intentSchema } from '#shared/wire/replication/sync.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const LOCK = { kind: 'command.send', body: { hardware_id: 'cart-1', command: 'lock' } }
 
 let hub: TestHub
@@ -17,8 +16,7 @@ let path: string
 let keys: Record<Who, string | null>
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
   path = `/sites/${site.siteId}/intents`

@@ -1,18 +1,15 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { SITE_REFUSALS } from '#hub/sync/site-budgets.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
-
-const [PGLITE] = DATABASE_KINDS
 
 let hub: TestHub
 let people: People
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
 })
 after(() => hub.stop())

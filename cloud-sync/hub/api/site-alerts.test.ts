@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -8,7 +8,6 @@ import { toIso } from '#shared/time.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { AlertBody } from '#shared/wire/replication/sync.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const NOON = Date.UTC(2026, 4, 1, 12)
 
 let hub: TestHub
@@ -30,8 +29,7 @@ const tell = (...bodies: AlertBody[]) =>
   )
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
   await tell(

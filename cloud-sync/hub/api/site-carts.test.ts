@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -11,7 +11,6 @@ import { toIso } from '#shared/time.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
 import { toCartSaidJson } from '#shared/wire/cart-said.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const AT = '2026-05-01T08:30:00.000Z'
 const GROUND = { hasParking: true, hasBoundary: false }
 const NO_NOTES = { outOfService: null, exempt: null, note: null }
@@ -22,8 +21,7 @@ let site: SiteClient
 let seq = 0
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
 })

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const HOLE = {
   type: 'Feature',
   id: 'way/7',
@@ -28,8 +27,7 @@ let site: SiteClient
 let seq = 0
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
 })

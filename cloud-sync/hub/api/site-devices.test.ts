@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_OUTSIDE_SCOPE, REFUSED_WITHOUT_KEY, type Who } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const AT = '2026-05-01T08:30:00.000Z'
 
 let hub: TestHub
@@ -87,8 +86,7 @@ const ENTITIES = [
 ]
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
   other = await hub.site()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { blocksContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -8,7 +8,6 @@ import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
 import { toIso } from '#shared/time.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const START_MS = Date.UTC(2026, 4, 1)
 /** Of which the first come in blocks, the last as samples, and some in both. */
 const COUNT = 9000
@@ -39,8 +38,7 @@ function blocksOf(first: number, count: number) {
 }
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
   path = `/sites/${site.siteId}/devices/cart-1`

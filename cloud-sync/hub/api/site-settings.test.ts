@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { patchSiteSettings, toSiteSettingsJson } from '#shared/wire/site-json.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const DEFAULTS = toSiteSettingsJson(DEFAULT_SITE_SETTINGS)
 const SETTINGS = toSiteSettingsJson(
   patchSiteSettings(DEFAULT_SITE_SETTINGS, {
@@ -22,8 +21,7 @@ let site: SiteClient
 let seq = 0
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
   await site.latest({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { runsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -17,7 +17,6 @@ import { toIso } from '#shared/time.ts'
 import { loadTrack } from '#shared/trips/track.ts'
 import type { StopJson, TripFiguresJson } from '#shared/wire/trips.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const HOUR_MS = 3_600_000
 const { vectors, activeVectors } = readTripVectors()
 /** Too many for one request without names. */
@@ -38,8 +37,7 @@ function recordsOf(points: readonly VectorPoint[]) {
 }
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
   const all = [...vectors, ...activeVectors]

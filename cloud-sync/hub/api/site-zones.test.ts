@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 
-const [PGLITE] = DATABASE_KINDS
 const NONE = { type: 'FeatureCollection', version: 0, features: [] }
 const BARN = {
   type: 'Feature',
@@ -20,8 +19,7 @@ let site: SiteClient
 let seq = 0
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   site = await hub.site()
 })

@@ -1,22 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createHub } from '#hub/hub.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { HUB_CONFIG, openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, People, REFUSED_AS_NO_ADMIN, type Who } from '#hub/testing/people.ts'
 import { createFirstHubAdmin } from '#hub/users.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 
-const [PGLITE] = DATABASE_KINDS
-
 let hub: TestHub
 let people: People
 let keys: Record<Who, string | null>
 
 before(async () => {
-  assert.ok(PGLITE !== undefined)
-  hub = await openHub(PGLITE)
+  hub = await openHub(ANY_DATABASE)
   people = new People(hub)
   keys = await people.callers('north')
 })
@@ -122,8 +119,7 @@ test('a star alone is every site', async () => {
 })
 
 test('the first admin is made once, however many hubs start', async () => {
-  assert.ok(PGLITE !== undefined)
-  const database = await PGLITE.open()
+  const database = await ANY_DATABASE.open()
   try {
     const keys = ['one', 'two', 'three']
     const made = await Promise.all(keys.map((key) => createFirstHubAdmin(database, key, systemClock.nowMs())))

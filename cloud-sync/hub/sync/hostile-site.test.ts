@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { HubConfig } from '#hub/config.ts'
 import type { HubOverrides } from '#hub/hub.ts'
 import { insertRows } from '#hub/store/database/insert-rows.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE, DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -150,10 +150,8 @@ for (const kind of DATABASE_KINDS) {
 }
 
 describe('what one site may cost', () => {
-  const [pglite] = DATABASE_KINDS
   async function open(t: TestContext, ...settings: [Partial<HubConfig>?, HubOverrides?]): Promise<TestHub> {
-    assert.ok(pglite !== undefined)
-    const hub = await openHub(pglite, ...settings)
+    const hub = await openHub(ANY_DATABASE, ...settings)
     t.after(() => hub.stop())
     return hub
   }

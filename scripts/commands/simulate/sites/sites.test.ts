@@ -3,7 +3,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { HttpExchange } from '#agent/http-exchange.ts'
 import type { Hub } from '#hub/hub.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY } from '#hub/testing/people.ts'
 import { FaultyFront, type FrontFault } from '#scripts/testing/faulty-front.ts'
@@ -20,9 +20,7 @@ let hub: Hub
 let stopHub: () => Promise<void>
 
 before(async () => {
-  const [kind] = DATABASE_KINDS
-  assert.ok(kind !== undefined)
-  const opened = await openHub(kind)
+  const opened = await openHub(ANY_DATABASE)
   hub = opened.hub
   stopHub = () => opened.stop()
 })
