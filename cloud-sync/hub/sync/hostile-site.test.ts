@@ -163,7 +163,9 @@ describe('what one site may cost', () => {
     assert.deepEqual([first.status, first.body.limits.records_per_second], [200, 1_000])
     const second = await site.push(site.part('telemetry', evenRecords(100)))
     assert.deepEqual([second.status, second.body.code], [429, 'rate_limited'])
-    assert.equal(second.headers.get('retry-after'), '15')
+    // less by the seconds that have gone by since the first
+    const retryAfterS = Number(second.headers.get('retry-after'))
+    assert.ok(retryAfterS >= 1 && retryAfterS <= 15, `${retryAfterS} s`)
     assert.equal((await site.latest({})).status, 200)
     const other = await hub.site()
     assert.equal((await other.push(other.part('telemetry', evenRecords(100)))).status, 200)
@@ -173,10 +175,9 @@ describe('what one site may cost', () => {
   test('requests a second', async (t) => {
     const hub = await open(t, { siteRequestsPerSecond: 2 })
     const site = await hub.site()
-    const statuses = []
-    for (let n = 0; n < 12; n++) statuses.push((await site.latest({})).status)
-    assert.equal(statuses[0], 200)
-    assert.equal(statuses.at(-1), 429)
+    // at once: between one and the next so much time may go by that all are allowed
+    const answers = await Promise.all(Array.from({ length: 100 }, () => site.latest({})))
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))].sort(), [200, 429])
     assert.equal((await (await hub.site()).latest({})).status, 200)
     assert.ok(hub.hub.refused.get('site_requests') > 0)
   })
