@@ -6,6 +6,10 @@ import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import { createCallers, REFUSED_WITHOUT_KEY, type Who } from '#testing/callers.ts'
 import { type Browser, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
+/** With the right one. Set CARTBARN_TEST_LONG=1 for all there are. */
+const PINS = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0')).filter(
+  (pin) => process.env.CARTBARN_TEST_LONG !== undefined || pin.endsWith('6'),
+)
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const clock = new FakeClock(Date.UTC(2026, 4, 1, 12))
 let g: TestGateway
@@ -407,13 +411,12 @@ describe('wrong PINs', () => {
     }
   })
 
-  test('10,000 of them over 100 sessions: twenty are compared, then the person is locked for an hour', async () => {
+  test(`${PINS.length} of them over 100 sessions: twenty are compared, then the person is locked for an hour`, async () => {
     const { userId } = await newPerson('9876')
     const { userId: owner, key } = await g.createUser({ name: 'Thief', allowed_hardware_ids: ['*'] })
     const tablets = await Promise.all(Array.from({ length: 100 }, () => g.signIn({ api_key: key })))
     const before = await metric(g, 'cartbarn_pin_tries_total', 'wrong')
-    const pins = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0'))
-    const answers = await Promise.all(pins.map((pin, i) => tablets[i % 100]?.act(userId, pin)))
+    const answers = await Promise.all(PINS.map((pin, i) => tablets[i % 100]?.act(userId, pin)))
     const codes = new Set(answers.map((answer) => answer?.body.code))
     assert.ok(!answers.some((answer) => answer?.status === 200))
     assert.deepEqual([...codes].sort(), ['pin_locked', 'rate_limited', 'wrong_pin'])

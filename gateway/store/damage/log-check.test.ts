@@ -20,6 +20,8 @@ import { NumberedWriter, requireTransactions } from '#testing/damage/written-log
 import type { DamageFinding } from './findings.ts'
 import { checkLog } from './log-check.ts'
 
+/** Set CARTBARN_TEST_LONG=1 for three times as many; `npm run torture -- --only log` does them by the thousand. */
+const SHARE = process.env.CARTBARN_TEST_LONG === undefined ? 1 : 3
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const HEADER_BYTES = 32
 const FRAME_BYTES = 24 + 4096
@@ -158,14 +160,14 @@ for (const [name, damage] of Object.entries(DAMAGE)) {
         if (transactions === killed.transactions) assert.notEqual(finding?.outcome, 'lost')
         else if (!mayBeTorn || finding !== null) assert.equal(finding?.outcome, 'lost')
       }),
-      { numRuns: 60 },
+      { numRuns: 20 * SHARE },
     )
   })
 }
 
 test('a damaged header is mended: the frames prove each other', () => {
   const killed = caseOf(0)
-  for (let bit = 0; bit < HEADER_BYTES * 8; bit += 3) {
+  for (let bit = 0; bit < HEADER_BYTES * 8; bit += SHARE > 1 ? 3 : 7) {
     const { finding, transactions } = check(killed, flipped(killed.log, bit >> 3, bit & 7), {
       hasIndex: bit % 2 === 0,
     })
@@ -194,7 +196,7 @@ test('a damaged page that a later frame brings again is left out, with and witho
 test('a wrong page number is not taken for the page that comes again', () => {
   const killed = caseOf(0)
   const { log } = killed
-  for (let frame = 2; frame < framesOf(log) - 5; frame += 3) {
+  for (let frame = 2; frame < framesOf(log) - 5; frame += SHARE > 1 ? 3 : 7) {
     const other = Buffer.from(log)
     // a page that is in the log again at the end
     other.writeUInt32BE(log.readUInt32BE(frameAt(framesOf(log) - 1)), frameAt(frame))
@@ -242,7 +244,7 @@ test('a last transaction that a power cut tore was told to nobody: it is no dama
       assert.equal(finding, null)
       assert.ok(transactions >= killed.transactions - 1)
     }),
-    { numRuns: 200 },
+    { numRuns: 60 * SHARE },
   )
 })
 
