@@ -14,7 +14,7 @@ export interface CartPack {
   cart: string
   /** The newest voltage of a morning, at rest. */
   morningV: number | null
-  /** Volts that its mornings gain in thirty days, by the line through all of them; null below three. */
+  /** Volts that its mornings gain in thirty days, by the line through all of them; null for fewer than three, or less than a week. */
   trendV: number | null
   lowestV: number | null
   rows: readonly BatteryRowJson[]
@@ -22,6 +22,8 @@ export interface CartPack {
 
 const TREND_DAYS = 30
 const TREND_MORNINGS = 3
+/** From the first morning to the last: of three in a row what the weather does would be ten times as much in thirty days. */
+const TREND_SPAN_DAYS = 7
 
 export const USE_SORTS = ['hours', 'distance', 'cart'] as const
 export type UseSort = (typeof USE_SORTS)[number]
@@ -92,7 +94,8 @@ export function voltsByDay(
 /** Least squares. */
 function trendOf(mornings: readonly { day: number; volts: number }[]): number | null {
   const count = mornings.length
-  if (count < TREND_MORNINGS) return null
+  const spanDays = (mornings.at(-1)?.day ?? 0) - (mornings[0]?.day ?? 0)
+  if (count < TREND_MORNINGS || spanDays < TREND_SPAN_DAYS) return null
   const day = sum(mornings, (one) => one.day) / count
   const volts = sum(mornings, (one) => one.volts) / count
   const together = sum(mornings, (one) => (one.day - day) * (one.volts - volts))

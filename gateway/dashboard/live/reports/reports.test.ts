@@ -45,26 +45,28 @@ test('a pack that loses volts from morning to morning comes first', () => {
     ...{ rest_voltage_morning: rest, lowest_voltage: lowest },
   })
   const rows = [
-    ...[1, 2, 3, 4].map((i) => day('1', i, 50.5, 47)),
-    ...[1, 2, 4].map((i) => day('2', i, 51 - i / 10, 46 - i)),
+    ...[1, 2, 3, 8].map((i) => day('1', i, 50.5, 47)),
+    ...[1, 4, 8].map((i) => day('2', i, 51 - i / 10, 46 - i)),
     day('3', 2, null, null),
+    ...[1, 2, 3, 4, 5, 6, 7].map((i) => day('4', i, 52 - i / 10, 47)),
   ]
   const packs = packByCart(rows)
-  const [steady, falling, unknown] = packs
+  const [steady, falling, unknown, short] = packs
   assert.deepEqual([steady?.morningV, steady?.lowestV], [50.5, 47])
   assert.ok(Math.abs(steady?.trendV ?? 1) < 1e-9)
   assert.ok(Math.abs((falling?.trendV ?? 0) + 3) < 1e-9)
-  assert.equal(falling?.lowestV, 42)
+  assert.equal(falling?.lowestV, 38)
+  assert.equal(short?.trendV, null, 'of less than a week')
   assert.deepEqual([unknown?.morningV, unknown?.trendV, unknown?.lowestV], [null, null, null])
   const order = (sort: Parameters<typeof sortedPacks>[1]) => sortedPacks(packs, sort).map(({ cart }) => cart)
   assert.deepEqual(
     [order('weak'), order('falling')],
     [
-      ['1', '2', '3'],
-      ['2', '1', '3'],
+      ['2', '1', '4', '3'],
+      ['2', '1', '3', '4'],
     ],
   )
-  assert.deepEqual(voltsByDay(falling?.rows ?? [], 4, 'lowest_voltage'), [45, 44, null, 42])
+  assert.deepEqual(voltsByDay(falling?.rows ?? [], 4, 'lowest_voltage'), [45, null, null, 42])
 })
 
 test('classes of traffic are minutes that people can say', () => {
