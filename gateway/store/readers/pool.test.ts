@@ -135,7 +135,12 @@ test('nothing is read after the stop, and what waits then is told', async () => 
   )
   const outcomes = Promise.allSettled(waiting)
   await own.stop()
-  assert.deepEqual(new Set((await outcomes).map(({ status }) => status)), new Set(['rejected']))
+  // the first has begun, and may have ended in time
+  const [, ...behind] = await outcomes
+  assert.deepEqual(
+    behind.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  )
   await assert.rejects(own.run('startOfNewest', { deviceId: 1, count: 1 }, { owner: 'somebody' }), {
     code: 'store_unavailable',
   })
