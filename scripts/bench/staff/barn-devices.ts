@@ -43,8 +43,9 @@ async function connectOne(port: number, { hardwareId, password }: BenchDevice): 
     },
     FLEET,
   )
-  await ready
+  // a command that waited for it may come with the answer
   sockets.set(hardwareId, socket)
+  await ready
 }
 
 /** Says that the command is done. */
