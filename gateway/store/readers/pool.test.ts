@@ -135,12 +135,7 @@ test('nothing is read after the stop, and what waits then is told', async () => 
   )
   const outcomes = Promise.allSettled(waiting)
   await own.stop()
-  // the first has begun, and may have ended in time
-  const [, ...behind] = await outcomes
-  assert.deepEqual(
-    behind.map(({ status }) => status),
-    ['rejected', 'rejected'],
-  )
+  assert.deepEqual(new Set((await outcomes).map(({ status }) => status)), new Set(['rejected']))
   await assert.rejects(own.run('startOfNewest', { deviceId: 1, count: 1 }, { owner: 'somebody' }), {
     code: 'store_unavailable',
   })

@@ -109,13 +109,11 @@ export class ReaderPool implements Part {
     const giveUp = Promise.withResolvers<void>()
     const timer = setTimeout(giveUp.resolve, STOP_MS)
     const threads = [...this.#threads]
+    for (const { job } of threads) job?.reject(stopping())
     await Promise.race([Promise.all(threads.map(end)), giveUp.promise])
     clearTimeout(timer)
     // one that hangs in the system cannot be ended; the process must be able to
-    for (const { worker, job } of this.#threads) {
-      worker.unref()
-      job?.reject(stopping())
-    }
+    for (const { worker } of this.#threads) worker.unref()
   }
 
   /** Runs a job in a thread. Throws what it threw, and `store_unavailable` when it cannot be run or is not wanted. */
