@@ -70,8 +70,8 @@ const RETURN_M = 30
  * two in the zone after one outside enter it, two outside by more than the buffer leave it, and a way from outside to
  * outside straight through it does both unless the next fix is back.
  * A fix that is not newer than the last changes nothing, nor does one that is NaN; a last fix later than `latestMs` was
- * the mistake of a clock and is forgotten. What was unknown before, because the device or the zone is new or the shape another one, becomes known silently; a zone that
- * is gone ends silently.
+ * the mistake of a clock and is forgotten. What was unknown before, because the device or the zone is new or the shape
+ * another one, becomes known silently; a zone that is gone ends silently.
  */
 export function watch(
   state: WatchState,
