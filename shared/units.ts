@@ -21,3 +21,8 @@ export function toUnits(value: number, measure: Measure, units: Units): number {
 export function fromUnits(typed: number, measure: Measure, units: Units): number {
   return units === 'metric' ? typed : Number((typed * METRIC_PER_IMPERIAL[measure]).toFixed(3))
 }
+
+/** Bytes for people: `1.5 GB`. */
+export function inGb(bytes: number): string {
+  return `${(bytes / 1e9).toLocaleString('en-US', { maximumFractionDigits: 1 })} GB`
+}

@@ -1,9 +1,9 @@
 import type { Database } from '#hub/store/database/database.ts'
 import { countStoredBytes, type StoredBytes, storedBytesOfAll } from '#hub/store/stored-bytes.ts'
 import type { SiteBudgets } from '#hub/sync/site-budgets.ts'
-import { inGb } from '#shared/in-gb.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { inGb } from '#shared/units.ts'
 import { RepeatedTask } from './repeated-task.ts'
 
 const LOOK_EVERY_MS = MINUTE_MS

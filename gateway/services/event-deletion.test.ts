@@ -80,7 +80,7 @@ test('events, finished commands and entries of the audit log older than so many 
       addLockEvent(connection, n, atMs)
       addZoneEvent(connection, n, atMs)
       addCommand(connection, n, atMs)
-      const record = { action: 'user.updated', target: 'u', before: null, after: null }
+      const record = { action: 'user.updated' as const, target: 'u', before: null, after: null }
       insertAuditEntry(connection, { ...GATEWAY, atMs }, record)
     }
     addCommand(connection, 3, CUTOFF_MS - 1, false)
@@ -134,7 +134,7 @@ test('what a head office is still to get stays, and goes once that has it', asyn
       for (let n = 1; n <= 600; n++) addLockEvent(connection, n, CUTOFF_MS - n)
       for (let n = 1; n <= 2; n++) addZoneEvent(connection, n, CUTOFF_MS - n)
       for (let n = 1; n <= 2; n++) addCommand(connection, n, CUTOFF_MS - n)
-      const record = { action: 'user.updated', target: 'u', before: null, after: null }
+      const record = { action: 'user.updated' as const, target: 'u', before: null, after: null }
       for (let n = 1; n <= 2; n++) insertAuditEntry(connection, { ...GATEWAY, atMs: CUTOFF_MS - n }, record)
     },
     true,

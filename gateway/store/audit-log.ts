@@ -1,13 +1,13 @@
 import type { Origin } from '#domain/origin.ts'
+import type { AuditAction } from '#shared/audit-actions.ts'
 import type { Connection } from './db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from './list-page.ts'
 import type { ReaderTools } from './telemetry/reader-tools.ts'
 
 /** What somebody did; without secrets. */
 export interface AuditRecord {
-  /** The noun and what happened: `user.updated`. */
-  action: string
-  /** Its id. */
+  action: AuditAction
+  /** The id of what it was done to. */
   target: string
   /** What was different before; null for what was not there. */
   before: object | null

@@ -1,3 +1,4 @@
+import type { AuditAction } from '#shared/audit-actions.ts'
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Connection } from './db/connection.ts'
 
@@ -19,7 +20,7 @@ export interface NewSession {
 
 /** What somebody did of which nothing is stored but the entry in the audit log. */
 export interface Deed {
-  action: string
+  action: AuditAction
   target: string
   after: object | null
 }

@@ -1,7 +1,7 @@
 import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
 import { describeOffset, isOff } from '#shared/clock-offset.ts'
-import { inGb } from '#shared/in-gb.ts'
 import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import { inGb } from '#shared/units.ts'
 import type { SiteJson, SiteState } from '#shared/wire/sites.ts'
 
 /** A connected gateway sends something every few seconds. */

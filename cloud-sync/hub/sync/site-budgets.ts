@@ -1,9 +1,9 @@
 import { Rates } from '#shared/budgets/rates.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import { AppError, InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
-import { inGb } from '#shared/in-gb.ts'
 import { Tally } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
+import { inGb } from '#shared/units.ts'
 import { SITE_FULL, type SyncStream } from '#shared/wire/replication/sync.ts'
 
 /** Pushes of a site that are decoded and stored at once; others of it wait. */

@@ -46,6 +46,11 @@ export function MoreScreen() {
         <h1 class="more-title">{texts.title}</h1>
         <HelpLink topic="all" />
       </div>
+      {me.value !== null && asked !== undefined && (
+        <p class="panel" role="status">
+          <strong>{asked.title()}</strong> · {asked.role === 'admin' ? texts.forAdmins : texts.forStaff}
+        </p>
+      )}
       <WhoActs />
       {MORE_SECTIONS.map((section) => (
         <Links

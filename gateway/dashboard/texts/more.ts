@@ -55,6 +55,7 @@ export const moreTexts = defineTexts({
     look: 'Look',
     tryAgain: 'Try again',
     forAdmins: 'Only an admin sees this.',
+    forStaff: 'Only staff see this.',
     loading: 'Loading',
   },
   de: {
@@ -117,6 +118,7 @@ export const moreTexts = defineTexts({
     look: 'Ansehen',
     tryAgain: 'Nochmal versuchen',
     forAdmins: 'Das sieht nur ein Admin.',
+    forStaff: 'Das sieht nur das Personal.',
     loading: 'Lädt',
   },
 })

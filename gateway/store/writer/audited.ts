@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { AuditAction } from '#shared/audit-actions.ts'
 import { toIso } from '#shared/time.ts'
 import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import type { AuditRecord, DatedOrigin } from '../audit-log.ts'
@@ -266,10 +267,10 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     return () => {
       if (before === undefined) return []
       const [old, now] = differences(notifierEntry(before), notifierEntry(row))
+      const updated: AuditRecord[] =
+        now === null ? [] : [{ action: 'notifier.updated', target: notifierId, before: old, after: now }]
       return [
-        ...(now === null
-          ? []
-          : [{ action: 'notifier.updated', target: notifierId, before: old, after: now }]),
+        ...updated,
         ...(before.token === row.token ? [] : [event('notifier.token_replaced', notifierId, null)]),
       ]
     }
@@ -328,14 +329,16 @@ function changed<Input>(
       const [old, now] = differences(before, entityBody(connection, table, key))
       if (old === null && now === null) return []
       const happened = before === null ? 'created' : now === null ? 'deleted' : 'updated'
-      return [{ action: `${NOUNS[table]}.${happened}`, target: key, before: old, after: now }]
+      // the tests look that there is no other
+      const action = `${NOUNS[table]}.${happened}` as AuditAction
+      return [{ action, target: key, before: old, after: now }]
     }
   }
 }
 
 /** Enters beside what `audit` does that a secret is another, of which nothing else is said. */
 function withSecret<Input>(
-  actionOf: (input: Input) => string,
+  actionOf: (input: Input) => AuditAction,
   audit: Audit<Input, unknown>,
   targetOf: (input: Input) => string | null,
 ): Audit<Input, unknown> {
@@ -392,7 +395,7 @@ function photoEntry(photo: CoursePhoto | null): Body | null {
   return { content_type: contentType, corners, bytes }
 }
 
-function event(action: string, target: string, after: object | null): AuditRecord {
+function event(action: AuditAction, target: string, after: object | null): AuditRecord {
   return { action, target, before: null, after }
 }
 

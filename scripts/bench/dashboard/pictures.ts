@@ -21,7 +21,7 @@ const PAST_DAYS = 2
 /** Until something of each kind has happened to carts: low, outside, silent. */
 const LIMIT_MS = 420_000
 /** So soon that nobody has to wait long for it. */
-const SOON = { silent_after_s: 20, rest_after_s: 20 }
+const SOON = { silent_after_s: 60, rest_after_s: 20 }
 /** For fonts, tiles and what slides into its place. */
 const SETTLE_MS = 2_000
 /** What a page that waits for an answer says; a report of a week takes a while on a busy machine. */

@@ -52,8 +52,6 @@ export function RecallScreen() {
             by.name,
             formatMoment(Date.parse(started_at), clock.nowMs(), site.value.time_zone),
           )}
-          {' · '}
-          {texts.barConfirmed(list.confirmed, list.screens)}
         </p>
         <p role="status">{says}</p>
         <button type="button" class="button main" onClick={() => void end()}>

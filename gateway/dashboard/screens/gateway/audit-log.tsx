@@ -1,18 +1,19 @@
 import './gateway.css'
 import { useState } from 'preact/hooks'
+import { auditWords } from '#dashboard/texts/gateway/audit-words.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { useSending } from '#dashboard/ui/sending.ts'
-import { TextField } from '#dashboard/ui/text-field.tsx'
+import { AUDIT_ACTIONS } from '#shared/audit-actions.ts'
 import type { AuditEntryJson } from '#shared/wire/audit-log.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 import { useMoments } from './moments.ts'
 import { Pager } from './pager.tsx'
 
-const [PAGE, ACTION_MAX] = [50, 64]
+const PAGE = 50
 /** As many as the gateway puts into one answer. */
 const CSV_ENTRIES = 1_000
 
@@ -26,7 +27,7 @@ export function AuditLogPage() {
   const { send, fault, isSending } = useSending()
   const filter = {
     ...(userId === '' ? {} : { user_id: userId }),
-    ...(action.trim() === '' ? {} : { action: action.trim() }),
+    ...(action === '' ? {} : { action }),
   }
   const load = async () => ({
     users: await api.call('GET /users'),
@@ -62,16 +63,25 @@ export function AuditLogPage() {
                   ))}
                 </select>
               </label>
-              <TextField
-                name={texts.action}
-                hint={texts.actionHint}
-                max={ACTION_MAX}
-                value={action}
-                onInput={(value) => {
-                  setOffset(0)
-                  setAction(value)
-                }}
-              />
+              <label class="field">
+                {texts.action}
+                <select
+                  value={action}
+                  onChange={({ currentTarget: { value } }) => {
+                    setOffset(0)
+                    setAction(value)
+                  }}
+                >
+                  <option value="">{texts.everything}</option>
+                  {AUDIT_ACTIONS.map((one) => ({ one, words: auditWords(one) }))
+                    .sort((a, b) => a.words.localeCompare(b.words))
+                    .map(({ one, words }) => (
+                      <option key={one} value={one}>
+                        {words}
+                      </option>
+                    ))}
+                </select>
+              </label>
               <Fault text={fault} />
               <button type="button" class="button" disabled={isSending} onClick={() => void send(save)}>
                 {texts.saveCsv}
@@ -114,7 +124,7 @@ function Entry({ entry, who }: { entry: AuditEntryJson; who: string }) {
     <li>
       <div class="what">
         <p dir="auto">
-          <strong>{action}</strong> <span>{target}</span>
+          <strong>{auditWords(action)}</strong> <span>{target}</span>
         </p>
         <p class="small" dir="auto">
           {`${moment(at)} · ${who}`}

@@ -181,12 +181,19 @@ stage.eachLook('storage, clients, damage, head office and who did what', async (
   await audit()
 
   await page.goto(page.url().replace(/#.*/, '#/more/audit-log'))
-  await page.getByLabel('What was done').fill('clock.confirmed')
-  await page.getByText('clock.confirmed', { exact: true }).waitFor()
+  await page.getByLabel('What was done').selectOption({ label: 'Clock: confirmed' })
+  await page.locator('strong').getByText('Clock: confirmed', { exact: true }).waitFor()
   await audit()
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Save as CSV' }).click()
   assert.equal((await download).suggestedFilename(), 'audit-log.csv')
+})
+
+stage.test('who may not see a page is told so', async ({ page, open }) => {
+  await open('/app/#/more/storage', 'user')
+  await page.getByText('Storage and disk · Only an admin sees this.').waitFor()
+  await page.goto(page.url().replace(/#.*/, '#/more/reports'))
+  await page.getByText('Reports · Only staff see this.').waitFor()
 })
 
 stage.eachLook('the backups that there are, and where', async ({ page, open, audit }) => {
