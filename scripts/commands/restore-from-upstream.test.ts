@@ -1,7 +1,18 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,6 +31,8 @@ import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 const DEVICES = ['cart-1', 'cart-2', 'cart-3']
 const RECORDS = 4500
+/** The user of a service: as root, the command leaves the folder to whose it is. */
+const OWNER = process.getuid?.() === 0 ? 54_321 : process.getuid?.()
 /** Of 48 KB and less. */
 const PHOTO_PIECES = 7
 const NOW_MS = Date.now()
@@ -297,6 +310,8 @@ for (const kind of DATABASE_KINDS) {
     const site = await newSite(t, kind)
     const { rows, histories } = await burn(t, site)
     const dataDir = newFolder(t)
+    mkdirSync(dataDir, { mode: 0o700 })
+    if (OWNER !== undefined) chownSync(dataDir, OWNER, OWNER)
     let fate: (n: number) => 'pass' | 'cut' | 'change' = () => 'pass'
     const front = await startFront(t, site.settings.CARTBARN_UPSTREAM_URL ?? '', (n) => fate(n))
     const settings = { ...site.settings, CARTBARN_UPSTREAM_URL: front.url, CARTBARN_DATA_DIR: dataDir }
@@ -318,6 +333,7 @@ for (const kind of DATABASE_KINDS) {
       out,
       /^Going on with site .*\n.* has [\d,]+ rows and [\d,]+ positions and voltages\. Start the gateway\.$/m,
     )
+    for (const name of readdirSync(dataDir)) assert.equal(lstatSync(join(dataDir, name)).uid, OWNER, name)
     const found = rowsOf(dataDir)
     for (const table of Object.keys(TABLES)) assert.deepEqual(found[table], rows[table], table)
     for (const table of [
