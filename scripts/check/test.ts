@@ -4,6 +4,10 @@ import { globSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stripTests } from './strip-tests.ts'
+import { writeGroups } from './test-groups.ts'
+
+/** What looks at, or changes, the whole process it runs in. */
+const ALONE: readonly string[] = []
 
 const args = process.argv.slice(2)
 const options = args.filter((arg) => arg.startsWith('-'))
@@ -34,6 +38,10 @@ function optionsOfTests(): string {
   return (process.env.NODE_OPTIONS ?? '').replace(/--max-semi-space-size=\d+/, '').trim()
 }
 
+function isAlone(path: string): boolean {
+  return ALONE.includes(path)
+}
+
 function runTests(): void {
   // for `once-a-run.ts`
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-test-run-'))
@@ -48,7 +56,7 @@ function runTests(): void {
       '--test-timeout=300000',
       `--test-concurrency=${filesAtOnce()}`,
       ...options,
-      ...files,
+      ...writeGroups(files, folder, isAlone),
     ],
     {
       stdio: 'inherit',

@@ -20,7 +20,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { ANY_DATABASE, DATABASE_KINDS, type DatabaseKind } from '#hub/testing/databases.ts'
+import { ANY_DATABASE, type DatabaseKind, LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ENTRY } from '#scripts/cli/start-command.ts'
 import { bareEnvironment } from '#shared/testing/bare-environment.ts'
@@ -303,7 +303,7 @@ async function historiesOf(g: TestGateway) {
   return found
 }
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   test(`a burnt gateway is made anew row by row, killed and cut off in the middle, on ${kind.name}`, {
     skip: kind.skip,
   }, async (t) => {

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { schemaStatements } from '#hub/store/database/schema.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
-import { DATABASE_KINDS, type DatabaseKind } from '#hub/testing/databases.ts'
+import { type DatabaseKind, LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { blocksContent, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -79,7 +79,7 @@ async function everything({ hub }: TestHub): Promise<string> {
   return text
 }
 
-for (const kind of DATABASE_KINDS) describeErased(kind)
+for (const kind of LONG_SUITE_KINDS) describeErased(kind)
 
 function describeErased(kind: DatabaseKind): void {
   describe(`what a site erased, at a hub on ${kind.name}`, { skip: kind.skip }, () => {

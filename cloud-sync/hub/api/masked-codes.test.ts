@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -20,7 +20,7 @@ const CODES = [
   'x\u{1f6a9}b',
 ]
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   describe(`a user with masked codes at a hub on ${kind.name}`, { skip: kind.skip }, () => {
     let hub: TestHub
     let people: People

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { endsOf, rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -35,7 +35,7 @@ function groupOf(entries: readonly Entry[]) {
   return { group: 'audit_entry', count: entries.length, sum: sum.toString() }
 }
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   describe(`audit logs at a hub on ${kind.name}`, { skip: kind.skip }, () => {
     let hub: TestHub
     let people: People
@@ -266,7 +266,7 @@ for (const kind of DATABASE_KINDS) {
   })
 }
 
-for (const kind of DATABASE_KINDS)
+for (const kind of LONG_SUITE_KINDS)
   test(`with 0 days a hub keeps entries for ever (${kind.name})`, { skip: kind.skip }, async () => {
     const hub = await openHub(kind, { auditLogRetentionDays: 0 })
     try {

@@ -87,7 +87,10 @@ test('the last admin stays one, whoever tries at the same time', async () => {
     people.request('PATCH', '/users/admin', { body: { role: 'viewer' } }),
     people.request('DELETE', `/users/${second.userId}`),
   ])
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409])
+  const [first, other] = answers.map(({ status }) => status).sort()
+  assert.equal(first, 200)
+  // whoever comes when the other is done is no admin any more
+  assert.ok(other === 409 || other === 403, `${other}`)
   // one of the two is an admin still
   const key = answers[0]?.status === 200 ? second.key : ADMIN_KEY
   const restored = await people.request('PATCH', '/users/admin', { key, body: { role: 'admin' } })

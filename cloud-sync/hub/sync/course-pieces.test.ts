@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import { countStoredBytes } from '#hub/store/stored-bytes.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -42,7 +42,7 @@ function newPhoto(version: number, image = randomBytes(PIECE_BYTES * (PIECES - 1
 
 const gone = (row: Row): Row => ({ ...row, body: null })
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   describe(`the photo of a site in pieces, on ${kind.name}`, { skip: kind.skip }, () => {
     async function open(t: TestContext, siteMaxBytes = 0) {
       const hub = await openHub(kind, { siteMaxBytes })

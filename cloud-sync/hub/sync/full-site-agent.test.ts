@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { SyncAgent } from '#agent/agent.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { createLog } from '#shared/log.ts'
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
@@ -68,7 +68,7 @@ async function startAgent(t: TestContext, hub: TestHub) {
   }
 }
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   test(`a gateway whose site is full keeps what the hub does not take, on ${kind.name}`, {
     skip: kind.skip,
   }, async (t) => {

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { describe, type TestContext, test } from 'node:test'
 import { countStoredBytes, storedBytesOf } from '#hub/store/stored-bytes.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, type Answer, People } from '#hub/testing/people.ts'
 import { rowsContent, runsContent, type SiteClient, type SyncAnswer } from '#hub/testing/site-client.ts'
@@ -56,7 +56,7 @@ async function fill(site: SiteClient, next: () => SyncPart): Promise<number> {
   throw new Error('it is never full')
 }
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   describe(`a site that fills its share, on ${kind.name}`, { skip: kind.skip }, () => {
     async function open(t: TestContext, siteMaxBytes = MAX_BYTES): Promise<TestHub> {
       const hub = await openHub(kind, { siteMaxBytes })

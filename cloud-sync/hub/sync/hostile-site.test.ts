@@ -6,7 +6,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import type { HubConfig } from '#hub/config.ts'
 import type { HubOverrides } from '#hub/hub.ts'
 import { insertRows } from '#hub/store/database/insert-rows.ts'
-import { ANY_DATABASE, DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { ANY_DATABASE, LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -27,7 +27,7 @@ function evenRecords(count: number) {
   return runsContent([{ hardwareId: 'cart-1', stream: 'battery', records }])
 }
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   describe(`a hostile site at a hub on ${kind.name}`, { skip: kind.skip }, () => {
     let hub: TestHub
     let people: People

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
-import { DATABASE_KINDS } from '#hub/testing/databases.ts'
+import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { ADMIN_KEY, type Answer, People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
@@ -44,7 +44,7 @@ function partsOf(site: SiteClient, count: number): SyncPart[] {
   return parts
 }
 
-for (const kind of DATABASE_KINDS) {
+for (const kind of LONG_SUITE_KINDS) {
   describe(`a file carried to a hub on ${kind.name}`, { skip: kind.skip }, () => {
     let hub: TestHub
     before(async () => {

@@ -73,6 +73,8 @@ const POSTGRES: DatabaseKind = {
   },
 }
 
+const isLong = process.env.CARTBARN_TEST_LONG !== undefined
+
 /** What every suite about the database runs on. */
 export const DATABASE_KINDS: readonly DatabaseKind[] = [PGLITE, POSTGRES]
 
@@ -80,8 +82,10 @@ export const DATABASE_KINDS: readonly DatabaseKind[] = [PGLITE, POSTGRES]
  * What everything else runs on: PostgreSQL where there is one, of which a database costs a twentieth of one of PGlite. Set
  * CARTBARN_TEST_LONG=1 for PGlite.
  */
-export const ANY_DATABASE: DatabaseKind =
-  POSTGRES.skip === false && process.env.CARTBARN_TEST_LONG === undefined ? POSTGRES : PGLITE
+export const ANY_DATABASE: DatabaseKind = POSTGRES.skip === false && !isLong ? POSTGRES : PGLITE
+
+/** What suites run on that take long and whose statements are those of others: with CARTBARN_TEST_LONG=1 on both. */
+export const LONG_SUITE_KINDS: readonly DatabaseKind[] = isLong ? DATABASE_KINDS : [ANY_DATABASE]
 
 /** Where tests count (CI) it must be there: then they fail instead. */
 export function whyNoPostgres(): string | false {

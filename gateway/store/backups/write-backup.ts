@@ -153,7 +153,9 @@ async function writeBlocksAhead(databasePath: string, writer: PartWriter): Promi
 function* blocksOf(connection: Connection): Generator<StoredValue[]> {
   const shape = tableShapes(connection).find(({ name }) => name === BLOCKS)
   if (shape === undefined)
-    throw new BackupFault('this is no database of a gateway, or one so old that the gateway must run once before')
+    throw new BackupFault(
+      'this is no database of a gateway, or one so old that the gateway must run once before',
+    )
   const { columns } = shape
   const keyAt = columns.indexOf('block_id')
   const statement = connection.db
