@@ -7,14 +7,14 @@ import KeyboardZoom from 'ol/interaction/KeyboardZoom.js'
 import MouseWheelZoom from 'ol/interaction/MouseWheelZoom.js'
 import PinchZoom from 'ol/interaction/PinchZoom.js'
 import type BaseLayer from 'ol/layer/Base.js'
-import OlMap, { type FrameState } from 'ol/Map.js'
+import type { FrameState } from 'ol/Map.js'
 import type { Pixel } from 'ol/pixel.js'
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import type { KeptView } from '#dashboard/live/kept-view.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import { CartLayer, type PillWords } from './cart-layer.ts'
-import { CLOSEST_ZOOM, CourseView, ZOOM_MS } from './course-view.ts'
+import { CLOSEST_ZOOM, CourseView, WholePixelMap, ZOOM_MS } from './course-view.ts'
 import { type Extent, firstExtent } from './first-view.ts'
 import { Markers } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
@@ -56,8 +56,8 @@ export interface MapLook {
  * The door of this room: zones and carts on a map that is moved with fingers, mouse or keys. OpenLayers draws the ground and
  * the zones (`zone-layer`; below it the course, which `course-ground` adds once it is loaded), and moves the view. The carts are on a canvas of ours
  * above: `markers` keeps one object a cart, `placing` says where each is on the screen, `cart-layer` copies its sign there, which
- * `cart-bitmaps` drew once. They are drawn when the fleet has said something new, four times a second, and with each frame
- * of OpenLayers; else nothing is.
+ * `cart-bitmaps` drew once. They are drawn when the fleet has said something new, four times a second, and with frames
+ * of OpenLayers; while the map is only moved, what was drawn moves with it. Else nothing is.
  */
 export class CourseMap {
   readonly #deps: CourseMapDeps
@@ -69,7 +69,7 @@ export class CourseMap {
   readonly #look = signal<MapLook>({ metresPerPx: 1, rotation: 0 })
   readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
   readonly #stops: (() => void)[] = []
-  #map: OlMap | undefined
+  #map: WholePixelMap | undefined
   #frame: FrameState | null = null
   #asked = 0
   #filter: CartFilter | null = null
@@ -103,7 +103,7 @@ export class CourseMap {
   start(target: HTMLElement): void {
     const layers = [this.#zoneLayer.layer]
     const view = this.#view.view
-    const map = new OlMap({ target, view, layers, controls: [], interactions: interactions() })
+    const map = new WholePixelMap({ target, view, layers, controls: [], interactions: interactions() })
     this.#map = map
     map.getViewport()?.append(this.#carts.canvas)
     map.on('postrender', ({ frameState }) => this.#rendered(frameState))
@@ -239,6 +239,9 @@ export class CourseMap {
   }
 
   #tapped([px = 0, py = 0]: number[], [x = 0, y = 0]: number[]): void {
+    const screen = this.#screen()
+    // it may have been moved since the carts were drawn
+    if (screen !== null) place(this.#markers, screen, this.#chosen)
     const pill = pillAt(this.#markers, px, py)
     if (pill !== null) this.show([pill.west, pill.south, pill.east, pill.north])
     else this.#deps.onTap(markerAt(this.#markers, px, py)?.cart.cart ?? null, [x, y])
@@ -261,7 +264,8 @@ export class CourseMap {
     if (look.metresPerPx !== metresPerPx || look.rotation !== rotation)
       this.#look.value = { metresPerPx, rotation }
     if (this.#isRevealing) this.#reveal()
-    this.#draw()
+    const screen = this.#screen()
+    if (screen !== null && !this.#carts.follow(screen)) this.#draw()
   }
 
   #draw(): void {

@@ -4,7 +4,7 @@ import { cartJson, parkedJson } from '#dashboard/testing/cart-json.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { Markers } from './markers.ts'
 import { toX, toY } from './mercator.ts'
-import { isInView, markerAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
+import { isInView, markerAt, pillAt, place, ROOM_PX, type Screen, TAP_PX } from './placing.ts'
 
 const MIDDLE = { long: -81.58, lat: 28.41 }
 
@@ -45,6 +45,14 @@ test('carts are where the map has them, and beyond the screen they are not drawn
   assert.deepEqual([Math.round(marker?.px ?? 0), Math.round(marker?.py ?? 0)], [500, 250])
   assert.equal(marker?.isShown, true)
   assert.equal(markers.find('2')?.isShown, false)
+})
+
+test('carts that come into view when the map is moved a little are drawn before', () => {
+  const markers = placed([at(cartJson('1'), 400 + ROOM_PX, 0), at(cartJson('2'), 0, -300 - ROOM_PX)])
+  assert.deepEqual(
+    markers.all.map(({ isShown }) => isShown),
+    [true, true],
+  )
 })
 
 test('a cart outside of the course that is beyond the screen is drawn at its edge', () => {

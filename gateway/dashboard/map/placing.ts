@@ -33,6 +33,8 @@ export interface Screen {
 
 /** Half of the largest sign. */
 const SIGN_PX = 30
+/** Signs are drawn that far beyond the edges of the map, for when it is moved. */
+export const ROOM_PX = 96
 /** A thumb finds a cart that is no farther away. */
 export const TAP_PX = 26
 /** As far from the edge as a sign of a cart that is beyond it. */
@@ -101,7 +103,8 @@ function placePill(pill: Pill, { transform, scale, isClosest, widthPx, heightPx 
 }
 
 function isSeen({ px, py }: Marker, { widthPx, heightPx }: Screen): boolean {
-  return px > -SIGN_PX && py > -SIGN_PX && px < widthPx + SIGN_PX && py < heightPx + SIGN_PX
+  const beyondPx = SIGN_PX + ROOM_PX
+  return px > -beyondPx && py > -beyondPx && px < widthPx + beyondPx && py < heightPx + beyondPx
 }
 
 /** A cart that has left the course is seen in any case: at the edge, on its side, beside the buttons. */

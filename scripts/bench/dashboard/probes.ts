@@ -103,12 +103,12 @@ export async function slowDown(cdp: CDPSession, rate: number): Promise<void> {
   await cdp.send('Emulation.setCPUThrottlingRate', { rate })
 }
 
-/** Notes when a bitmap is first drawn on the canvas of the carts; to be given to a page before it opens. */
+/** Notes when a bitmap is first drawn on the sheet of the carts; to be given to a page before it opens. */
 export const NOTE_FIRST_CART = `{
   const draw = CanvasRenderingContext2D.prototype.drawImage
   CanvasRenderingContext2D.prototype.drawImage = function (...args) {
     draw.apply(this, args)
-    if (!this.canvas.classList.contains('cart-canvas')) return
+    if (!this.canvas.classList.contains('cart-sheet')) return
     globalThis.firstCartMs = performance.now()
     CanvasRenderingContext2D.prototype.drawImage = draw
   }

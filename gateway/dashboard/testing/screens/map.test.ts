@@ -57,6 +57,35 @@ stage.test('a touch on a pill opens it, and one on a cart shows its card', async
   await eventually(isOpened, 'the card of a touched cart', 30_000)
 })
 
+stage.test('a cart stays under a finger that drags the map, and is not drawn each time', async (scene) => {
+  const { page, open } = scene
+  await open('/app/#/map/4')
+  await page.getByRole('heading', { name: 'Cart 4' }).waitFor()
+  await page.getByRole('button', { name: 'Close' }).click()
+  await page.getByRole('heading', { name: 'Needs you' }).waitFor()
+  const middle = await middleOf(page)
+  await eventually(async () => (await signNear(page, middle)) !== null, 'the sign of the cart')
+  let finger = (await signNear(page, middle)) ?? middle
+  await page.evaluate(COUNT_DRAWINGS)
+  await page.mouse.move(finger.x - 1.5, finger.y)
+  await page.mouse.down()
+  // from where a first move ends the map is dragged
+  await page.mouse.move(finger.x, finger.y)
+  for (let move = 0; move < MOVES; move++) {
+    // fingers are between pixels
+    finger = { x: finger.x + 4.3, y: finger.y - 2.7 }
+    await page.mouse.move(finger.x, finger.y)
+    const sign = await signNear(page, finger)
+    const awayPx = sign === null ? Number.NaN : Math.hypot(sign.x - finger.x, sign.y - finger.y)
+    assert.ok(awayPx < 3, `${awayPx} pixels away`)
+  }
+  await page.mouse.up()
+  const drawings = Number(await page.evaluate('globalThis.drawings'))
+  assert.ok(drawings > 0 && drawings < MOVES / 2, `${drawings} times for ${MOVES} moves`)
+  await page.mouse.click(finger.x, finger.y)
+  await page.getByRole('heading', { name: 'Cart 4' }).waitFor()
+})
+
 stage.test('a user sees the map and no counters', async ({ page, open, audit }) => {
   await open('/app/#/map', 'user')
   await page.getByRole('application', { name: 'Map of the course' }).waitFor()
@@ -162,15 +191,50 @@ async function edgeOf(page: Page, metres: number): Promise<number> {
   return (metres / metresShown) * (bar.width - 4)
 }
 
-/** Where a cart is that was brought into view: between what lies on the map and its lower edge. */
+const MOVES = 40
+const COUNT_DRAWINGS = `{
+  globalThis.drawings = 0
+  const clear = CanvasRenderingContext2D.prototype.clearRect
+  CanvasRenderingContext2D.prototype.clearRect = function (...args) {
+    if (this.canvas.classList.contains('cart-sheet')) globalThis.drawings += 1
+    clear.apply(this, args)
+  }
+}`
+
+/** The middle of what is drawn of carts within 60 pixels of a spot; null where nothing is. */
+async function signNear(page: Page, { x, y }: Spot): Promise<Spot | null> {
+  const sign = await page.evaluate(`{
+    const canvas = document.querySelector('.cart-canvas')
+    const { left, top } = canvas.getBoundingClientRect()
+    const [x, y] = [Math.round(${x} - left) - 60, Math.round(${y} - top) - 60]
+    const { data } = canvas.getContext('2d').getImageData(x, y, 120, 120)
+    const sum = { count: 0, x: 0, y: 0 }
+    for (let at = 0; at < 120 * 120; at++) {
+      if (data[at * 4 + 3] < 128) continue
+      sum.count += 1
+      sum.x += at % 120
+      sum.y += Math.floor(at / 120)
+    }
+    const { count } = sum
+    count === 0 ? null : { x: left + x + sum.x / count + 0.5, y: top + y + sum.y / count + 0.5 }
+  }`)
+  return sign as Spot | null
+}
+
 async function touchMiddle(page: Page): Promise<void> {
+  const { x, y } = await middleOf(page)
+  await page.mouse.click(x, y)
+}
+
+/** Where a cart is that was brought into view: between what lies on the map and its lower edge. */
+async function middleOf(page: Page): Promise<Spot> {
   const [area, top] = await Promise.all([
     page.locator('.map-area').boundingBox(),
     page.locator('.map-top').boundingBox(),
   ])
   assert.ok(area !== null && top !== null)
   const upper = top.y + top.height
-  await page.mouse.click(area.x + area.width / 2, (upper + area.y + area.height) / 2)
+  return { x: area.x + area.width / 2, y: (upper + area.y + area.height) / 2 }
 }
 
 async function zonesOf({ gateway }: Scene): Promise<ZonesJson> {
