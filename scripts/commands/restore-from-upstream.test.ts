@@ -33,6 +33,8 @@ const DEVICES = ['cart-1', 'cart-2', 'cart-3']
 const RECORDS = 4500
 /** The user of a service: as root, the command leaves the folder to whose it is. */
 const OWNER = process.getuid?.() === 0 ? 54_321 : process.getuid?.()
+/** Much is sent, on a busy machine too. */
+const SYNC_LIMIT_MS = 120_000
 /** Of 48 KB and less. */
 const PHOTO_PIECES = 7
 const NOW_MS = Date.now()
@@ -275,14 +277,14 @@ async function burn(t: TestContext, site: Site) {
            (SELECT COUNT(*) FROM entity WHERE entity_table = 'course_piece') AS pieces`,
       )) ?? {}
     return events === 2 && pieces === PHOTO_PIECES
-  }, 'zone events and the photo at the hub')
+  }, 'zone events and the photo at the hub', SYNC_LIMIT_MS)
   await eventually(async () => {
     const { state, details } = await status(g)
     return (
       state === 'in_sync' &&
       details.streams.every(({ waiting_rows }: { waiting_rows: number }) => waiting_rows === 0)
     )
-  }, 'everything at the hub').catch(async () => assert.fail(JSON.stringify(await status(g))))
+  }, 'everything at the hub', SYNC_LIMIT_MS).catch(async () => assert.fail(JSON.stringify(await status(g))))
   await g.closeClients()
   await new Promise((resolve) => setTimeout(resolve, 500))
   await eventually(async () => (await status(g)).state === 'in_sync', 'in sync')
