@@ -60,9 +60,9 @@ export class FilledFolder {
     return copy
   }
 
-  /** Starts a gateway on the filled folder. */
-  start(env: Record<string, string> = {}): Promise<GatewayProcess> {
-    const { bench, entry } = this.#context
+  /** Starts a gateway on the filled folder: that of the benchmark, or another. */
+  start(env: Record<string, string> = {}, entry = this.#context.entry): Promise<GatewayProcess> {
+    const { bench } = this.#context
     return startGateway(bench, { entry, dataDir: this.path, env })
   }
 

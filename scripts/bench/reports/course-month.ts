@@ -37,14 +37,14 @@ export class CourseMonth {
     this.month = toIso(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 1)).slice(0, 7)
   }
 
-  /** A gateway on its first week. */
-  startWeek(): Promise<GatewayProcess> {
-    return this.#start(WEEK_DAYS)
+  /** A gateway on its first week; that of the benchmark, or another. */
+  startWeek(entry?: string): Promise<GatewayProcess> {
+    return this.#start(WEEK_DAYS, entry)
   }
 
-  /** A gateway on all of it. */
-  startWhole(): Promise<GatewayProcess> {
-    return this.#start(daysIn(this.month))
+  /** The same on all of it. */
+  startWhole(entry?: string): Promise<GatewayProcess> {
+    return this.#start(daysIn(this.month), entry)
   }
 
   /** Devices that are no carts of the month, to be loaded. */
@@ -77,11 +77,11 @@ export class CourseMonth {
     return `from=${toIso(fromMs)}&to=${toIso(fromMs + WEEK_DAYS * 24 * HOUR_MS - 1)}`
   }
 
-  async #start(wanted: number): Promise<GatewayProcess> {
+  async #start(wanted: number, entry?: string): Promise<GatewayProcess> {
     this.#folder ??= await this.#make()
     const days = this.#context.isShort ? Math.min(wanted, SHORT_DAYS) : wanted
     if (days > this.#days) await this.#fill(this.#folder, days)
-    return this.#folder.start()
+    return this.#folder.start({}, entry)
   }
 
   async #make(): Promise<FilledFolder> {

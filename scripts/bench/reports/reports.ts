@@ -7,7 +7,6 @@ import { peakDuring, quietResidentBytes } from '#scripts/rig/quiet-memory.ts'
 import {
   atMost,
   below,
-  type Figure,
   formatMb,
   median,
   noneOf,
@@ -48,57 +47,84 @@ export function createReportScenarios(): Scenario[] {
 }
 
 async function runMaps(context: ScenarioContext, course: CourseMonth): Promise<ScenarioReport> {
-  return measure(context, course, await course.startWeek(), (gateway) => [
-    ['traffic', course.traffic(gateway), TRAFFIC_S],
-    ['silence', course.silence(gateway), TRAFFIC_S],
+  return measure(context, course, (entry) => course.startWeek(entry), [
+    { name: 'traffic', of: (gateway) => course.traffic(gateway), limitS: TRAFFIC_S },
+    { name: 'silence', of: (gateway) => course.silence(gateway), limitS: TRAFFIC_S },
   ])
 }
 
 async function runMonths(context: ScenarioContext, course: CourseMonth): Promise<ScenarioReport> {
-  return measure(context, course, await course.startWhole(), (gateway) => [
-    ['utilisation', course.utilisation(gateway), MONTH_S],
-    ['battery', course.battery(gateway), MONTH_S],
+  return measure(context, course, (entry) => course.startWhole(entry), [
+    { name: 'utilisation', of: (gateway) => course.utilisation(gateway), limitS: MONTH_S },
+    { name: 'battery', of: (gateway) => course.battery(gateway), limitS: MONTH_S },
   ])
 }
 
+interface Report {
+  name: string
+  of: (gateway: GatewayProcess) => Download
+  limitS: number
+}
+
+/** What each report takes; of another gateway on the same folder after it, if one is named. */
 async function measure(
   context: ScenarioContext,
   course: CourseMonth,
-  gateway: GatewayProcess,
-  reportsOf: (gateway: GatewayProcess) => [name: string, report: Download, limitS: number][],
+  start: (entry?: string) => Promise<GatewayProcess>,
+  reports: readonly Report[],
 ): Promise<ScenarioReport> {
-  const { bench, isShort } = context
-  const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
+  const { beside, isShort } = context
+  const own = await measureEach(context, await start(), reports)
+  const other = beside === undefined ? [] : await measureEach(context, await start(beside), reports)
+  const rows = [...own, ...other.map((one) => ({ ...one, name: `${one.name}, beside` }))]
+  printTable(
+    `Reports of ${course.carts} carts`,
+    ['', 's', 'MB above idle', 'MB of answer'],
+    rows.map(({ name, durationS, aboveBytes, bytes }) => [
+      ...[name, durationS.toFixed(2), formatMb(aboveBytes), formatMb(bytes)],
+    ]),
+  )
+  const figures = own.flatMap(({ name, rounds, limitS, durationS, aboveBytes }) => [
+    below(`${name} of ${course.carts} carts, median of ${rounds}`, durationS, limitS, {
+      ...{ unit: ' s', digits: 2, isJudged: !isShort },
+    }),
+    below(`${name}: resident memory above idle, at most`, aboveBytes / 1e6, MEMORY_MB, {
+      ...{ unit: ' MB', isJudged: !isShort },
+    }),
+  ])
+  const toldBeside = other.map(({ name, durationS }) =>
+    told(`${name} of the gateway beside`, `${durationS.toFixed(2)} s`),
+  )
+  return { figures: [...figures, ...toldBeside], raw: { own, other } }
+}
+
+async function measureEach(
+  { bench, isShort, rounds = isShort ? 1 : ROUNDS }: ScenarioContext,
+  gateway: GatewayProcess,
+  reports: readonly Report[],
+) {
   const client = startDownloadClient(bench)
   const { pid } = gateway.process
-  const figures: Figure[] = []
-  const rows: string[][] = []
-  for (const [name, report, limitS] of reportsOf(gateway)) {
+  const measured = []
+  for (const { name, of, limitS } of reports) {
     const runs: { durationS: number; aboveBytes: number; bytes: number }[] = []
     for (let round = 0; round < rounds; round++) {
       const idleBytes = await quietResidentBytes(pid, isShort)
-      const { result, peakBytes } = await peakDuring(pid, () => client.call('download', report))
+      const { result, peakBytes } = await peakDuring(pid, () => client.call('download', of(gateway)))
       runs.push({ ...result, aboveBytes: peakBytes - idleBytes })
       printProgress(
         `  ${name}: ${result.durationS.toFixed(2)} s, ${formatMb(peakBytes - idleBytes)} MB above idle`,
       )
     }
-    const durationS = median(runs.map((run) => run.durationS))
-    const aboveBytes = Math.max(...runs.map((run) => run.aboveBytes))
-    rows.push([name, durationS.toFixed(2), formatMb(aboveBytes), formatMb(runs[0]?.bytes ?? 0)])
-    figures.push(
-      below(`${name} of ${course.carts} carts, median of ${rounds}`, durationS, limitS, {
-        ...{ unit: ' s', digits: 2, isJudged: !isShort },
-      }),
-      below(`${name}: resident memory above idle, at most`, aboveBytes / 1e6, MEMORY_MB, {
-        ...{ unit: ' MB', isJudged: !isShort },
-      }),
-    )
+    measured.push({
+      ...{ name, limitS, rounds, runs, bytes: runs[0]?.bytes ?? 0 },
+      durationS: median(runs.map((run) => run.durationS)),
+      aboveBytes: Math.max(...runs.map((run) => run.aboveBytes)),
+    })
   }
   client.kill()
   await gateway.process.stop()
-  printTable(`Reports of ${course.carts} carts`, ['', 's', 'MB above idle', 'MB of answer'], rows)
-  return { figures, raw: { rows } }
+  return measured
 }
 
 /** What devices notice of a person who asks for one report after the other. */
