@@ -123,19 +123,25 @@ function feed(
   finder: RoundFinder,
 ): void {
   const next = tracks.map(() => 0)
+  const nextMs = (i: number) => tracks[i]?.atMs[next[i] ?? 0] ?? Number.POSITIVE_INFINITY
   for (;;) {
     let first = -1
     let firstMs = Number.POSITIVE_INFINITY
+    let secondMs = Number.POSITIVE_INFINITY
     for (let i = 0; i < tracks.length; i++) {
-      const ms = tracks[i]?.atMs[next[i] ?? 0] ?? Number.POSITIVE_INFINITY
+      const ms = nextMs(i)
       if (ms < firstMs || (ms === firstMs && ms < Number.POSITIVE_INFINITY && devices[i]?.isLock)) {
+        secondMs = firstMs
         first = i
         firstMs = ms
-      }
+      } else secondMs = Math.min(secondMs, ms)
     }
     const [device, track] = [devices[first], tracks[first]]
     if (device === undefined || track === undefined) return
-    const at = next[first] ?? 0
+    const from = next[first] ?? 0
+    const at = finder.takeCalm(device, track, from, secondMs)
+    next[first] = at
+    if (at > from) continue
     next[first] = at + 1
     const [latE7, longE7] = [track.latE7[at] ?? 0, track.longE7[at] ?? 0]
     // what a receiver without a fix says

@@ -178,10 +178,11 @@ test('whatever bends a hole has, its zone is a ring with the whole line in it', 
       const ring = ringOf(zone)
       assert.equal(faultOf(ring.map((corner, i) => ({ ...corner, at: i }))), null)
       assert.ok(ring.length <= 200)
+      const packed = packRing(ring)
       for (const [xM, yM] of places) {
         const corner: Place = { xM, yM }
         const here = plane.point(corner)
-        assert.ok(isInRing(packRing(ring), here) || distanceToRingM(ring, here) < 0.1)
+        assert.ok(isInRing(packed, here) || distanceToRingM(packed, here) < 0.1)
       }
     }),
   )

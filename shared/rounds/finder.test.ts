@@ -201,11 +201,13 @@ describe('a hole', () => {
   test('goes on where the next overlaps it, for a minute', () => {
     const short = only(find(track([BARN, 5], [ON[2], 10], [ON.both, 0.5], [ON[2], 5])))
     assert.deepEqual(plays(short), [[2, 5, null]])
+    const there = only(find(track([BARN, 5], [ON[2], 10], [ON.both, 4])))
     const long = only(find(track([BARN, 5], [ON[2], 10], [ON.both, 4], [ON[3], 5])))
-    assert.deepEqual(plays(long), [
-      [2, 5, 15],
-      [3, 15, null],
-    ])
+    for (const round of [there, long])
+      assert.deepEqual(plays(round), [
+        [2, 5, 15],
+        [3, 15, null],
+      ])
   })
 
   test('goes on where another than the next overlaps it', () => {
@@ -324,6 +326,84 @@ test('fed in pieces, with a stop after any of them, it finds what it finds at on
     { numRuns: 300 },
   )
 })
+
+/** Most of the time a cart stands, and its receiver wanders; it drives between places, or along the edge of one. */
+const wandering = fc.array(
+  fc.record({
+    lat: spots,
+    ms: fc.constantFrom(200, 1000, 5000, 5000, 20_000, MINUTE_MS, HOUR_MS, FORGOTTEN_MS + 1),
+    isLock: fc.constantFrom(true, true, true, false),
+    times: fc.nat({ max: 12 }),
+    /** Each fix from the one before, in 0.1 m to the north and to the east. */
+    drift: fc.tuple(fc.integer({ min: -150, max: 150 }), fc.integer({ min: -150, max: 150 })),
+    /** What its fourth fix is. */
+    odd: fc.constantFrom('none', 'none', 'none', 'no place', '30 m away'),
+  }),
+  { maxLength: 60, size: 'max' },
+)
+
+test('what is stored of a device is taken in columns as it is taken fix by fix', () => {
+  let [calm, all] = [0, 0]
+  fc.assert(
+    fc.property(wandering, (legs) => {
+      let atMs = START
+      const fixes = legs.flatMap(({ lat, ms, isLock, times, drift: [north, east], odd }) =>
+        Array.from({ length: times }, (_, i) => {
+          atMs += ms
+          // 0.1 m are nine of these
+          const place = { latE7: Math.round(lat * 1e7) + i * north * 9, longE7: 50_000 + i * east * 9 }
+          if (i === 3 && odd === '30 m away') place.longE7 += 2700
+          const isNoPlace = i === 3 && odd === 'no place'
+          return { device: isLock ? LOCK : SCREEN, fix: { atMs, ...(isNoPlace ? NO_PLACE : place) } }
+        }),
+      )
+      const [one, columns] = [0, 1].map(() => new RoundFinder(roundGround(ZONES)))
+      assert.ok(one !== undefined && columns !== undefined)
+      const take = (finder: RoundFinder, { device, fix }: (typeof fixes)[number]) => {
+        if (fix.latE7 !== 0 || fix.longE7 !== 0) finder.take(device, fix)
+      }
+      for (const each of fixes) take(one, each)
+      for (let at = 0; at < fixes.length; ) {
+        const first = fixes[at]
+        assert.ok(first !== undefined)
+        // as long as no other device says something
+        const own = fixes.slice(at).filter(({ device }) => device === first.device)
+        const other = fixes.find(({ device }, i) => i > at && device !== first.device)
+        const untilMs = other?.fix.atMs ?? Number.POSITIVE_INFINITY
+        const next = columns.takeCalm(first.device, columnsOf(own), 0, untilMs)
+        if (next === 0) take(columns, first)
+        calm += next
+        at += Math.max(1, next)
+      }
+      all += fixes.length
+      assert.deepEqual(columns.state, one.state)
+      assert.deepEqual(columns.takeEnded(), one.takeEnded())
+      assert.deepEqual(columns.roundAt(atMs), one.roundAt(atMs))
+    }),
+    { numRuns: 600 },
+  )
+  assert.ok(calm > all / 4, `only ${calm} of ${all} in columns`)
+})
+
+test('a cart at 0,0 is nowhere, even where a course lies there', () => {
+  const finder = new RoundFinder(roundGround([strip('barn', 'parking', null, -0.001, 0.001)]))
+  // 11 m to the east
+  const fixes = track([0, 5]).map(({ atMs }, i) => ({ atMs, latE7: 0, longE7: i === 9 ? 0 : 1000 }))
+  for (const fix of fixes.slice(0, 2)) finder.take(LOCK, fix)
+  const columns = columnsOf(fixes.map((fix) => ({ fix })))
+  assert.equal(finder.takeCalm(LOCK, columns, 2, Number.POSITIVE_INFINITY), 9)
+  assert.equal(finder.takeCalm(LOCK, columns, 10, Number.POSITIVE_INFINITY), fixes.length)
+})
+
+const NO_PLACE = { latE7: 0, longE7: 0 }
+
+function columnsOf(fixes: readonly { fix: Fix }[]) {
+  return {
+    atMs: Float64Array.from(fixes, ({ fix }) => fix.atMs),
+    latE7: Int32Array.from(fixes, ({ fix }) => fix.latE7),
+    longE7: Int32Array.from(fixes, ({ fix }) => fix.longE7),
+  }
+}
 
 test('rounds of a cart are in order and do not overlap, and one hole is played at a time', () => {
   fc.assert(

@@ -1,8 +1,9 @@
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { CalmSpot } from '#shared/zones/calm.ts'
 import { type Fix, UNWATCHED, type WatchState, watch, type ZoneState } from '#shared/zones/watch.ts'
 import type { RoundGround } from './ground.ts'
-import { driveOn, type Mileage } from './odometer.ts'
-import { type HolePresence, leaveHole, NOT_PLAYED, type Play, playOn } from './play.ts'
+import { driveOn, isNoWay, type Mileage } from './odometer.ts'
+import { type HolePresence, isKept, leaveHole, NOT_PLAYED, type Play, playOn } from './play.ts'
 import type { Round, RoundDevice } from './round.ts'
 
 /** As for carts (R16): another device speaks only when the one that does has been behind for so long. */
@@ -45,6 +46,13 @@ export interface RoundState {
   open: OpenRound | null
 }
 
+/** Fixes of one device in columns, times strictly ascending. */
+export interface FixColumns {
+  readonly atMs: Float64Array
+  readonly latE7: Int32Array
+  readonly longE7: Int32Array
+}
+
 const UNSEEN: RoundState = {
   ...{ watch: UNWATCHED, speaker: null, lastMs: null, previousMs: null, mileage: null, previousM: 0 },
   ...{ place: 'unknown', open: null },
@@ -60,6 +68,8 @@ export class RoundFinder {
   readonly #state: RoundState
   /** While this is what is known of zones another fix changes nothing but the mileage; null where it may. */
   #settled: readonly ZoneState[] | null = null
+  /** Around the last fix, if it is known. */
+  #spot: CalmSpot | null = null
   #ended: Round[] = []
 
   constructor(ground: RoundGround, state: RoundState = UNSEEN) {
@@ -106,7 +116,7 @@ export class RoundFinder {
   /** Whether a fix of that time comes too soon after the last that counted to say more. */
   isDense(atMs: number): boolean {
     const { lastMs } = this.#state
-    return lastMs !== null && atMs > lastMs && Math.floor(atMs / SLOT_MS) === Math.floor(lastMs / SLOT_MS)
+    return lastMs !== null && atMs > lastMs && isSameSlot(atMs, lastMs)
   }
 
   /**
@@ -129,12 +139,63 @@ export class RoundFinder {
       if (fix.atMs - lastMs > FORGOTTEN_MS) this.#forget(lastMs)
     }
     if (state.speaker?.hardwareId !== device.hardwareId) state.speaker = device
+    this.#spot = null
     state.previousMs = state.lastMs
     state.lastMs = fix.atMs
     state.previousM = state.mileage?.totalM ?? 0
     state.mileage = driveOn(state.mileage, fix)
     if (this.#ground.hasParking) this.#look(fix)
     return 'taken'
+  }
+
+  /**
+   * Takes fixes of a device from one on as `take` would one by one, as long as they are before `untilMs`, have a place (0,0 is
+   * none) and say no more than that the cart stands or drives on in the zones that it is in, as nearly all do. Returns the
+   * place of the first that it did not take.
+   */
+  takeCalm(device: RoundDevice, { atMs, latE7, longE7 }: FixColumns, from: number, untilMs: number): number {
+    const state = this.#state
+    const { speaker, open, watch: seen } = state
+    let { lastMs, previousMs, mileage, previousM } = state
+    let [last, zones]: [Fix | null, readonly ZoneState[]] = [seen.last, seen.zones]
+    if (zones !== this.#settled || last === null || lastMs === null || mileage === null) return from
+    if (speaker?.hardwareId !== device.hardwareId) return from
+    const endMs = open === null || open.endedMs !== null ? untilMs : Math.min(untilMs, endByTime(open))
+    const fixAt = (i: number): Fix => ({ atMs: atMs[i] ?? 0, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0 })
+    let spot = this.#spot
+    let taken = -1
+    let at = from
+    for (; at < atMs.length; at++) {
+      const ms = atMs[at] ?? 0
+      const lat = latE7[at] ?? 0
+      const long = longE7[at] ?? 0
+      if (ms >= endMs || ms <= lastMs || ms - lastMs > FORGOTTEN_MS) break
+      if (lat === 0 && long === 0) break
+      if (isSameSlot(ms, lastMs)) continue
+      if (spot?.holds(lat, long) !== true) {
+        if (taken >= 0) last = fixAt(taken)
+        zones = spot?.after(last) ?? zones
+        spot = CalmSpot.draw(this.#ground.watched, zones, last, fixAt(at))
+        if (spot === null) break
+      }
+      previousM = mileage.totalM
+      if (!isNoWay(mileage, lat, long)) mileage = driveOn({ ...mileage, lastMs }, fixAt(at))
+      else if (mileage.isDoubted) mileage = { ...mileage, isDoubted: false }
+      previousMs = lastMs
+      lastMs = ms
+      taken = at
+    }
+    if (taken < 0) return at
+    last = fixAt(taken)
+    zones = spot?.after(last) ?? zones
+    this.#spot = spot?.known === zones ? spot : null
+    this.#settled = zones
+    state.watch = { ...seen, last, zones }
+    state.lastMs = lastMs
+    state.previousMs = previousMs
+    state.mileage = { ...mileage, lastMs }
+    state.previousM = previousM
+    return at
   }
 
   /** Where the cart is by this fix, and what that makes of its round. */
@@ -156,8 +217,7 @@ export class RoundFinder {
     const { open, place } = this.#state
     if (open === null) return true
     // a cart in parking may yet be on its way through
-    if (place === 'parked' || holes.length > 1) return false
-    return holes[0]?.hole === currentHole(open.play)
+    return place !== 'parked' && isKept(open.play, sinceStart(holes, open), this.#ground)
   }
 
   /** Out of parking, in the zones of these holes. */
@@ -167,7 +227,7 @@ export class RoundFinder {
     else if (state.place === 'parked') this.#leave(this.#leftAt(before, null, fix), fix)
     const { open } = state
     if (open === null || open.endedMs !== null) return
-    const inside = holes.map(({ hole, sinceMs }) => ({ hole, sinceMs: Math.max(sinceMs, open.startedMs) }))
+    const inside = sinceStart(holes, open)
     const current = currentHole(open.play)
     const { atMs: leftMs } = current === undefined ? fix : this.#leftAt(before, current, fix)
     const play = playOn(open.play, inside, { atMs: fix.atMs, leftMs }, this.#ground)
@@ -264,6 +324,15 @@ export class RoundFinder {
 /** The hole that is being played. */
 function currentHole({ holes, visit }: Play): number | undefined {
   return visit === null ? undefined : holes[visit.index]?.hole
+}
+
+function isSameSlot(atMs: number, lastMs: number): boolean {
+  return Math.floor(atMs / SLOT_MS) === Math.floor(lastMs / SLOT_MS)
+}
+
+/** Holes that a cart is in, of a round: what was before it does not count. */
+function sinceStart(holes: readonly HolePresence[], { startedMs }: OpenRound): HolePresence[] {
+  return holes.map(({ hole, sinceMs }) => ({ hole, sinceMs: Math.max(sinceMs, startedMs) }))
 }
 
 function endByTime({ startedMs }: OpenRound): number {

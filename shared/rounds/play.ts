@@ -30,6 +30,8 @@ export interface Play {
   } | null
 }
 
+const NONE: readonly HolePresence[] = []
+
 export const NOT_PLAYED: Play = { holes: [], visit: null }
 
 /**
@@ -54,6 +56,12 @@ export function playOn(
   if (!isTakenOver) return enter(withoutDetour(leaveHole(play, leftMs), picked.hole, ground), picked)
   const isOwed = picked.hole === holeOwed(play, ground)
   return enter(isOwed ? withdraw(play) : leaveHole(play, picked.sinceMs), picked)
+}
+
+/** Whether `playOn` has nothing more to do as long as the cart is in the zones of these holes, of which it was told. */
+export function isKept(play: Play, inside: readonly HolePresence[], ground: RoundGround): boolean {
+  const current = currentOf(play)
+  return current === null ? inside.length === 0 : successors(play, current, inside, ground).length === 0
 }
 
 /** Ends the stay that goes on, if one does: the cart is back in parking, or nobody knows any more. */
@@ -106,12 +114,23 @@ function pick(
   const owed = holeOwed(play, ground)
   const still = current && inside.find(({ hole }) => hole === current.hole)
   if (current === null || still == null) return inside.find(({ hole }) => hole === owed) ?? longest(inside)
-  if (inside.length === 1) return still
-  const next = [holeAfter(ground, current.hole), owed]
+  const takes = ({ sinceMs }: HolePresence) => atMs - sinceMs >= TAKEN_OVER_MS
+  return successors(play, current, inside, ground).find(takes) ?? still
+}
+
+/** Those that take over from the hole that is played once the cart has been in them for long enough. */
+function successors(
+  play: Play,
+  current: HoleStay,
+  inside: readonly HolePresence[],
+  ground: RoundGround,
+): readonly HolePresence[] {
+  if (inside.length === 1) return NONE
+  const next = [holeAfter(ground, current.hole), holeOwed(play, ground)]
   const visitMs = play.visit?.sinceMs ?? 0
-  const takes = ({ hole, sinceMs }: HolePresence) =>
-    hole !== current.hole && next.includes(hole) && sinceMs > visitMs && atMs - sinceMs >= TAKEN_OVER_MS
-  return inside.find(takes) ?? still
+  return inside.filter(
+    ({ hole, sinceMs }) => hole !== current.hole && next.includes(hole) && sinceMs > visitMs,
+  )
 }
 
 /** The hole after the one that was left last: where the cart is on another, the zone of that may lie around it. */

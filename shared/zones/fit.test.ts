@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { COMPACT_BYTES_MAX, compactBytes } from './compact.ts'
 import { fitZones } from './fit.ts'
-import { distanceToRingM, type Point, scaleAt } from './geometry.ts'
+import { distanceToRingM, type Point, packRing, scaleAt } from './geometry.ts'
 import { faultOf } from './ring.ts'
 import { simplify, weightsOf } from './simplify.ts'
 import type { Zone, ZoneType } from './zone.ts'
@@ -41,7 +41,7 @@ function alongEdges(ring: readonly Point[]): Point[] {
 /** How far either edge is from the other at most. */
 function apartM(one: readonly Point[], other: readonly Point[]): number {
   const oneWay = (from: readonly Point[], to: readonly Point[]) =>
-    Math.max(...alongEdges(from).map((point) => distanceToRingM(to, point)))
+    Math.max(...alongEdges(from).map((point) => distanceToRingM(packRing(to), point)))
   return Math.max(oneWay(one, other), oneWay(other, one))
 }
 

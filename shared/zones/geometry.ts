@@ -101,22 +101,24 @@ function isOnLevelEdge(from: Point, to: Point, point: Point): boolean {
   return Math.min(from.longE7, to.longE7) <= point.longE7 && point.longE7 <= Math.max(from.longE7, to.longE7)
 }
 
-/** How far a point is from the edge of a ring, in the plane around the point. */
-export function distanceToRingM(ring: readonly Point[], point: Point): number {
+/** How far a point is from the edge of a packed ring, in the plane around the point. */
+export function distanceToRingM(packed: Float64Array, point: Point): number {
   const { latM, longM } = scaleAt(point.latE7)
   let nearest = Number.POSITIVE_INFINITY
-  let from = ring.at(-1)
-  for (const to of ring) {
-    if (from !== undefined) {
-      const x = (from.longE7 - point.longE7) * longM
-      const y = (from.latE7 - point.latE7) * latM
-      const dx = (to.longE7 - from.longE7) * longM
-      const dy = (to.latE7 - from.latE7) * latM
-      const length = dx * dx + dy * dy
-      const along = length === 0 ? 0 : Math.min(1, Math.max(0, -(x * dx + y * dy) / length))
-      nearest = Math.min(nearest, (x + along * dx) ** 2 + (y + along * dy) ** 2)
-    }
-    from = to
+  let fromY = ((packed[0] ?? Number.NaN) - point.latE7) * latM
+  let fromX = ((packed[1] ?? Number.NaN) - point.longE7) * longM
+  for (let at = 2; at < packed.length; at += 2) {
+    const toY = ((packed[at] ?? 0) - point.latE7) * latM
+    const toX = ((packed[at + 1] ?? 0) - point.longE7) * longM
+    const dx = toX - fromX
+    const dy = toY - fromY
+    const length = dx * dx + dy * dy
+    const along = length === 0 ? 0 : Math.min(1, Math.max(0, -(fromX * dx + fromY * dy) / length))
+    const x = fromX + along * dx
+    const y = fromY + along * dy
+    nearest = Math.min(nearest, x * x + y * y)
+    fromX = toX
+    fromY = toY
   }
   return Math.sqrt(nearest)
 }

@@ -45,7 +45,7 @@ export interface ZoneState {
 export interface WatchState {
   last: Fix | null
   fingerprints: string
-  zones: ZoneState[]
+  zones: readonly ZoneState[]
 }
 
 const NO_EVENTS: readonly ZoneEvent[] = []
@@ -63,7 +63,7 @@ const MAX_PASSAGE_M = 400
  * has been inside for this long, unless it has been this far from where it left.
  */
 const RETURN_MS = 120_000
-const RETURN_M = 30
+export const RETURN_M = 30
 
 /**
  * Looks at the next fix of a device. No single fix raises an event, the one after it has to agree:
@@ -93,7 +93,9 @@ export function watch(
   const zones: ZoneState[] = []
   const { last } = before
   let knownPlace = 0
-  for (const [place, zone] of watched.zones.entries()) {
+  for (let place = 0; place < watched.zones.length; place++) {
+    const zone = watched.zones[place]
+    if (zone === undefined) continue
     // of the same set they are in the same order: there may be hundreds
     let known = isSameSet ? before.zones[knownPlace] : before.zones.find(({ id }) => id === zone.id)
     if (known?.id === zone.id) knownPlace++
@@ -131,7 +133,8 @@ function staysAsItWas(known: readonly ZoneState[], watched: WatchedZones, last: 
   return knownPlace === known.length
 }
 
-function isInForCertain({ isInside, isAssumed, turnedAt, sinceMs }: ZoneState): boolean {
+/** Whether a device is in a zone and nothing is open about that: another fix in there changes nothing. */
+export function isInForCertain({ isInside, isAssumed, turnedAt, sinceMs }: ZoneState): boolean {
   return isInside && isAssumed === undefined && turnedAt === undefined && sinceMs !== undefined
 }
 

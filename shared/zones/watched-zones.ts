@@ -77,7 +77,7 @@ export function whereIs({ shape, packed, reach, bufferM }: WatchedZone, fix: Poi
     return beyondM <= 0 ? 'inside' : beyondM <= bufferM ? 'near' : 'outside'
   }
   if (isInRing(packed, fix)) return 'inside'
-  return distanceToRingM(shape.ring, fix) <= bufferM ? 'near' : 'outside'
+  return distanceToRingM(packed, fix) <= bufferM ? 'near' : 'outside'
 }
 
 /** Whether the way between two fixes is far from a zone, by its place: both are outside it, and it does not lead there. */
