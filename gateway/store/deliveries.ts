@@ -11,7 +11,7 @@ import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
 import type { WebhookBody } from '#shared/wire/webhooks.ts'
 import type { Connection } from './db/connection.ts'
 import { listNotifiers, type NotifierRow } from './notifiers.ts'
-import { insertDeliveries, insertTest } from './outbox.ts'
+import { forgetDeliveries, insertDeliveries, insertTest } from './outbox.ts'
 import { siteSettings } from './site.ts'
 import { listWebhooks, type WebhookRow } from './webhooks.ts'
 
@@ -85,11 +85,15 @@ function queueForNotifiers(connection: Connection, told: Told, alert: Alert, now
 /** What is due already is told all the same: nobody had acknowledged it in time. */
 function forgetUntold(connection: Connection, { notifiers }: Told, alertId: string, nowMs: number): void {
   const patient = notifiers.filter((notifier) => notifier.afterUnacknowledgedMin !== null)
-  for (const notifier of patient)
-    connection.run(
-      'DELETE FROM delivery WHERE alert_id = ? AND target_id = ? AND queued_at_ms > ?',
-      ...[alertId, notifier.notifierId, nowMs - noticeAfterMs(notifier)],
-    )
+  if (patient.length === 0) return
+  const dueAfterMs = new Map(
+    patient.map((notifier) => [notifier.notifierId, nowMs - noticeAfterMs(notifier)]),
+  )
+  forgetDeliveries(
+    connection,
+    alertId,
+    (targetId, queuedAtMs) => queuedAtMs > (dueAfterMs.get(targetId) ?? Number.POSITIVE_INFINITY),
+  )
 }
 
 export interface QueuedTest {

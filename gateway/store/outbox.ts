@@ -1,15 +1,28 @@
 import type { Connection } from './db/connection.ts'
 
-/** Something that a webhook or a notifier is still to be told; what it is lies in its body. */
+/** Something to be told; what it is lies in its body. */
 export interface DeliveryRow {
   /** In the order in which they were queued. */
   seq: number
-  /** The same at a retry. */
-  deliveryId: string
-  targetId: string
   /** Null for a test. */
   alertId: string | null
   queuedAtMs: number
+}
+
+/** What webhooks or notifiers are still to be told, and which. */
+export interface QueuedDelivery extends DeliveryRow {
+  targetIds: string[]
+}
+
+type StoredDelivery = DeliveryRow & { targetsJson: string }
+
+const COLUMNS = 'seq, alert_id AS alertId, queued_at_ms AS queuedAtMs'
+
+/** What a target is told. */
+export interface DeliveryText {
+  /** Of this target alone, and the same at a retry. */
+  deliveryId: string
+  body: string
 }
 
 /** Queues a test. */
@@ -23,8 +36,8 @@ export function insertTest(
   }: { deliveryId: string; targetId: string; body: string; nowMs: number },
 ): void {
   connection.run(
-    'INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms) VALUES (?, ?, NULL, ?, ?)',
-    ...[deliveryId, targetId, body, nowMs],
+    'INSERT INTO delivery (alert_id, queued_at_ms, targets, body) VALUES (NULL, ?, json_object(?, ?), ?)',
+    ...[nowMs, targetId, deliveryId, body],
   )
 }
 
@@ -35,20 +48,34 @@ export function insertDeliveries(
   { alertId, body, nowMs }: { alertId: string; body: string; nowMs: number },
 ): void {
   connection.run(
-    `INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms)
-     SELECT lower(hex(randomblob(16))), value, ?, ?, ? FROM json_each(?)`,
-    ...[alertId, body, nowMs, JSON.stringify(targetIds)],
+    `INSERT INTO delivery (alert_id, queued_at_ms, targets, body)
+     SELECT ?, ?, json_group_object(value, lower(hex(randomblob(16)))), ? FROM json_each(?)`,
+    ...[alertId, nowMs, body, JSON.stringify(targetIds)],
   )
 }
 
 /** A page of what was queued after another, in order. */
-export function listDeliveries(connection: Connection, afterSeq: number, limit: number): DeliveryRow[] {
-  return connection.all<DeliveryRow>(
-    `SELECT seq, delivery_id AS deliveryId, target_id AS targetId, alert_id AS alertId, queued_at_ms AS queuedAtMs
-     FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?`,
-    ...[afterSeq, limit],
-  )
+export function listDeliveries(connection: Connection, afterSeq: number, limit: number): QueuedDelivery[] {
+  return connection
+    .all<StoredDelivery>(
+      `SELECT ${COLUMNS}, targets AS targetsJson FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?`,
+      ...[afterSeq, limit],
+    )
+    .map(toQueued)
 }
+
+/** What is still to be told of an alert, in order. */
+export function deliveriesOfAlert(connection: Connection, alertId: string): QueuedDelivery[] {
+  return connection
+    .all<StoredDelivery>(
+      `SELECT ${COLUMNS}, targets AS targetsJson FROM delivery WHERE alert_id = ? ORDER BY seq`,
+      alertId,
+    )
+    .map(toQueued)
+}
+
+/** A target, which is bound to it, is one of those of a row. */
+const IS_TARGET = 'targets ->> ? IS NOT NULL'
 
 /** What was queued for one target, up to a seq, in order. */
 export function deliveriesOfTarget(
@@ -57,28 +84,35 @@ export function deliveriesOfTarget(
   untilSeq: number,
 ): DeliveryRow[] {
   return connection.all<DeliveryRow>(
-    `SELECT seq, delivery_id AS deliveryId, target_id AS targetId, alert_id AS alertId, queued_at_ms AS queuedAtMs
-     FROM delivery WHERE target_id = ? AND seq <= ? ORDER BY seq`,
+    `SELECT ${COLUMNS} FROM delivery WHERE ${IS_TARGET} AND seq <= ? ORDER BY seq`,
     ...[targetId, untilSeq],
   )
 }
 
-/** The bodies of deliveries, by seq; without those that there is nothing to tell of any more. */
-export function deliveryBodies(connection: Connection, seqs: readonly number[]): Map<number, string> {
-  const rows = connection.all<{ seq: number; body: string }>(
-    `SELECT seq, body FROM delivery WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq`,
-    JSON.stringify(seqs),
+/** What a target is told by deliveries, by seq; without those that there is nothing to tell it of any more. */
+export function deliveryTexts(
+  connection: Connection,
+  targetId: string,
+  seqs: readonly number[],
+): Map<number, DeliveryText> {
+  const rows = connection.all<DeliveryText & { seq: number }>(
+    `SELECT seq, targets ->> ? AS deliveryId, body FROM delivery
+     WHERE seq IN (SELECT value FROM json_each(?)) AND ${IS_TARGET} ORDER BY seq`,
+    ...[targetId, JSON.stringify(seqs), targetId],
   )
-  return new Map(rows.map(({ seq, body }) => [seq, body]))
+  return new Map(rows.map(({ seq, ...text }) => [seq, text]))
 }
 
-/** What is still to be told of an alert, by seq. */
-export function deliveriesOfAlert(connection: Connection, alertId: string): Set<number> {
-  const rows = connection.all<{ seq: number }>(
-    'SELECT seq FROM delivery WHERE alert_id = ? ORDER BY seq',
-    alertId,
-  )
-  return new Set(rows.map(({ seq }) => seq))
+/** Of an alert those targets are told nothing more of which `isForgotten` says so. */
+export function forgetDeliveries(
+  connection: Connection,
+  alertId: string,
+  isForgotten: (targetId: string, queuedAtMs: number) => boolean,
+): void {
+  for (const { seq, targetIds, queuedAtMs } of deliveriesOfAlert(connection, alertId)) {
+    const forgotten = targetIds.filter((targetId) => isForgotten(targetId, queuedAtMs))
+    if (forgotten.length > 0) takeOut(connection, seq, forgotten)
+  }
 }
 
 /** How it went with a target. */
@@ -90,12 +124,18 @@ export interface TargetOutcome {
 
 export interface SettledDeliveries {
   /** Told, or given up. */
-  seqs: readonly number[]
+  settled: readonly { seq: number; targetId: string }[]
   outcomes: readonly TargetOutcome[]
 }
 
-export function settleDeliveries(connection: Connection, { seqs, outcomes }: SettledDeliveries): null {
-  for (const seq of seqs) connection.run('DELETE FROM delivery WHERE seq = ?', seq)
+export function settleDeliveries(connection: Connection, { settled, outcomes }: SettledDeliveries): null {
+  const bySeq = Map.groupBy(settled, ({ seq }) => seq)
+  for (const [seq, ends] of bySeq)
+    takeOut(
+      connection,
+      seq,
+      ends.map(({ targetId }) => targetId),
+    )
   // an id is that of one of them only
   for (const { targetId, lastSuccessAtMs, lastError } of outcomes)
     for (const [table, id] of [
@@ -111,5 +151,25 @@ export function settleDeliveries(connection: Connection, { seqs, outcomes }: Set
 
 /** Of a target that there is no more. */
 export function deleteDeliveriesOf(connection: Connection, targetId: string): void {
-  connection.run('DELETE FROM delivery WHERE target_id = ?', targetId)
+  connection.run(
+    `UPDATE delivery SET targets = json_remove(targets, '$."' || ? || '"') WHERE ${IS_TARGET}`,
+    ...[targetId, targetId],
+  )
+  connection.run("DELETE FROM delivery WHERE targets = '{}'")
+}
+
+/** These targets need not be told it any more; with the last of them the row goes. */
+function takeOut(connection: Connection, seq: number, targetIds: readonly string[]): void {
+  connection.run(
+    `UPDATE delivery SET targets = (
+       SELECT json_group_object(key, value) FROM json_each(delivery.targets)
+       WHERE key NOT IN (SELECT value FROM json_each(?)))
+     WHERE seq = ?`,
+    ...[JSON.stringify(targetIds), seq],
+  )
+  connection.run("DELETE FROM delivery WHERE seq = ? AND targets = '{}'", seq)
+}
+
+function toQueued({ targetsJson, ...row }: StoredDelivery): QueuedDelivery {
+  return { ...row, targetIds: Object.keys(JSON.parse(targetsJson)) }
 }

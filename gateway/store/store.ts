@@ -45,7 +45,7 @@ import { knownMachine } from './machine.ts'
 import { knownSchema, migrate, writtenBy } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listNotifiers } from './notifiers.ts'
-import { deliveriesOfAlert, deliveriesOfTarget, deliveryBodies, listDeliveries } from './outbox.ts'
+import { deliveriesOfAlert, deliveriesOfTarget, deliveryTexts, listDeliveries } from './outbox.ts'
 import { pinTries } from './pin-tries.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
@@ -382,7 +382,8 @@ export class Store<Message extends Appendable = Appendable>
     deliveriesOfTarget: (targetId: string, untilSeq: number) =>
       this.#read((from) => deliveriesOfTarget(from, targetId, untilSeq)),
     deliveriesOfAlert: (alertId: string) => this.#read((from) => deliveriesOfAlert(from, alertId)),
-    deliveryBodies: (seqs: readonly number[]) => this.#read((from) => deliveryBodies(from, seqs)),
+    deliveryTexts: (targetId: string, seqs: readonly number[]) =>
+      this.#read((from) => deliveryTexts(from, targetId, seqs)),
     quarantine: (limit: number) => this.#read((from) => listQuarantine(from, limit)),
     mqttSessions: () => this.#read(loadMqttSessions),
     space: () => this.#read(databaseSpace),

@@ -131,6 +131,7 @@ const CONTENTS: Readonly<Record<string, Content>> = {
   'notifier.hours': () => '[0,1]',
   'delivery.target_id': () => 'webhook-gone',
   'delivery.alert_id': () => null,
+  'delivery.targets': (row) => `{"webhook-gone":"delivery-${row}"}`,
   'delivery.body': () => '{}',
   'recall.ended_at_ms': () => FIRST_MS,
   'recall.scope': () => '["cart-1"]',

@@ -161,7 +161,8 @@ test('twenty webhooks of which half hang: the others are told of 500 alerts at o
   t.diagnostic(`longest turn ${longestMs.toFixed()} ms`)
   assert.ok(longestMs < 3000, `${longestMs}`)
   assert.ok(hanging.received.length >= 40)
-  await eventually(() => desk.store.read.deliveries(0, 20_000).length === 5000, 'those of ten are left')
+  const left = () => desk.store.read.deliveries(0, 1000).flatMap(({ targetIds }) => targetIds)
+  await eventually(() => left().length === 5000, 'those of ten are left')
 })
 
 test('a notifier tells 30 seconds after the first of them', async (t) => {

@@ -17,8 +17,8 @@ interface OutboxDeps {
   random: () => number
 }
 
-/** Read in one turn of the loop. */
-const PAGE_ROWS = 250
+/** Read in one turn of the loop; each may be for twenty targets. */
+const PAGE_ROWS = 25
 /** What was told is gathered for so long before it is written down: each write is a transaction. */
 const SETTLE_MS = 100
 const RETRY_MS = 1_000
@@ -36,7 +36,7 @@ export class Outbox implements Part {
   readonly dropped = new Tally(CHANNELS)
   readonly #deps: OutboxDeps
   readonly #queues = new Map<string, TargetQueue>()
-  readonly #settled: number[] = []
+  readonly #settled: { seq: number; targetId: string }[] = []
   readonly #outcomes = new Map<string, TargetOutcome>()
   /** Queues that have something to begin, in the order in which they asked. */
   readonly #asking = new Set<TargetQueue>()
@@ -84,7 +84,7 @@ export class Outbox implements Part {
       {
         ...{ clock, random },
         mayBegin: (asking) => this.#mayBegin(asking),
-        bodies: (seqs) => store.read.deliveryBodies(seqs),
+        texts: (seqs) => store.read.deliveryTexts(target.targetId, seqs),
         settled: (of, seqs, how) => this.#end(of, seqs, how),
         failed: (of, reason, how) => this.#note(of, reason, how),
       },
@@ -131,7 +131,7 @@ export class Outbox implements Part {
   #read(): void {
     const rows = this.#deps.store.read.deliveries(this.#lastSeq, PAGE_ROWS)
     for (const row of rows) {
-      this.#queues.get(row.targetId)?.add(row)
+      for (const targetId of row.targetIds) this.#queues.get(targetId)?.add(row)
       this.#lastSeq = row.seq
     }
     // a long outage may have left many
@@ -150,11 +150,14 @@ export class Outbox implements Part {
 
   /** Somebody took note of the alert, or it is over: those who waited for that need not be told. */
   #forget(alertId: string): void {
-    const waiting = [...this.#queues.values()].filter((queue) => queue.waitsWith(alertId))
+    const waiting = [...this.#queues].filter(([, queue]) => queue.waitsWith(alertId))
     if (waiting.length === 0) return
     try {
-      const kept = this.#deps.store.read.deliveriesOfAlert(alertId)
-      for (const queue of waiting) queue.keepOnly(alertId, kept)
+      const rows = this.#deps.store.read.deliveriesOfAlert(alertId)
+      for (const [targetId, queue] of waiting) {
+        const kept = rows.filter(({ targetIds }) => targetIds.includes(targetId))
+        queue.keepOnly(alertId, new Set(kept.map(({ seq }) => seq)))
+      }
     } catch {
       // each queue finds out when it reads what it is to tell
     }
@@ -182,7 +185,7 @@ export class Outbox implements Part {
 
   #end({ targetId, channel }: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void {
     this[how].add(channel, how === 'delivered' ? 1 : seqs.length)
-    this.#settled.push(...seqs)
+    for (const seq of seqs) this.#settled.push({ seq, targetId })
     if (how === 'delivered') this.#keepOutcome(targetId)
     else
       this.#deps.log.warn(
@@ -219,14 +222,14 @@ export class Outbox implements Part {
   }
 
   async #settle(): Promise<void> {
-    const seqs = this.#settled.splice(0)
+    const settled = this.#settled.splice(0)
     const outcomes = [...this.#outcomes.values()]
     this.#outcomes.clear()
-    if (seqs.length + outcomes.length === 0) return
+    if (settled.length + outcomes.length === 0) return
     try {
-      await this.#deps.store.write('settleDeliveries', { seqs, outcomes })
+      await this.#deps.store.write('settleDeliveries', { settled, outcomes })
     } catch (error) {
-      this.#settled.push(...seqs)
+      this.#settled.push(...settled)
       for (const outcome of outcomes)
         if (this.#queues.has(outcome.targetId) && !this.#outcomes.has(outcome.targetId))
           this.#outcomes.set(outcome.targetId, outcome)

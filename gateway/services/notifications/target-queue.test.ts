@@ -26,7 +26,7 @@ class Bench {
   readonly attempts: Attempt[] = []
   readonly settled: [how: string, ids: string[]][] = []
   readonly failures: { reason: string; isFirst: boolean; isNew: boolean }[] = []
-  readonly bodies = new Map<number, string>()
+  readonly ids = new Map<number, string>()
   readonly queue: TargetQueue
   isStoreGone = false
   #seq = 0
@@ -40,13 +40,14 @@ class Bench {
         clock: this.clock,
         random: () => 0.5,
         mayBegin: () => true,
-        bodies: (seqs) => {
+        texts: (seqs) => {
           if (this.isStoreGone) throw new Error('no disk')
-          return new Map([...this.bodies].filter(([seq]) => seqs.includes(seq)))
+          const known = [...this.ids].filter(([seq]) => seqs.includes(seq))
+          return new Map(known.map(([seq, deliveryId]) => [seq, { deliveryId, body: '{}' }]))
         },
         settled: (_, seqs, how) => {
-          this.settled.push([how, seqs.map((seq) => this.bodies.get(seq) ?? '')])
-          for (const seq of seqs) this.bodies.delete(seq)
+          this.settled.push([how, seqs.map((seq) => this.ids.get(seq) ?? '')])
+          for (const seq of seqs) this.ids.delete(seq)
         },
         failed: (_, reason, how) => this.failures.push({ reason, ...how }),
       },
@@ -62,9 +63,9 @@ class Bench {
 
   add(deliveryId: string, alertId: string | null = deliveryId, agoMs = 0): number {
     const seq = ++this.#seq
-    this.bodies.set(seq, deliveryId)
+    this.ids.set(seq, deliveryId)
     const queuedAtMs = this.clock.nowMs() - agoMs
-    this.queue.add({ seq, deliveryId, targetId: 't', alertId, queuedAtMs })
+    this.queue.add({ seq, alertId, queuedAtMs })
     this.queue.run()
     return seq
   }
@@ -76,8 +77,8 @@ class Bench {
   }
 
   forget(seq: number, alertId: string): void {
-    this.bodies.delete(seq)
-    this.queue.keepOnly(alertId, new Set(this.bodies.keys()))
+    this.ids.delete(seq)
+    this.queue.keepOnly(alertId, new Set(this.ids.keys()))
   }
 
   #send(outgoing: readonly Outgoing[], { isLate, signal }: Sending): Promise<void> {
@@ -315,7 +316,7 @@ describe('a notifier', () => {
 
   test('finds out by itself what there is not to be told any more', async () => {
     const bench = new Bench(30_000)
-    for (const id of ['a', 'b']) bench.bodies.delete(bench.add(id))
+    for (const id of ['a', 'b']) bench.ids.delete(bench.add(id))
     bench.add('c')
     bench.pass(30_000)
     assert.deepEqual([bench.open, bench.queue.waiting], [[['c']], 1])

@@ -2,7 +2,7 @@ import { Deadlines } from '#domain/deadlines.ts'
 import { describeError } from '#shared/errors.ts'
 import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
 import { GATHERED_MS } from '#store/deliveries.ts'
-import type { DeliveryRow } from '#store/outbox.ts'
+import type { DeliveryRow, DeliveryText } from '#store/outbox.ts'
 import { retryMs } from './retries.ts'
 import type { Outgoing, Target, TargetStatus } from './target.ts'
 
@@ -11,8 +11,8 @@ export interface QueueOwner {
   clock: Clock & MonotonicClock & { readonly doubt: string | null }
   /** From 0 to 1. */
   random: () => number
-  /** Of what is still to be told, by seq. Throws while the store cannot be read. */
-  bodies(seqs: readonly number[]): Map<number, string>
+  /** Of what this target is still to be told, by seq. Throws while the store cannot be read. */
+  texts(seqs: readonly number[]): Map<number, DeliveryText>
   /** These need not be told any more; they are so until this is written down. */
   settled(target: Target, seqs: readonly number[], how: 'delivered' | 'dropped'): void
   /** Whether an attempt may begin in this turn of the loop; if not, `run` is called in one of the next. */
@@ -214,16 +214,16 @@ export class TargetQueue {
       return
     }
     const chosen = this.#target.waitMs === null ? job.deliveries.slice(0, 1) : [...job.deliveries]
-    const bodies = this.#bodiesOf(chosen)
-    if (bodies === null) {
+    const texts = this.#textsOf(chosen)
+    if (texts === null) {
       // the store has logged already that it is unusable
       this.#setDue(job, nowMs + LOOK_MS)
       return
     }
-    const isGone = ({ seq }: Delivery) => chosen.some((one) => one.seq === seq) && !bodies.has(seq)
-    const [first, ...others] = chosen.flatMap(({ seq, deliveryId, alertId }): Outgoing[] => {
-      const body = bodies.get(seq)
-      return body === undefined ? [] : [{ deliveryId, alertId, body }]
+    const isGone = ({ seq }: Delivery) => chosen.some((one) => one.seq === seq) && !texts.has(seq)
+    const [first, ...others] = chosen.flatMap(({ seq, alertId }): Outgoing[] => {
+      const text = texts.get(seq)
+      return text === undefined ? [] : [{ alertId, ...text }]
     })
     if (first === undefined || chosen.some(isGone)) {
       this.#remove(job, isGone)
@@ -336,9 +336,9 @@ export class TargetQueue {
     }
   }
 
-  #bodiesOf(deliveries: readonly Delivery[]): Map<number, string> | null {
+  #textsOf(deliveries: readonly Delivery[]): Map<number, DeliveryText> | null {
     try {
-      return this.#owner.bodies(seqsOf(deliveries))
+      return this.#owner.texts(seqsOf(deliveries))
     } catch {
       return null
     }

@@ -288,7 +288,10 @@ export const TABLES: Readonly<Record<string, TableCare>> = {
     what: 'what webhooks and notifiers are still to be told',
     size: 'small',
     meaning: 'They are not told of what is missing; the alerts themselves are there.',
-    json: [{ column: 'body', type: 'object', cure: 'delete' }],
+    json: [
+      { column: 'targets', type: 'object', cure: 'delete' },
+      { column: 'body', type: 'object', cure: 'delete' },
+    ],
   },
   secret: {
     what: 'what the gateway signs with',
