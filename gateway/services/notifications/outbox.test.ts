@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readdirSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
+import { migrate } from '#store/migrate.ts'
+import { openForSetup } from '#store/writer/open.ts'
 import { AlertDesk } from '#testing/course/alert-desk.ts'
 import { Mailbox } from '#testing/mailbox.ts'
 import { ANSWERS, Receiver } from '#testing/receiver.ts'
@@ -135,6 +139,57 @@ test('what waits, and how it went, outlives a restart', async (t) => {
   await desk.restart()
   const [known] = desk.webhooks.all()
   assert.deepEqual([known?.lastError, known?.lastSuccessAtMs], [null, desk.clock.nowMs()])
+})
+
+test('what the version before had queued is told after the upgrade, in order and with its id', async (t) => {
+  const [desk, receiver, other] = [await AlertDesk.open(t), await Receiver.open(t), await Receiver.open(t)]
+  await desk.stop()
+  for (const name of readdirSync(desk.dataDir)) rmSync(join(desk.dataDir, name), { recursive: true })
+  const old = openForSetup(join(desk.dataDir, 'cartbarn.db'))
+  migrate(old, 30)
+  for (const [id, { url }] of Object.entries({ receiver, other }))
+    old.run("INSERT INTO webhook (webhook_id, url, secret, created_at_ms) VALUES (?, ?, 's', 1)", id, url)
+  const queued = ['receiver opened', 'other opened', 'receiver closed', 'other closed']
+  for (const delivery of queued) {
+    const [target = '', event = ''] = delivery.split(' ')
+    old.run(
+      'INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms) VALUES (?, ?, ?, ?, ?)',
+      ...[`${delivery} 1`, target, 'alert-1', JSON.stringify({ event }), desk.clock.nowMs()],
+    )
+  }
+  old.run("DELETE FROM delivery WHERE delivery_id = 'other closed 1'")
+  old.close()
+  await desk.start()
+  await receiver.has(2)
+  await other.has(1)
+  const told = (by: Receiver) =>
+    by.received.map(({ headers, text }) => [headers['x-cartbarn-delivery'], JSON.parse(text).event])
+  assert.deepEqual(told(receiver), [
+    ['receiver opened 1', 'opened'],
+    ['receiver closed 1', 'closed'],
+  ])
+  assert.deepEqual(told(other), [['other opened 1', 'opened']])
+  await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
+})
+
+test('what is told of an alert is one row, until the last of its targets was told', async (t) => {
+  const desk = await AlertDesk.open(t)
+  const [well, broken] = [await Receiver.open(t), await Receiver.open(t, ANSWERS.broken)]
+  const ids = [(await webhook(desk, well)).webhookId, (await webhook(desk, broken)).webhookId]
+  await desk.open('outside', '1')
+  assert.deepEqual(
+    rowsOf(desk).map(({ targetIds }) => targetIds),
+    [ids],
+  )
+  await eventually(() => rowsOf(desk)[0]?.targetIds.length === 1, 'one was told')
+  assert.deepEqual(rowsOf(desk)[0]?.targetIds, ids.slice(1))
+  await desk.restart()
+  broken.answer = ANSWERS.ok
+  await pass(desk, 1000)
+  await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
+  assert.equal(well.received.length, 1)
+  const [own, others] = [well, broken].map(({ received }) => received[0]?.headers['x-cartbarn-delivery'])
+  assert.notEqual(own, others)
 })
 
 test('twenty webhooks of which half hang: the others are told of 500 alerts at once', async (t) => {
