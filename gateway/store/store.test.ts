@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { emptyState } from '#domain/latest-state.ts'
 import { createLog } from '#shared/log.ts'
+import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
 import { UNWATCHED } from '#shared/zones/watch.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
@@ -511,4 +512,21 @@ test('a damaged frame in the log of a gateway that was killed costs nothing with
     [['log', 'mended']],
   )
   await again.stop()
+})
+
+test('memory that was freed is given back to the system while the store runs', async (t) => {
+  const { setInterval: every } = globalThis
+  t.mock.method(globalThis, 'setInterval', (call: () => void) => every(call, 20))
+  await open()
+  const bulk = new Database(':memory:')
+  bulk.exec('CREATE TABLE bulk (content BLOB)')
+  const insert = bulk.prepare('INSERT INTO bulk VALUES (randomblob(3000))')
+  for (let i = 0; i < 20_000; i++) insert.run()
+  // lies above what is freed, so that glibc keeps that
+  const above = new Database(':memory:')
+  t.after(() => above.close())
+  above.exec('CREATE TABLE above (content BLOB); INSERT INTO above VALUES (randomblob(100000))')
+  const fullBytes = process.memoryUsage.rss()
+  bulk.close()
+  await eventually(() => process.memoryUsage.rss() < fullBytes - 30e6, 'memory is given back')
 })

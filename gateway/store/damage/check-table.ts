@@ -1,4 +1,4 @@
-import { hasPageSums, openReader } from '../db/connection.ts'
+import { openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
@@ -42,7 +42,7 @@ export function scanPages(
   { connection }: ReaderTools,
   { first, count }: { first: number; count: number },
 ): { wrong: number[]; isDone: boolean } | null {
-  if (!hasPageSums(connection.db)) return null
+  if (!connection.hasPageSums) return null
   const row = connection.get<{ wrong: string | null }>('SELECT page_scan(?, ?) AS wrong', first, count)
   if (row === undefined || row.wrong === null) return null
   const wrong = row.wrong === '' ? [] : row.wrong.split(',').map(Number)

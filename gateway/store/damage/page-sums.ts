@@ -40,6 +40,8 @@ export class PageSums {
   readonly #sumsPath: string
   readonly #log: Log
   #isOn = false
+  /** With the functions of the extension, and no file that could be damaged. */
+  #extended: Database.Database | undefined
 
   constructor(databasePath: string, log: Log) {
     this.#path = databasePath
@@ -62,10 +64,12 @@ export class PageSums {
         writeFileSync(this.#sumsPath, newHeader(this.#path), { mode: 0o600 })
         if (doubt !== '') this.#log.warn({ reason: doubt }, 'makes the checksums of the database pages anew')
       }
-    } finally {
+    } catch (error) {
       loaded.close()
+      throw error
     }
     this.#isOn = true
+    this.#extended = loaded
   }
 
   /** Once the database is open, and has its write-ahead log: from now on that only goes if another program closes it. */
@@ -77,6 +81,16 @@ export class PageSums {
   closed(): void {
     if (this.#isOn) this.#mark('shut')
     this.#isOn = false
+    this.#extended?.close()
+    this.#extended = undefined
+  }
+
+  /**
+   * Gives what the process has freed back to the system: of a start, of long reads and of what V8 compiles glibc keeps tens of
+   * megabytes, and Node has no call for it. It is here because the extension is the native code that there is.
+   */
+  giveBackMemory(): void {
+    this.#extended?.prepare('SELECT give_back_memory()').get()
   }
 
   /** Best effort: without it they may be made anew where it is not needed, or not where another program wrote. */

@@ -1,4 +1,4 @@
-import { type Connection, hasPageSums } from '../db/connection.ts'
+import type { Connection } from '../db/connection.ts'
 import { describeFault, storeFaultCode } from '../db/fault.ts'
 import type { Mended } from './mend.ts'
 import { ownerOfPage } from './page-owner.ts'
@@ -17,7 +17,7 @@ interface Corrected {
  * what was written (see `page-sums.c`); in the file they are wrong. None without checksums.
  */
 export function pagesWithWrongBit(connection: Connection): number[] {
-  if (!hasPageSums(connection.db)) return []
+  if (!connection.hasPageSums) return []
   const row = connection.get<{ pages: string | null }>('SELECT pages_with_wrong_bit() AS pages')
   return row?.pages ? row.pages.split(',').map(Number) : []
 }

@@ -6,6 +6,7 @@ export type Value = string | number | bigint | Uint8Array | null
 export class Connection {
   readonly db: Database.Database
   readonly #statements = new Map<string, Database.Statement<Value[], unknown>>()
+  #hasPageSums: boolean | undefined
 
   constructor(db: Database.Database) {
     this.db = db
@@ -48,6 +49,12 @@ export class Connection {
     }
   }
 
+  /** Whether the functions of `store/damage/page-sums` are there, which they are not on every system. */
+  get hasPageSums(): boolean {
+    this.#hasPageSums ??= hasPageSums(this.db)
+    return this.#hasPageSums
+  }
+
   close(): void {
     this.db.close()
   }
@@ -69,8 +76,7 @@ export function stopChecking(db: Database.Database): void {
   if (hasPageSums(db)) db.prepare('SELECT page_checks(0)').get()
 }
 
-/** Whether the functions of `store/damage/page-sums` are there, which they are not on every system. */
-export function hasPageSums(db: Database.Database): boolean {
+function hasPageSums(db: Database.Database): boolean {
   return db.prepare("SELECT 1 FROM pragma_function_list WHERE name = 'page_checks'").get() !== undefined
 }
 

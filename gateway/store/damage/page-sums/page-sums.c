@@ -622,6 +622,18 @@ static void pageScan(sqlite3_context *context, int argc, sqlite3_value **argv) {
   sqlite3_free(sqlite3_str_finish(found));
 }
 
+/* Of glibc; another C library need not have it. */
+__attribute__((weak)) int malloc_trim(size_t pad);
+
+/*
+** give_back_memory(): returns pages of freed memory to the system. glibc keeps them, in each thread's pool, for as long as
+** something above them is in use. Has nothing to do with pages of a database, but this is what there is of C.
+*/
+static void giveBackMemory(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc, (void)argv;
+  sqlite3_result_int(context, malloc_trim != 0 && malloc_trim(0) != 0);
+}
+
 static int addFunctions(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
   static const struct {
     const char *name;
@@ -635,6 +647,7 @@ static int addFunctions(sqlite3 *db, char **error, const sqlite3_api_routines *a
     {"page_content", 1, pageContent},
     {"page_checks", 1, pageChecks},
     {"page_scan", 2, pageScan},
+    {"give_back_memory", 0, giveBackMemory},
   };
   const int direct = SQLITE_UTF8 | SQLITE_DIRECTONLY;
   int rc = SQLITE_OK;
