@@ -63,7 +63,18 @@ async function bundle(input: Record<string, string>, releaseKeys: readonly strin
   })
   const chunks = output.filter((one) => one.type === 'chunk')
   return {
-    chunks: new Map(chunks.map(({ fileName, code }) => [fileName, code])),
+    chunks: new Map(chunks.map(({ fileName, code }) => [fileName, inAscii(code)])),
     sources: chunks.flatMap(({ moduleIds }) => moduleIds),
   }
+}
+
+/**
+ * The same code without characters outside of ASCII, which are in strings, templates and regular expressions: for one of them
+ * V8 keeps two bytes of each character of a chunk, for as long as the program runs.
+ */
+function inAscii(code: string): string {
+  const wide = /[\u0080-\uffff]/g
+  const [raw] = /String\.raw`[^`]*[\u0080-\uffff]|\\[\u0080-\uffff]/.exec(code) ?? []
+  if (raw !== undefined) throw new Error(`this would mean something else in ASCII: ${raw}`)
+  return code.replace(wide, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -14,7 +14,8 @@ function load(name: string): unknown {
   const module = { exports: {} }
   loaded.set(name, module)
   const filename = `/${FOLDER}/${name}`
-  const code = Buffer.from(getRawAsset(`${FOLDER}/${name}`)).toString()
+  // chunks are ASCII, see bundle.ts
+  const code = Buffer.from(getRawAsset(`${FOLDER}/${name}`)).toString('latin1')
   // PGlite imports modules of Node only when it knows that it runs there
   const importModuleDynamically = constants.USE_MAIN_CONTEXT_DEFAULT_LOADER
   const run = compileFunction(code, PARAMETERS, { filename, importModuleDynamically })
