@@ -149,7 +149,8 @@ async function assertGoesOn(damaged: readonly DamagePlace[], kind: DamageKind): 
     assert.equal(health.status, 'ok')
     const said: { place: string; detail: string }[] = health.damage ?? []
     const found = damaged.filter(({ table }) => said.some(({ place }) => place === table))
-    for (const { detail } of said) assert.match(detail, /npm run repair/)
+    // a large table that is found damaged later waits for the next start
+    for (const { detail } of said) assert.match(detail, /npm run repair|until the gateway is restarted/)
     if (found.length > 0)
       assert.ok(
         (await metric(g, 'cartbarn_damage_found_total', 'set_aside')) +
