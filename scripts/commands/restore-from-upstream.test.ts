@@ -270,21 +270,29 @@ async function burn(t: TestContext, site: Site) {
   await fill(g)
   // these wait for others, or for each other: the status counts what is left only now and then
   const { database } = site.hub.hub
-  await eventually(async () => {
-    const { events, pieces } =
-      (await database.get<{ events: number; pieces: number }>(
-        `SELECT (SELECT COUNT(*) FROM event WHERE stream = 'geofence_events') AS events,
+  await eventually(
+    async () => {
+      const { events, pieces } =
+        (await database.get<{ events: number; pieces: number }>(
+          `SELECT (SELECT COUNT(*) FROM event WHERE stream = 'geofence_events') AS events,
            (SELECT COUNT(*) FROM entity WHERE entity_table = 'course_piece') AS pieces`,
-      )) ?? {}
-    return events === 2 && pieces === PHOTO_PIECES
-  }, 'zone events and the photo at the hub', SYNC_LIMIT_MS)
-  await eventually(async () => {
-    const { state, details } = await status(g)
-    return (
-      state === 'in_sync' &&
-      details.streams.every(({ waiting_rows }: { waiting_rows: number }) => waiting_rows === 0)
-    )
-  }, 'everything at the hub', SYNC_LIMIT_MS).catch(async () => assert.fail(JSON.stringify(await status(g))))
+        )) ?? {}
+      return events === 2 && pieces === PHOTO_PIECES
+    },
+    'zone events and the photo at the hub',
+    SYNC_LIMIT_MS,
+  )
+  await eventually(
+    async () => {
+      const { state, details } = await status(g)
+      return (
+        state === 'in_sync' &&
+        details.streams.every(({ waiting_rows }: { waiting_rows: number }) => waiting_rows === 0)
+      )
+    },
+    'everything at the hub',
+    SYNC_LIMIT_MS,
+  ).catch(async () => assert.fail(JSON.stringify(await status(g))))
   await g.closeClients()
   await new Promise((resolve) => setTimeout(resolve, 500))
   await eventually(async () => (await status(g)).state === 'in_sync', 'in sync')
