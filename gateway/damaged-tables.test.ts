@@ -149,8 +149,11 @@ async function assertGoesOn(damaged: readonly DamagePlace[], kind: DamageKind): 
     assert.equal(health.status, 'ok')
     const said: { place: string; detail: string }[] = health.damage ?? []
     const found = damaged.filter(({ table }) => said.some(({ place }) => place === table))
-    // a large table that is found damaged later waits for the next start
-    for (const { detail } of said) assert.match(detail, /npm run repair|until the gateway is restarted/)
+    for (const { place, detail } of said) {
+      // what is found damaged in a large table while the gateway runs waits for the next start
+      const waits = TABLES[place]?.size !== 'small' && /until the gateway is restarted/.test(detail)
+      if (!waits) assert.match(detail, /npm run repair/)
+    }
     if (found.length > 0)
       assert.ok(
         (await metric(g, 'cartbarn_damage_found_total', 'set_aside')) +
