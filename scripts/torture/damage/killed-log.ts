@@ -6,7 +6,8 @@ import { checkLog } from '#store/damage/log-check.ts'
 import { requireTransactions } from '#testing/damage/written-log.ts'
 
 const HEADER_BYTES = 32
-const FRAME_BYTES = 24 + 4096
+const HEAD_BYTES = 24
+const FRAME_BYTES = HEAD_BYTES + 4096
 const SECTOR_BYTES = 512
 
 /** The files of a database whose process was killed. */
@@ -64,7 +65,7 @@ function countIn(path: string, seed: number): number | string {
 }
 
 /** The bytes of the last transaction in a log; null when it has none. */
-export function lastTransaction(log: Buffer): { from: number; to: number } | null {
+function lastTransaction(log: Buffer): { from: number; to: number } | null {
   const salts = log.readBigUInt64BE(16)
   let [from, to] = [HEADER_BYTES, 0]
   for (let at = HEADER_BYTES; at + FRAME_BYTES <= log.length; at += FRAME_BYTES) {
@@ -74,6 +75,30 @@ export function lastTransaction(log: Buffer): { from: number; to: number } | nul
     to = at + FRAME_BYTES
   }
   return to === 0 ? null : { from, to }
+}
+
+/**
+ * Whether a log that is damaged there may be one whose last transaction was being written when the power went: the damage is
+ * in the last, or hides the end of the one before, and then both look like one. Behind any other damage are two ends.
+ */
+export function looksTorn(whole: Buffer, damage: { log: Buffer; from: number; to: number }): boolean {
+  const last = lastTransaction(whole)
+  return last !== null && (damage.to > last.from || endsAfter(whole, damage) < 2)
+}
+
+/** How many ends of transactions can be seen from the damage on: whole heads, those of damaged pages if written at once. */
+function endsAfter(whole: Buffer, { log, from, to }: { log: Buffer; from: number; to: number }): number {
+  const salts = whole.readBigUInt64BE(16)
+  const first = Math.max(0, Math.floor((from - HEADER_BYTES) / FRAME_BYTES))
+  let ends = 0
+  for (let at = HEADER_BYTES + first * FRAME_BYTES; at + FRAME_BYTES <= log.length; at += FRAME_BYTES) {
+    const isHeadDamaged = at < to && at + HEAD_BYTES > from
+    const isDamaged = at < to && at + FRAME_BYTES > from
+    const isAtOnce = (at % SECTOR_BYTES) + HEAD_BYTES <= SECTOR_BYTES
+    if (isHeadDamaged || (isDamaged && !isAtOnce) || log.readUInt32BE(at + 4) === 0) continue
+    if (log.readBigUInt64BE(at + 8) === salts) ends++
+  }
+  return ends
 }
 
 /** Whether a checkpoint of the log was begun: `nBackfillAttempted` of its index. */

@@ -16,7 +16,7 @@ import {
   findingOf,
   isCopied,
   type KilledFiles,
-  lastTransaction,
+  looksTorn,
   readKilled,
   torn,
   transactionsIn,
@@ -51,7 +51,7 @@ interface Tally {
   losing: number
   mended: number
   lost: number
-  /** Of these without an index, in the last transaction, which looks like one that was torn. */
+  /** Of these without an index those that look as if the last transaction had been torn. */
   untold: number
   silent: string[]
 }
@@ -178,9 +178,9 @@ class Judge {
 
   #judgeDamaged(files: KilledFiles, seed: number, known: { acknowledged: number; whole: number }): void {
     const tally = this.#tally
-    const { log, from, to } = damaged(files.log, this.#random)
+    const damage = damaged(files.log, this.#random)
     const index = this.#random.chance(0.5) ? files.index : null
-    const bad = { ...files, log, index }
+    const bad = { ...files, log: damage.log, index }
     tally.damaged++
     const alone = transactionsIn(this.#folder, bad, seed)
     const { finding, transactions } = checkedTransactionsIn(this.#folder, bad, seed)
@@ -189,12 +189,10 @@ class Judge {
     if (finding?.outcome === 'mended') tally.mended++
     if (finding?.outcome === 'lost') tally.lost++
     if (finding?.outcome === 'lost' || !loses(transactions)) return
-    const last = lastTransaction(files.log)
-    const mayBeTorn = index === null && last !== null && to > last.from
-    if (finding === null && mayBeTorn) tally.untold++
+    if (finding === null && index === null && looksTorn(files.log, damage)) tally.untold++
     else
       tally.silent.push(
-        `${from} to ${to}, ${finding?.outcome ?? 'nothing'} said: ${transactions} of ${known.whole}`,
+        `${damage.from} to ${damage.to}, ${finding?.outcome ?? 'nothing'} said: ${transactions} of ${known.whole}`,
       )
   }
 }
