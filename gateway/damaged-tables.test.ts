@@ -17,7 +17,7 @@ const GROUP = 7
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 const INDEX_STRIDE = isLong ? 1 : 3
 /** Damaged pages of a gateway: with CARTBARN_TEST_LONG=1 each is the only one. */
-const PAGES_AT_ONCE = isLong ? 1 : 3
+const PAGES_AT_ONCE = isLong ? 1 : 6
 /** What is not read whole at the start, nor anywhere near the damage by what the test does: the check at night finds it. */
 function isLarge({ table }: DamagePlace): boolean {
   return TABLES[table]?.size !== 'small'

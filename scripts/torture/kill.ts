@@ -19,7 +19,7 @@ import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 
 const KILLS = 200
-const SHORT_KILLS = 5
+const SHORT_KILLS = 3
 const INTEGRITY_EVERY = 20
 const SHORT_INTEGRITY_EVERY = 2
 const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }

@@ -17,7 +17,7 @@ import {
 import type { TortureContext, TortureScenario } from './scenario.ts'
 
 const STARTS = 300
-const SHORT_STARTS = 12
+const SHORT_STARTS = 6
 const PROGRESS_EVERY = 20
 /** Longer than any start takes, and shorter than the programs' own watch over it. */
 const LIMIT_MS = 60_000

@@ -16,10 +16,14 @@ const WITHOUT_OPERATION = [204, 400, 401, 404, 405, 429]
 /** Holds every answer to the OpenAPI document: its status, its headers, its content type, and its body to the letter. */
 export class DocumentedAnswers {
   readonly #document: OpenApiDocument
-  readonly #checks = new Map<string, z.ZodType>()
+  /** Of all schemas that others refer to, closed. */
+  readonly #$defs: JsonSchema
+  /** By the schemas of the document. */
+  readonly #checks = new Map<JsonSchema, z.ZodType>()
 
   constructor(document: OpenApiDocument) {
     this.#document = document
+    this.#$defs = closed(document.components.schemas)
   }
 
   /** The operation a request is for, as the router finds it. */
@@ -76,12 +80,11 @@ export class DocumentedAnswers {
   }
 
   #checkValue(value: unknown, schema: JsonSchema, place: string): void {
-    const key = JSON.stringify(schema)
-    let check = this.#checks.get(key)
+    let check = this.#checks.get(schema)
     if (check === undefined) {
-      const $defs = this.#document.components.schemas
-      check = z.fromJSONSchema(closed({ ...schema, $defs }) as Parameters<typeof z.fromJSONSchema>[0])
-      this.#checks.set(key, check)
+      const whole = { ...closed(schema), $defs: this.#$defs }
+      check = z.fromJSONSchema(whole as Parameters<typeof z.fromJSONSchema>[0])
+      this.#checks.set(schema, check)
     }
     const result = check.safeParse(value)
     if (!result.success) assert.fail(`${place} is not as documented: ${z.prettifyError(result.error)}`)

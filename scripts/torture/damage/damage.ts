@@ -12,8 +12,8 @@ import { type Answers, askEverything } from './questions.ts'
 import { chooseStrike, namedPages, type Strike, strike, strikePage } from './strike.ts'
 
 const CASES = 1000
-const SHORT_CASES = 8
-const SHORT_PAGES = 8
+const SHORT_CASES = 4
+const SHORT_PAGES = 4
 const PROGRESS_EVERY = 50
 const AT_ONCE = 2
 /** How long a gateway may take to notice by itself what it answered wrongly. */

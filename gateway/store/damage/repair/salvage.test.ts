@@ -9,6 +9,8 @@ import { Connection } from '../../db/connection.ts'
 import { salvageTable } from './salvage.ts'
 
 const ROWS = 20_000
+/** Set CARTBARN_TEST_LONG=1 for each kind of damage at each place; without it each kind has a place of its own. */
+const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
 
 const SCHEMA = `
   CREATE TABLE numbered (seq INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, text TEXT NOT NULL) STRICT;
@@ -77,10 +79,11 @@ for (const table of TABLES) {
     assert.equal(missing(copy, table), 0)
   })
 
-  for (const [spoilt, content] of Object.entries(SPOILT_PAGES)) {
+  for (const [n, [spoilt, content]] of Object.entries(SPOILT_PAGES).entries()) {
     test(`a leaf of ${spoilt} costs the rows on it and no others: ${table}`, (t) => {
       const leaves = (pages.get(table) ?? []).filter(({ kind }) => kind === 'leaf')
-      for (const at of [0, Math.floor(leaves.length / 2), leaves.length - 1]) {
+      const places = [0, Math.floor(leaves.length / 2), leaves.length - 1]
+      for (const at of IS_LONG ? places : places.slice(n, n + 1)) {
         const { page = 0, cells = 0 } = leaves[at] ?? {}
         const copy = openEmpty(t)
         const salvaged = salvageTable(
