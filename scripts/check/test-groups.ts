@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /** So many files share a process, one after the other: loading the program takes longer than many of them run. */
-const FILES_A_GROUP = 8
+const FILES_A_GROUP = 12
 
 /**
  * Writes files into `folder`, each of which runs some neighbours of `paths` as suites of its own: hooks of a test file

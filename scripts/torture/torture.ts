@@ -18,7 +18,7 @@ import { restores } from './sync/restores.ts'
 import { sync } from './sync/sync.ts'
 
 const SCENARIOS: readonly TortureScenario[] = [
-  ...[kill, power, sessions, history, sync, restores, starts, log, damage, clocks, neighbours, course],
+  ...[kill, power, sessions, history, sync, restores, starts, log, clocks, damage, neighbours, course],
 ]
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
