@@ -20,7 +20,6 @@ const CLOSING_MS = Date.UTC(2026, 4, 2, 0)
 
 /** Time passes, and a test may let more of it pass; both clocks agree, so nobody has set them. */
 class PassingClock {
-  /** Other tests of the process may have taken minutes before. */
   readonly #madeAtMs = performance.now()
   #passedMs = 0
 
@@ -68,7 +67,7 @@ class Shell {
   }
 }
 
-const clock = new PassingClock()
+let clock: PassingClock
 const shell = new Shell()
 let g: TestGateway
 let cart: CommandedDevice
@@ -76,6 +75,8 @@ let cart: CommandedDevice
 let blocks: Map<string, string>
 
 before(async () => {
+  // not when this file is read: other tests of the process may take minutes before
+  clock = new PassingClock()
   g = await startGateway({ CARTBARN_CLOCK_CONFIRMED_BY: 'admin' }, { clock, isTimeSynchronized: () => true })
   blocks = readBlocks(readFileSync(`${ROOT}/docs/barn.md`, 'utf8'))
   // the installer's watch says what the gateway's clock says

@@ -23,6 +23,7 @@ const SHORT_KILLS = 3
 const INTEGRITY_EVERY = 20
 const SHORT_INTEGRITY_EVERY = 2
 const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }
+const SHORT_FLEET: FleetSize = { devices: 50, perDevicePerS: 10, lockDevices: 5 }
 const PROGRESS_EVERY = 10
 const LAST_LIFE_MS = 300
 
@@ -54,7 +55,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
   const integrityEvery = isShort ? SHORT_INTEGRITY_EVERY : INTEGRITY_EVERY
   const dataDir = createDataFolder(bench, 'kill')
   const first = await startGateway(bench, { entry, dataDir })
-  const fleet = await FleetLoad.start(bench, first, FLEET)
+  const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
   const gateway = new MortalGateway(context, first.ports, () => fleet.connected())
   const { lives } = gateway
   await first.process.stop('SIGKILL')

@@ -12,6 +12,7 @@ import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext } from './scenario.ts'
 
 const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }
+const SHORT_FLEET: FleetSize = { devices: 50, perDevicePerS: 10, lockDevices: 5 }
 
 /** One power cut and what came of it. */
 export interface CutOutcome {
@@ -43,10 +44,10 @@ export class TorturedGateway {
 
   /** Registers the fleet; the first life is recorded too, so the making of the database is in it. */
   static async start(context: TortureContext, library: string): Promise<TorturedGateway> {
-    const { bench, entry } = context
+    const { bench, entry, isShort } = context
     const folder = new RecordedFolder(bench, library, createDataFolder(bench, 'power'))
     const first = await startGateway(bench, { entry, dataDir: folder.path, ...folder.begin() })
-    const fleet = await FleetLoad.start(bench, first, FLEET)
+    const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
     await first.process.stop('SIGKILL')
     folder.cut('none')
     const gateway = new MortalGateway(context, first.ports, () => fleet.connected())
