@@ -51,7 +51,7 @@ function parseOptions(
       'of the faults of sync, and of damage: the same seed, the same faults',
       wholeNumber(0),
     )
-    .option('--short', 'a few of each, in about two minutes')
+    .option('--short', 'a few of each, in about three minutes')
     .option(
       '--prove',
       'show that power cuts can be failed: the same with a disk that ignores syncs; and sync, with a hub that has lost ' +

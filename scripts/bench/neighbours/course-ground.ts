@@ -92,7 +92,8 @@ export class CourseGround implements Ground {
     let keysRefused = 0
     return {
       measure: async () => {
-        if (!this.#context.isShort) await regulars.call('measure', WARM_UP_S)
+        // good keys are used at once: time would make up for what bad ones had cost them
+        if (!this.#context.isShort && !this.#usesGoodKeys) await regulars.call('measure', WARM_UP_S)
         load.measure()
         const keys = this.#usesGoodKeys ? goodKeys : []
         const using = regulars.call('useKeys', gateway.ports.http, keys)
