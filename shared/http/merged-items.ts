@@ -11,7 +11,8 @@ const COMMA = 0x2c
  * The items of many lists as one list by when they began: JSON with commas between them, a piece at a time, with a turn
  * for other requests after each. The lists are in this order already; of equal times those of the earlier list come first
  * when it is ascending, those of the later list when it is descending. Between the items of one list there are commas
- * already, so what comes from one list in a row is copied at once.
+ * already, so what comes from one list in a row is copied at once. The memory of their texts is freed at the end, also when
+ * it is not asked for all pieces: V8 would leave megabytes of each answer until it has 64 MB of them.
  */
 export async function* mergedItems(
   lists: readonly JsonItems[],
@@ -20,18 +21,22 @@ export async function* mergedItems(
   const cursors = new NextFirst(lists, order)
   let runs: Uint8Array[] = []
   let bytes = 0
-  for (
-    let run = cursors.nextRun(PIECE_BYTES);
-    run !== undefined;
-    run = cursors.nextRun(PIECE_BYTES - bytes)
-  ) {
-    runs.push(run)
-    bytes += run.length + 1
-    if (bytes < PIECE_BYTES && !cursors.isAtEnd) continue
-    yield joined(runs, bytes, cursors.isAtEnd)
-    runs = []
-    bytes = 0
-    await setImmediate()
+  try {
+    for (
+      let run = cursors.nextRun(PIECE_BYTES);
+      run !== undefined;
+      run = cursors.nextRun(PIECE_BYTES - bytes)
+    ) {
+      runs.push(run)
+      bytes += run.length + 1
+      if (bytes < PIECE_BYTES && !cursors.isAtEnd) continue
+      yield joined(runs, bytes, cursors.isAtEnd)
+      runs = []
+      bytes = 0
+      await setImmediate()
+    }
+  } finally {
+    for (const { text } of lists) text.buffer.transfer(0)
   }
 }
 

@@ -23,6 +23,8 @@ const replacements: Plugin = {
     // see gateway/broker/quiet-packets.ts
     if (name === 'debug' && importer.includes('/node_modules/mqtt-packet/')) return '\0no-debug'
     if (basename(name) === 'quiet-packets.ts') return '\0nothing'
+    // its messages in fifty languages; English is imported by itself
+    if (name === '../locales/index.js' && importer.includes('/node_modules/zod/')) return '\0nothing'
     return null
   },
   load(id) {
