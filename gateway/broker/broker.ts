@@ -1,5 +1,5 @@
 // before anything that loads mqtt-packet
-import './quiet-packets.ts'
+import './light-mqtt-packet.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Aedes, type Client, type PublishPacket, type Subscription } from 'aedes'

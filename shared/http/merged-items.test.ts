@@ -61,7 +61,7 @@ test('a long list comes in pieces', async () => {
   assert.ok(pieces.every(({ length }) => length < 100_000))
 })
 
-test('the memory of the texts is freed at the end, and by a caller who leaves in the middle', async () => {
+test('the memory of the lists is freed at the end, and by a caller who leaves in the middle', async () => {
   const long = () => listOf([{ list: 0, startMs: 0, text: 'x'.repeat(200_000) }])
   const [whole, left] = [
     [long(), long()],
@@ -69,7 +69,8 @@ test('the memory of the texts is freed at the end, and by a caller who leaves in
   ]
   assert.equal(parsed(await piecesOf(whole)).length, 2)
   for await (const _ of mergedItems(left, 'asc')) break
-  for (const { text } of [...whole, ...left]) assert.equal(text.buffer.detached, true)
+  for (const list of [...whole, ...left])
+    for (const { buffer } of [list.text, list.ends, list.startMs]) assert.equal(buffer.detached, true)
 })
 
 function parsed(pieces: Uint8Array[]): Item[] {

@@ -23,9 +23,9 @@ export interface TripListRules extends TripRules {
 export interface JsonItems {
   text: Uint8Array<ArrayBuffer>
   /** Of each, where it ends in the text. */
-  ends: Uint32Array
+  ends: Uint32Array<ArrayBuffer>
   /** Of each, when it began; in the order of the list. */
-  startMs: Float64Array
+  startMs: Float64Array<ArrayBuffer>
 }
 
 /** The trips and stops of a device, as text: thousands of objects would be copied from thread to thread, then written. */

@@ -4,7 +4,8 @@ import { ENTRY } from '#scripts/cli/start-command.ts'
 import { THREADS } from '#shared/thread.ts'
 
 const HERE = import.meta.dirname
-const SHARED = join(HERE, '../../../shared')
+const ROOT = join(HERE, '../../..')
+const SHARED = join(ROOT, 'shared')
 
 /** The code of the program as CommonJS. */
 export interface Bundle {
@@ -20,9 +21,12 @@ const replacements: Plugin = {
   resolveId(name, importer = '') {
     if (name === './binding' && importer.includes('/better-sqlite3/lib/'))
       return join(HERE, 'sqlite-binding.ts')
-    // see gateway/broker/quiet-packets.ts
-    if (name === 'debug' && importer.includes('/node_modules/mqtt-packet/')) return '\0no-debug'
-    if (basename(name) === 'quiet-packets.ts') return '\0nothing'
+    // see gateway/broker/light-mqtt-packet.ts
+    if (importer.includes('/node_modules/mqtt-packet/')) {
+      if (name === 'debug') return '\0no-debug'
+      if (name === 'bl') return join(ROOT, 'node_modules/bl/BufferList.js')
+    }
+    if (basename(name) === 'light-mqtt-packet.ts') return '\0nothing'
     // its messages in fifty languages; English is imported by itself
     if (name === '../locales/index.js' && importer.includes('/node_modules/zod/')) return '\0nothing'
     return null

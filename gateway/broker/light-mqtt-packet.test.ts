@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import './quiet-packets.ts'
+import './light-mqtt-packet.ts'
 import { generate, parser } from 'mqtt-packet'
 
 test('mqtt-packet has nothing to say, whoever else wants to hear debug', () => {
@@ -18,4 +18,12 @@ test('mqtt-packet has nothing to say, whoever else wants to hear debug', () => {
   debug('another')('is heard')
   assert.equal(said.length, 1)
   debug.disable()
+})
+
+test('a parser of mqtt-packet has a list and no stream, whatever bl is for others', () => {
+  const requireInPackage = createRequire(createRequire(import.meta.url).resolve('mqtt-packet'))
+  const reader = parser()
+  assert.ok('_list' in reader)
+  assert.equal(reader._list?.constructor, requireInPackage('bl/BufferList.js'))
+  assert.equal(typeof requireInPackage('bl')().pipe, 'function')
 })
