@@ -64,7 +64,7 @@ async function bundle(input: Record<string, string>, releaseKeys: readonly strin
       entryFileNames: '[name].cjs',
       chunkFileNames: '[name]-[hash].cjs',
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: false } },
-      legalComments: 'none',
+      comments: false,
     },
   })
   const chunks = output.filter((one) => one.type === 'chunk')
