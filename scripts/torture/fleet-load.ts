@@ -15,6 +15,11 @@ export interface FleetSize {
   lockDevices: number
 }
 
+/** The fleet that kills and power cuts meet. */
+export function fleetSize(isShort: boolean): FleetSize {
+  return { devices: isShort ? 50 : 200, perDevicePerS: 10, lockDevices: isShort ? 5 : 20 }
+}
+
 /** The acknowledged records of the fleet that are in the store. */
 export interface FleetCheck {
   /** Registrations that were answered with 201 and are gone. */

@@ -14,7 +14,7 @@ import { type Life, startTimesMs } from './death.ts'
 import { findDamage } from './disk/integrity.ts'
 import { createDataFolder } from './disk/recorded-folder.ts'
 import { fleetFigures } from './fleet-figures.ts'
-import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
+import { type FleetCheck, FleetLoad, fleetSize } from './fleet-load.ts'
 import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from './scenario.ts'
 
@@ -22,8 +22,6 @@ const KILLS = 200
 const SHORT_KILLS = 3
 const INTEGRITY_EVERY = 20
 const SHORT_INTEGRITY_EVERY = 2
-const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }
-const SHORT_FLEET: FleetSize = { devices: 50, perDevicePerS: 10, lockDevices: 5 }
 const PROGRESS_EVERY = 10
 const LAST_LIFE_MS = 300
 
@@ -55,7 +53,7 @@ async function torture(context: TortureContext): Promise<Outcome> {
   const integrityEvery = isShort ? SHORT_INTEGRITY_EVERY : INTEGRITY_EVERY
   const dataDir = createDataFolder(bench, 'kill')
   const first = await startGateway(bench, { entry, dataDir })
-  const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
+  const fleet = await FleetLoad.start(bench, first, fleetSize(isShort))
   const gateway = new MortalGateway(context, first.ports, () => fleet.connected())
   const { lives } = gateway
   await first.process.stop('SIGKILL')

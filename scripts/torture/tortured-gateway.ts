@@ -7,12 +7,9 @@ import type { Unsynced } from './disk/file.ts'
 import { findDamage } from './disk/integrity.ts'
 import type { Syncs } from './disk/model.ts'
 import { createDataFolder, type PowerCut, RecordedFolder } from './disk/recorded-folder.ts'
-import { type FleetCheck, FleetLoad, type FleetSize } from './fleet-load.ts'
+import { type FleetCheck, FleetLoad, fleetSize } from './fleet-load.ts'
 import { MortalGateway } from './mortal-gateway.ts'
 import type { TortureContext } from './scenario.ts'
-
-const FLEET: FleetSize = { devices: 200, perDevicePerS: 10, lockDevices: 20 }
-const SHORT_FLEET: FleetSize = { devices: 50, perDevicePerS: 10, lockDevices: 5 }
 
 /** One power cut and what came of it. */
 export interface CutOutcome {
@@ -47,7 +44,7 @@ export class TorturedGateway {
     const { bench, entry, isShort } = context
     const folder = new RecordedFolder(bench, library, createDataFolder(bench, 'power'))
     const first = await startGateway(bench, { entry, dataDir: folder.path, ...folder.begin() })
-    const fleet = await FleetLoad.start(bench, first, isShort ? SHORT_FLEET : FLEET)
+    const fleet = await FleetLoad.start(bench, first, fleetSize(isShort))
     await first.process.stop('SIGKILL')
     folder.cut('none')
     const gateway = new MortalGateway(context, first.ports, () => fleet.connected())
