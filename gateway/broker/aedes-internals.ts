@@ -52,6 +52,8 @@ interface BrokerInternals {
   clients: Record<string, Client>
   /** How long the next connection has to send CONNECT. */
   connectTimeout: number
+  /** Searches the last wills of other brokers, from `listen()` on. */
+  _clearWillInterval: NodeJS.Timeout
   /** Puts a client on the list of those connected, closing the one that has its id, and takes it off. */
   registerClient(client: Client): void
   unregisterClient(client: Client): void
@@ -116,6 +118,16 @@ export function registerByIdentity(aedes: Aedes): void {
     if (predecessor?.closed) unregisterOnce(predecessor)
     register(client)
   }
+}
+
+/**
+ * Stops the search for last wills of other brokers, four minutes after `listen()` and every four minutes from then on.
+ * Aedes takes a broker for dead whose heartbeat has not come through its emitter. `NO_EMITTER` hands on no heartbeat,
+ * not even this broker's, so the search would publish the wills of clients that are connected. The broker publishes the
+ * wills that an earlier process left when it starts.
+ */
+export function searchNoWills(aedes: Aedes): void {
+  clearInterval(brokerInternals(aedes)._clearWillInterval)
 }
 
 /** How long the next connection that is handled has to send CONNECT. */

@@ -14,6 +14,7 @@ import {
   NO_EMITTER,
   publishOnlySys,
   registerByIdentity,
+  searchNoWills,
   setConnectTimeout,
   writeNumbersUncached,
 } from './aedes-internals.ts'
@@ -199,6 +200,7 @@ export class Broker<Login> {
     )
     await this.sessions.start()
     await this.#aedes.listen()
+    searchNoWills(this.#aedes)
     this.#isStarted = true
     await this.status.start()
     await this.#sysTopics.start()
