@@ -1,4 +1,4 @@
-// node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18 or later and npm.
+// node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18.20 or later and npm.
 import { spawn } from 'node:child_process'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -27,10 +27,14 @@ function servesApp([file, command]) {
 }
 
 function runProgram(node) {
-  const child = spawn(node, words.with(fileAt, resolve(root, words[fileAt])), {
-    stdio: 'inherit',
-    env: lean(withInstalledCommands(process.env, root)),
-  })
+  const child = spawn(
+    node,
+    [...words.slice(0, fileAt), resolve(root, words[fileAt]), ...words.slice(fileAt + 1)],
+    {
+      stdio: 'inherit',
+      env: lean(withInstalledCommands(process.env, root)),
+    },
+  )
   // A terminal sends Ctrl-C to the child too; a second one might make it leave without cleaning up.
   process.on('SIGINT', () => isAtTerminal() || child.kill('SIGINT'))
   process.on('SIGTERM', () => child.kill('SIGTERM'))

@@ -1,4 +1,4 @@
-// The app at /app/: built where its sources changed. Like setup.mjs it runs on Node 18 and later with nothing installed.
+// The app at /app/: built where its sources changed. Like setup.mjs it runs on Node 18.20 and later with nothing installed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'

@@ -1,4 +1,4 @@
-// What the steps of a start share. Like setup.mjs it runs on Node 18 and later with nothing installed.
+// What the steps of a start share. Like setup.mjs it runs on Node 18.20 and later with nothing installed.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, statSync, utimes } from 'node:fs'

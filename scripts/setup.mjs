@@ -1,4 +1,4 @@
-// Runs on Node 18 and later with nothing installed: only what such a Node has by itself.
+// Runs on Node 18.20 and later with nothing installed: only what such a Node has by itself.
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -78,10 +78,28 @@ async function install(root) {
     await npm(beside, ['ci', '--include=dev', '--ignore-scripts'])
     const approved = approvedPackages(root)
     if (approved.length > 0) await npm(beside, ['rebuild', ...approved])
+    if (hasLeftOut(beside))
+      await npm(beside, ['install', '--no-save', '--include=dev', '--ignore-scripts'], [nodeFolder(beside)])
     swap(root, join(beside, 'node_modules'))
   } finally {
     rmSync(beside, { recursive: true, force: true })
   }
+}
+
+/**
+ * Whether npm has left out a package for this machine: it skips optional ones that need a newer Node than npm itself runs
+ * on, without a word. They are needed all the same, as the program runs on the Node that was installed with them.
+ */
+function hasLeftOut(root) {
+  const installed = readPackages(npmRecordPath(root)) ?? {}
+  const isGlibc = process.report?.getReport().header.glibcVersionRuntime !== undefined
+  return Object.entries(readPackages(join(root, 'package-lock.json'))).some(
+    ([path, { os, cpu, libc }]) =>
+      !installed[path] &&
+      os?.includes(process.platform) &&
+      cpu?.includes(process.arch) &&
+      (!libc || libc.includes(isGlibc ? 'glibc' : 'musl')),
+  )
 }
 
 function swap(root, installed) {
@@ -104,9 +122,11 @@ function approvedPackages(root) {
   return Object.keys(allowScripts).filter((name) => allowScripts[name])
 }
 
-async function npm(root, args) {
+/** `before` are folders in front of PATH. */
+async function npm(root, args, before = []) {
   // The Node in node_modules is about to be replaced, so npm must not run on it.
-  const env = { ...process.env, PATH: pathWithout(process.env.PATH, commandsPath(root)) }
+  const path = pathWithout(process.env.PATH, commandsPath(root))
+  const env = { ...process.env, PATH: [...before, path].join(delimiter) }
   // The only warning to expect, a too old Node, is what the installed one cures.
   const { code, signal } = await run('npm', [...args, '--loglevel=error'], {
     cwd: root,
@@ -126,8 +146,12 @@ async function npm(root, args) {
 /** A Node that is new enough, if there is one. */
 function nodePath(root) {
   if (Number.parseInt(process.versions.node, 10) >= REQUIRED_NODE_MAJOR) return process.execPath
-  const installed = join(root, 'node_modules/node/bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  const installed = join(nodeFolder(root), process.platform === 'win32' ? 'node.exe' : 'node')
   return existsSync(installed) ? installed : undefined
+}
+
+function nodeFolder(root) {
+  return join(modulesPath(root), 'node/bin')
 }
 
 function modulesPath(root) {

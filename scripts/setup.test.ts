@@ -29,12 +29,17 @@ function installOld(root: string, folder = 'node_modules'): void {
   writeFileSync(join(root, folder, '.package-lock.json'), JSON.stringify({ packages: {} }))
 }
 
-async function setUp(root: string, service = false): Promise<{ code: number | null; said: string }> {
+async function setUp(
+  root: string,
+  service = false,
+  programs?: string,
+): Promise<{ code: number | null; said: string }> {
   // a service is what systemd started: the process itself, which is told its own number
   const claim = service ? 'process.env.SYSTEMD_EXEC_PID = String(process.pid);' : ''
   const code = `${claim} const { setUp } = await import(${JSON.stringify(SETUP)});
     await setUp(${JSON.stringify(root)}).catch((error) => { console.error(error.message); process.exitCode = 1 })`
   const env = { ...process.env, npm_config_registry: NO_REGISTRY, npm_config_fetch_retries: '0' }
+  if (programs !== undefined) env.PATH = `${programs}:${env.PATH}`
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { env })
   let said = ''
   child.stderr.on('data', (data) => {
@@ -88,4 +93,25 @@ test('a service installs nothing', async (t) => {
   assert.match(said, /a service does not install/)
   assert.doesNotMatch(said, /installing/)
   assert.equal(existsSync(join(root, 'node_modules/old-package')), true)
+})
+
+test('an optional package that npm skips, as it runs on an older Node, is installed by the Node that comes with it', async (t) => {
+  const binary = { version: '1.0.0', optional: true, os: [process.platform], cpu: [process.arch] }
+  const root = createProgram(t, { 'node_modules/binary': binary })
+  const programs = mkdtempSync(join(tmpdir(), 'cartbarn-setup-test-'))
+  t.after(() => rmSync(programs, { recursive: true }))
+  // stands for npm: with `ci` it leaves the package out, then it installs what the lock file names
+  const npm = `#!/bin/sh
+echo "$1 \${PATH%%:*}" >> ${programs}/calls
+packages='{}'
+[ "$1" = ci ] || packages='{"node_modules/binary":{"version":"1.0.0"}}'
+echo "{\\"packages\\":$packages}" > node_modules/.package-lock.json`
+  writeFileSync(join(programs, 'npm'), npm, { mode: 0o755 })
+  assert.equal((await setUp(root, false, programs)).code, 0)
+  const calls = readFileSync(join(programs, 'calls'), 'utf8').trim().split('\n')
+  assert.deepEqual(calls, [
+    `ci ${programs}`,
+    `install ${join(root, '.node_modules-new/node_modules/node/bin')}`,
+  ])
+  assert.match(readFileSync(join(root, 'node_modules/.package-lock.json'), 'utf8'), /binary/)
 })

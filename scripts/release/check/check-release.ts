@@ -1,12 +1,14 @@
 // npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as README.md says,
 // word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn. Folders HERE are seen at THERE.
 // Then the archive of dist/release, the executable for arm64 by qemu, whether a second build has the same bytes, and containers,
-// with buildah and crun. `npm run check:release -- program`, `-- rebuild` and `-- containers` try only these.
+// with buildah and crun. Last, bare clones on older
+// Nodes. `npm run check:release -- program`, `-- rebuild`, `-- containers` and `-- clone` try only these.
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '#shared/testing/eventually.ts'
+import { checkClone } from './check-clone.ts'
 import { checkRebuild } from './check-rebuild.ts'
 import { checkContainers } from './containers/check-containers.ts'
 import { checkProgram } from './executable/check-program.ts'
@@ -20,7 +22,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const CACHE = join(ROOT, 'node_modules/.cache/cartbarn-machines')
 const RELEASE = join(ROOT, 'dist/release')
 /** What is named in place of a package, to try nothing else. */
-const ALONE = ['program', 'rebuild', 'containers']
+const ALONE = ['program', 'rebuild', 'containers', 'clone']
 const SUITES = ['bookworm', 'trixie']
 const INSTALL_S = 60
 const CONF = '/etc/cartbarn/cartbarn.conf'
@@ -207,4 +209,5 @@ const isTried = (name: string) => !ALONE.includes(deb) || deb === name
 if (isTried('program')) failures += await checkProgram(ROOT, RELEASE, aDebian)
 if (isTried('rebuild')) failures += await checkRebuild(ROOT, RELEASE)
 if (isTried('containers')) failures += await checkContainers(aDebian)
+if (isTried('clone')) failures += await checkClone(ROOT)
 process.exitCode = failures === 0 ? 0 : 1
