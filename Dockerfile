@@ -1,14 +1,29 @@
-# The executable of a release on a Debian, nothing else. `npm run build:release` makes it; RELEASE is the folder that it lies in, also
-# that of an unpacked archive of a release: docker build --build-arg RELEASE=. -f Dockerfile cartbarn-VERSION-linux-arm64
+# The executable on a Debian, nothing else. `docker build .` builds it from this folder, where nothing needs to be built before.
+# To pack an executable that exists, name the folder that it lies in, of a release or of an unpacked archive of one:
+#   docker build --build-arg RELEASE=dist/release/linux-arm64 .
 ARG BASE=debian:trixie-slim
+ARG BUILDER=node:24-trixie-slim
+ARG RELEASE=
+ARG PROGRAM=${RELEASE:+packed}
+
+FROM ${BUILDER} AS built
+WORKDIR /cartbarn
+COPY . .
+RUN npm run build:program -- /program
+
+FROM scratch AS packed
+ARG RELEASE
+COPY ${RELEASE}/cartbarn ${RELEASE}/LICENSES.txt /program/
+
+FROM ${PROGRAM:-built} AS program
+
 FROM ${BASE}
-ARG RELEASE=dist/release/linux-x64
 # the user and group of the volumes of earlier images
 RUN groupadd --gid 1000 cartbarn \
     && useradd --uid 1000 --gid 1000 --home-dir /data --no-create-home --shell /usr/sbin/nologin cartbarn \
     && install --directory --mode=700 --owner=cartbarn --group=cartbarn /data
-COPY --chmod=644 ${RELEASE}/LICENSES.txt /usr/share/doc/cartbarn/LICENSES.txt
-COPY --chmod=755 ${RELEASE}/cartbarn /usr/local/bin/cartbarn
+COPY --from=program --chmod=644 /program/LICENSES.txt /usr/share/doc/cartbarn/LICENSES.txt
+COPY --from=program --chmod=755 /program/cartbarn /usr/local/bin/cartbarn
 ENV CARTBARN_DATA_DIR=/data CARTBARN_HUB_DATA_DIR=/data/hub
 USER 1000:1000
 WORKDIR /data

@@ -4,22 +4,19 @@ import { execFileSync } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
-import { bundledPackages } from './bundled-packages.ts'
 import { buildDeb } from './deb/package.ts'
 import { packArchive } from './download/archive.ts'
-import { licencesText } from './download/licences.ts'
 import { signingKey } from './download/signing-key.ts'
 import { writeSums } from './download/sums.ts'
 import { bundleProgram } from './executable/bundle.ts'
 import { buildExecutable } from './executable/executable.ts'
-import { nodeFolder, SYSTEMS, type System } from './executable/node-binary.ts'
+import { SYSTEMS } from './executable/node-binary.ts'
+import { programLicences } from './program-licences.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const FOLDER = resolve(process.argv[2] ?? join(ROOT, 'dist/release'))
 const PUBLIC_KEY = 'release-key.pub.pem'
 const DEBIAN = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' } as const
-/** What bundlers put into what they make. */
-const BUNDLERS = ['node_modules/rolldown', 'node_modules/vite']
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const { version } = JSON.parse(read('package.json'))
@@ -44,7 +41,7 @@ const names = [PUBLIC_KEY]
 for (const system of SYSTEMS) {
   const program = join(FOLDER, system, 'cartbarn')
   await buildExecutable(system, bundle, program)
-  const licences = licencesOf(system)
+  const licences = programLicences(system, bundle)
   writeFileSync(join(FOLDER, system, 'LICENSES.txt'), licences)
   const common = { program, version, licences, changelog, changedAtS, folder: FOLDER }
   names.push(packArchive({ ...common, system }))
@@ -52,15 +49,3 @@ for (const system of SYSTEMS) {
 }
 writeSums(FOLDER, names, key.privateKey)
 for (const name of names.toSorted()) console.log(relative('', join(FOLDER, name)))
-
-/** Of everything in the executable of a system. */
-function licencesOf(system: System): string {
-  const app: readonly string[] = JSON.parse(read('dist/dashboard/build.json')).packages
-  const others = new Map([
-    [`cartbarn ${version}`, read('LICENSE')],
-    ['Node.js, with all that is in it', readFileSync(join(nodeFolder(system), 'LICENSE'), 'utf8')],
-    ['SQLite (in better-sqlite3)', 'SQLite is in the public domain: https://www.sqlite.org/copyright.html'],
-    ['PostgreSQL (in PGlite)', read('scripts/release/download/postgresql-license.txt')],
-  ])
-  return licencesText(ROOT, [...bundledPackages(bundle.sources), ...app, ...BUNDLERS], others)
-}

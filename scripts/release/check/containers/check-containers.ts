@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '#shared/testing/eventually.ts'
@@ -9,7 +11,7 @@ import { canRunImages, Image } from './image.ts'
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url))
 /** What `npm run build:release` makes. */
-const PROGRAM = 'dist/release/linux-x64/cartbarn'
+const RELEASE = 'dist/release/linux-x64'
 const KEY = 'of-the-containers-0123456789'
 const NEEDED = { HEAD_OFFICE_NAME: 'golf.example', CARTBARN_HUB_ADMIN_API_KEY: KEY, POSTGRES_PASSWORD: 'x' }
 /** The hub on its embedded database, as there is no PostgreSQL here, and with a key that it makes itself. */
@@ -157,20 +159,37 @@ function serviceOf(path: string, name: string): Service {
 }
 
 /**
- * Builds the image of `dist/release` on a Debian, as a tar archive, and runs its containers as the compose files say, where this
- * machine can. Returns how many steps failed.
+ * Builds images on a Debian, as a tar archive, and runs their containers as the compose files say, where this machine can: that of
+ * the gateway from a bare clone, that of the hub with the executable of `dist/release`, if there is one. Returns how many steps
+ * failed.
  */
 export async function checkContainers(debian: () => string): Promise<number> {
-  const lacking = canRunImages() ? PROGRAM : 'buildah and crun'
-  if (lacking !== PROGRAM || !existsSync(join(ROOT, PROGRAM))) {
-    console.log(`containers: not tried without ${lacking}`)
+  if (!canRunImages()) {
+    console.log('containers: not tried without buildah and crun')
     return 0
   }
-  console.log('containers')
-  const image = new Image(ROOT, debian())
+  const clone = mkdtempSync(join(tmpdir(), 'cartbarn-clone-'))
   try {
-    const failures = await runSteps(image, COURSE, GATEWAY)
-    return failures + (await runSteps(image, HEAD_OFFICE, HUB))
+    execFileSync('git', ['clone', '--quiet', ROOT, clone])
+    console.log('containers of the gateway, built in a bare clone')
+    const failures = await runAll(new Image(clone, debian()), COURSE, GATEWAY)
+    console.log('containers of the hub, with the executable of a release')
+    if (existsSync(join(ROOT, RELEASE)))
+      return failures + (await runAll(new Image(ROOT, debian(), RELEASE), HEAD_OFFICE, HUB))
+    console.log('  not tried without a release: npm run build:release')
+    return failures
+  } finally {
+    rmSync(clone, { recursive: true, force: true })
+  }
+}
+
+async function runAll(
+  image: Image,
+  service: Service,
+  steps: Readonly<Record<string, Step>>,
+): Promise<number> {
+  try {
+    return await runSteps(image, service, steps)
   } finally {
     image.remove()
   }

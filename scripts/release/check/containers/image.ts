@@ -1,12 +1,25 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
 /** With the registry, or a name that others use is fetched from theirs. */
 const BASE = 'localhost/cartbarn-base'
+const BUILDER = 'localhost/cartbarn-builder'
 const TAG = 'localhost/cartbarn'
+
+const NPM = dirname(dirname(realpathSync(execFileSync('which', ['npm'], { encoding: 'utf8' }).trim())))
+const { NODE_EXTRA_CA_CERTS: AUTHORITIES = '' } = process.env
+/** What the image of Node on Docker Hub has, and the authorities that npm trusts here. */
+const NODE_FILES = {
+  [process.execPath]: '/usr/local/bin/node',
+  [NPM]: '/usr/local/lib/npm',
+  ...(AUTHORITIES === '' ? {} : { [AUTHORITIES]: '/etc/authorities.crt' }),
+}
+const NODE_SETTINGS = ['--env=PATH=/usr/local/lib/npm/bin:/usr/local/bin:/usr/bin:/bin'].concat(
+  AUTHORITIES === '' ? [] : '--env=NODE_EXTRA_CA_CERTS=/etc/authorities.crt',
+)
 
 const inspectedSchema = z.object({
   Docker: z.object({
@@ -30,23 +43,41 @@ export function canRunImages(): boolean {
   return ['buildah', 'crun'].every((name) => spawnSync(name, ['--version']).status === 0)
 }
 
-/** The image that the Dockerfile of a folder makes, on a Debian that is a tar archive; all of it in a folder of its own. */
+/**
+ * The image that the Dockerfile of a folder makes, on a Debian that is a tar archive; all of it in a folder of its own. With
+ * `release`, a folder below `source`, it packs the executable in it; else it is built from the sources, by the Node and npm of
+ * this machine on the same Debian.
+ */
 export class Image {
   readonly #folder = mkdtempSync(join(tmpdir(), 'cartbarn-image-'))
   readonly config: ImageConfig
   /** Where its files are. */
   readonly root: string
 
-  constructor(source: string, debian: string) {
-    const base = this.#buildah('from', 'scratch')
-    this.#buildah('add', base, debian, '/')
-    this.#buildah('commit', base, BASE)
-    this.#buildah('rm', base)
-    const build = ['build', '--isolation=chroot', '--format=docker', `--build-arg=BASE=${BASE}`]
-    this.#buildah(...build, '--pull=never', `--tag=${TAG}`, source)
+  constructor(source: string, debian: string, release?: string) {
+    this.#commit(BASE, 'scratch', { [debian]: '/' })
+    if (release === undefined) this.#commit(BUILDER, BASE, NODE_FILES, NODE_SETTINGS)
+    const values = release === undefined ? { BASE, BUILDER } : { BASE, RELEASE: release }
+    const build = ['build', '--isolation=chroot', '--format=docker', '--pull=never', `--tag=${TAG}`]
+    const settings = Object.entries(values).map(([name, value]) => `--build-arg=${name}=${value}`)
+    this.#buildah(...build, ...settings, source)
     const inspected: unknown = JSON.parse(this.#buildah('inspect', '--type=image', TAG))
     this.config = inspectedSchema.parse(inspected).Docker.config
     this.root = this.#buildah('mount', this.#buildah('from', TAG))
+  }
+
+  /** Makes an image of another one and files, as `HERE: THERE`. */
+  #commit(
+    name: string,
+    from: string,
+    files: Readonly<Record<string, string>>,
+    settings: string[] = [],
+  ): void {
+    const container = this.#buildah('from', from)
+    for (const [here, there] of Object.entries(files)) this.#buildah('add', container, here, there)
+    if (settings.length > 0) this.#buildah('config', ...settings, container)
+    this.#buildah('commit', container, name)
+    this.#buildah('rm', container)
   }
 
   #buildah(...words: string[]): string {
