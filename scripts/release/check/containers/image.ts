@@ -14,10 +14,11 @@ const { NODE_EXTRA_CA_CERTS: AUTHORITIES = '' } = process.env
 /** What the image of Node on Docker Hub has, and the authorities that npm trusts here. */
 const NODE_FILES = {
   [process.execPath]: '/usr/local/bin/node',
-  [NPM]: '/usr/local/lib/npm',
+  // where npm looks for its files, beside the program of Node
+  [NPM]: '/usr/local/bin/node_modules/npm',
   ...(AUTHORITIES === '' ? {} : { [AUTHORITIES]: '/etc/authorities.crt' }),
 }
-const NODE_SETTINGS = ['--env=PATH=/usr/local/lib/npm/bin:/usr/local/bin:/usr/bin:/bin'].concat(
+const NODE_SETTINGS = ['--env=PATH=/usr/local/bin/node_modules/npm/bin:/usr/local/bin:/usr/bin:/bin'].concat(
   AUTHORITIES === '' ? [] : '--env=NODE_EXTRA_CA_CERTS=/etc/authorities.crt',
 )
 
