@@ -23,7 +23,7 @@ import type { ApiDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
-export function createHistoryApi({ devices, store, downloads, clock }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createHistoryApi({ devices, store, downloads }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   async function answer(
@@ -46,7 +46,6 @@ export function createHistoryApi({ devices, store, downloads, clock }: ApiDeps):
       // of one user over all its sessions: a download takes memory for as long as it lasts
       userId: c.var.user.row.userId,
       slots: downloads,
-      nowMs: clock.nowMs(),
       mayGoOn: () => {
         const caller = c.var.user.callerNow()
         return caller !== undefined && canSee(caller, hardwareId)

@@ -15,17 +15,20 @@ const REQUEST: Omit<HistoryRequest, 'previousMs'> = {
 }
 const FRAME = { head: '', foot: '' }
 
+/** `count` pages of records whose times are their numbers. */
 function pages(count: number) {
-  let page = 0
-  return async (request: { limit: number }) => {
-    page++
-    const rows = page < count ? request.limit : 1
-    return { text: new TextEncoder().encode(`page ${page}\n`), rows, lastAtMs: page }
+  return async ({ limit, fromMs, toMs, order }: Omit<HistoryRequest, 'previousMs'>) => {
+    const newest = Math.min(toMs, 2 * (count - 1) + 1)
+    if (order === 'desc') return { text: new Uint8Array(), rows: Math.min(1, limit), lastAtMs: newest }
+    const from = Math.max(1, fromMs)
+    const rows = Math.min(limit, newest - from + 1)
+    const text = new TextEncoder().encode(`page ${(from + 1) / 2}\n`)
+    return { text, rows, lastAtMs: from + rows - 1 }
   }
 }
 
 function download(slots: Slots, more: object = {}) {
-  return { userId: 'user', slots, nowMs: 1_000, mayGoOn: () => true, pageRows: 2, ...more }
+  return { userId: 'user', slots, mayGoOn: () => true, pageRows: 2, ...more }
 }
 
 test('a reader that takes nothing of what is ready is cut off, and its slot is free', async () => {
@@ -67,8 +70,8 @@ test('slots come back however a download ends: to its end, left, refused, or wit
   const read = pages(100)
   let reads = 0
   const broken = await streamHistory(
-    async (page: { limit: number }) => {
-      if (++reads === 3) throw new Error('the store cannot be read')
+    async (page: Omit<HistoryRequest, 'previousMs'>) => {
+      if (++reads === 4) throw new Error('the store cannot be read')
       return read(page)
     },
     REQUEST,
@@ -86,4 +89,22 @@ test('an answer of one page takes no slot', async () => {
   await assert.rejects(streamHistory(pages(2), REQUEST, FRAME, download(slots)), {
     code: 'too_many_downloads',
   })
+})
+
+test('an answer of several pages has what one page has: up to the newest record at the time of the request', async () => {
+  // also records that a device ahead of the gateway's clock has reported; none that comes during the download
+  const times = Array.from({ length: 9 }, (_, i) => 10 + i)
+  const readPage = async ({ fromMs, toMs, limit, order }: Omit<HistoryRequest, 'previousMs'>) => {
+    const found = times.filter((atMs) => atMs >= fromMs && atMs <= toMs)
+    const atMs = order === 'asc' ? found.slice(0, limit) : found.slice(-limit)
+    times.push((times.at(-1) ?? 0) + 1)
+    return {
+      text: new TextEncoder().encode(atMs.map((one) => `${one}\n`).join('')),
+      rows: atMs.length,
+      lastAtMs: (order === 'asc' ? atMs.at(-1) : atMs[0]) ?? fromMs,
+    }
+  }
+  const whole = Array.from({ length: 10 }, (_, i) => `${10 + i}\n`).join('')
+  const stream = await streamHistory(readPage, REQUEST, FRAME, download(new Slots({ perOwner: 1 })))
+  assert.equal(await new Response(stream).text(), whole)
 })

@@ -16,8 +16,6 @@ export interface Download {
   readonly userId: string
   /** What the user has of downloads at once; an answer of one page is none. */
   readonly slots: Slots
-  /** The time of the request. Records of later times are not in an answer of several pages. */
-  readonly nowMs: number
   /** Whether the key is still good and sees the records; asked before each page but the first. */
   readonly mayGoOn: () => boolean | Promise<boolean>
   readonly pageRows?: number
@@ -34,13 +32,18 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
   readPage: (request: Request & { previousMs: number | null }) => Promise<HistoryPage>,
   request: Request,
   { head, foot }: HistoryFrame,
-  { userId, slots, nowMs, mayGoOn, pageRows = PAGE_ROWS, stallMs = STALL_MS }: Download,
+  { userId, slots, mayGoOn, pageRows = PAGE_ROWS, stallMs = STALL_MS }: Download,
 ): Promise<ReadableStream<Uint8Array>> {
   const separator = recordSeparator(request.format)
   let rest = { ...request, limit: Math.min(pageRows, request.limit), previousMs: null as number | null }
   let rowsLeft = request.limit
   const isLastPage = ({ rows }: HistoryPage) => rows < rest.limit || rows === rowsLeft
   let page: HistoryPage | null = await readPage(rest)
+  // an answer to a live device ends with the newest record that there is now; its clock may be ahead of ours
+  const endsAtMs =
+    !isLastPage(page) && rest.order === 'asc'
+      ? (await readPage({ ...request, order: 'desc', limit: 1, previousMs: null })).lastAtMs
+      : rest.toMs
   const hasSlot = !isLastPage(page)
   if (hasSlot && !slots.take(userId)) {
     const message = 'you have as many downloads under way as one user may'
@@ -87,7 +90,7 @@ export async function streamHistory<Request extends Omit<HistoryRequest, 'previo
           previousMs: lastAtMs,
           // times are unique within a stream, so the next page begins right beside the last record
           ...(rest.order === 'asc'
-            ? { fromMs: lastAtMs + 1, toMs: Math.min(rest.toMs, Math.max(nowMs, lastAtMs)) }
+            ? { fromMs: lastAtMs + 1, toMs: Math.max(endsAtMs, lastAtMs) }
             : { toMs: lastAtMs - 1 }),
         }
         page = null

@@ -54,7 +54,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createQuarantineApi(database))
   app.route('/', createSiteDevicesApi(database))
   app.route('/', createErasedApi(deps))
-  app.route('/', createSiteHistoryApi(database, clock, budgets.downloads))
+  app.route('/', createSiteHistoryApi(database, budgets.downloads))
   app.route('/', createSiteTripsApi(deps))
   app.route('/', createSiteEventsApi(database))
   app.route('/', createSiteGroupsApi(database))

@@ -22,7 +22,6 @@ import { streamHistory } from '#shared/http/history-stream.ts'
 import { streamed } from '#shared/http/responses.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { BATTERY, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
-import type { Clock } from '#shared/time.ts'
 import { siteDeviceParams } from '#shared/wire/sites.ts'
 import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import { createHubPart, type HubEnv } from './env.ts'
@@ -33,7 +32,7 @@ const DEVICE_PATH = '/sites/{site}/devices/{id}'
 const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
 
 /** GPS and battery history of the devices of sites, in the forms of their gateways. */
-export function createSiteHistoryApi(sql: Sql, clock: Clock, downloads: Slots): OpenAPIHono<HubEnv> {
+export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   async function answer(
@@ -51,7 +50,6 @@ export function createSiteHistoryApi(sql: Sql, clock: Clock, downloads: Slots): 
     const text = await streamHistory(readPage, request, frame, {
       userId: c.var.user.userId,
       slots: downloads,
-      nowMs: clock.nowMs(),
       mayGoOn: async () => {
         const user = await c.var.reloadUser()
         return user !== undefined && visibleSites(user)?.includes(device.siteId) !== false
