@@ -70,6 +70,7 @@ export function readFrames(
 export function scanLog(log: OpenLog, start: LogStart): LogFrame[] {
   const scan = new Scan(start)
   readFrames(log, start.pageBytes, (bytes, at, index) => scan.add(bytes, at, index))
+  scan.doubtHeads()
   return scan.frames
 }
 
@@ -78,6 +79,8 @@ class Scan {
   readonly #start: LogStart
   /** The sums that the next frame may continue: the one that the last bears, and the one over it. */
   #sums: readonly LogSum[]
+  /** Heads that would make the sums of damaged frames right if their pages are, by index. */
+  readonly #wantedHeads = new Map<number, WantedHead>()
 
   constructor(start: LogStart) {
     this.#start = start
@@ -97,6 +100,8 @@ class Scan {
     const wasChained = before?.isChained ?? this.#start.isWhole
     const isSumKnown = before?.isWhole ?? this.#start.isWhole
     const sum = isSumKnown ? sums[0] : undefined
+    const isDamaged = !isWhole && hasSalts && sum !== undefined
+    if (isDamaged) this.#wantedHeads.set(index, this.#headWanted(bytes, at, header))
     this.frames.push({
       page: header.page,
       commitPages: header.commitPages,
@@ -104,7 +109,7 @@ class Scan {
       isChained: wasChained && hasSalts && proof === 0,
       isOurs: hasSalts || isWhole,
       isSumProven: false,
-      isDamagePage: !isWhole && hasSalts && sum !== undefined && !this.#isHeadDoubtful(bytes, at, header),
+      isDamagePage: isDamaged,
       isInOneSector: isInOneSector(index, this.#start.pageBytes),
       sum,
     })
@@ -118,13 +123,45 @@ class Scan {
     return isPossible ? this.#sums.map((before) => sumFrame(bytes, at, frameBytes, before)) : []
   }
 
-  #isHeadDoubtful(bytes: Buffer, at: number, { storedSum: after }: FrameHeader): boolean {
-    const { pageBytes, maxPages } = this.#start
+  #headWanted(bytes: Buffer, at: number, { storedSum: after }: FrameHeader): WantedHead {
     const [before] = this.#sums
-    if (before === undefined) return true
-    const wanted = headWantedBy(bytes, { at, frameBytes: FRAME_HEADER_BYTES + pageBytes, before, after })
-    return wanted.page <= maxPages && wanted.commitPages <= maxPages
+    if (before === undefined) return { page: 1, commitPages: 0 }
+    return headWantedBy(bytes, { at, frameBytes: FRAME_HEADER_BYTES + this.#start.pageBytes, before, after })
   }
+
+  /**
+   * Marks the damaged frames in which the page number may be wrong and not the page: those whose wanted head is a likely one.
+   * A size is that of no end, 0, or lies between those of the ends around it. Without this one wrong bit of a page is
+   * doubtful in every fourth place, as in the last byte of a word it changes only the low bytes of the wanted head.
+   */
+  doubtHeads(): void {
+    if (this.#wantedHeads.size === 0) return
+    const { maxPages } = this.#start
+    const sizesAfter: number[] = []
+    for (let i = this.frames.length - 1, size = maxPages; i >= 0; i--) {
+      sizesAfter[i] = size
+      size = sizeOfEnd(this.frames[i]) ?? size
+    }
+    let sizeBefore = 1
+    for (const [i, frame] of this.frames.entries()) {
+      const wanted = this.#wantedHeads.get(i)
+      const sizes = [sizeBefore, sizesAfter[i] ?? maxPages]
+      if (wanted !== undefined && isLikely(wanted, sizes, maxPages)) frame.isDamagePage = false
+      sizeBefore = sizeOfEnd(frame) ?? sizeBefore
+    }
+  }
+}
+
+type WantedHead = Pick<FrameHeader, 'page' | 'commitPages'>
+
+function isLikely({ page, commitPages }: WantedHead, sizes: readonly number[], maxPages: number): boolean {
+  if (page < 1 || page > maxPages) return false
+  return commitPages === 0 || (commitPages >= Math.min(...sizes) && commitPages <= Math.max(...sizes))
+}
+
+/** Pages of the database at the end of a transaction, if this is a whole frame that ends one. */
+function sizeOfEnd(frame: LogFrame | undefined): number | undefined {
+  return frame?.isWhole && frame.commitPages > 0 ? frame.commitPages : undefined
 }
 
 function isInOneSector(index: number, pageBytes: number): boolean {
