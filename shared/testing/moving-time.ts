@@ -14,6 +14,8 @@ const SLOW_STEP_MS = 5
  */
 export class MovingTime {
   readonly clock = new FakeClock()
+  /** Timers are real again; called at the end of the test too. */
+  readonly end: () => void
   readonly #timers = new Set<MovedTimer>()
 
   constructor(t: TestContext) {
@@ -27,7 +29,8 @@ export class MovingTime {
     Object.assign(globalThis, {
       ...{ setTimeout: set(false), setInterval: set(true), clearTimeout: clear, clearInterval: clear },
     })
-    t.after(() => Object.assign(globalThis, { setTimeout, setInterval, clearTimeout, clearInterval }))
+    this.end = () => void Object.assign(globalThis, { setTimeout, setInterval, clearTimeout, clearInterval })
+    t.after(this.end)
   }
 
   async until(atMs: number): Promise<void> {

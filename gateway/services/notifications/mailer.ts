@@ -1,4 +1,8 @@
+import { PassThrough } from 'node:stream'
 import type { Transporter } from 'nodemailer'
+import { describeError } from '#shared/errors.ts'
+import { MINUTE_MS } from '#shared/time.ts'
+import { UnknownOutcome } from './retries.ts'
 
 /** The mail server that takes e-mail for people; undefined settings mean that there is none. */
 export interface MailSettings {
@@ -16,7 +20,13 @@ export interface Mail {
   signal: AbortSignal
 }
 
-const STEP_MS = 10_000
+const LOOKUP_MS = 30_000
+/** RFC 5321 4.5.3.2: servers check senders and recipients meanwhile. */
+const GREETING_MS = 5 * MINUTE_MS
+/** The longest wait that RFC 5321 4.5.3.2 names, for the answer to the end of a message: servers scan it meanwhile. */
+const STEP_MS = 10 * MINUTE_MS
+/** How long a whole attempt may take. */
+export const MAIL_MS = 20 * MINUTE_MS
 
 /** Sends e-mail by SMTP. */
 export class Mailer {
@@ -31,19 +41,34 @@ export class Mailer {
     return this.#settings !== undefined
   }
 
-  /** Resolves when the server has taken it; rejects with what went wrong in words. */
+  /**
+   * Resolves when the server has taken it; rejects with what went wrong in words, with an `UnknownOutcome` when the server has all
+   * of the message and did not answer.
+   */
   async send({ to, subject, text, id, signal }: Mail): Promise<void> {
     const settings = this.#settings
     if (settings === undefined) throw new Error('no mail server is set: CARTBARN_SMTP_URL')
     this.#transport ??= openTransport(settings)
     const transport = await this.#transport
-    await transport.sendMail({
-      ...{ from: settings.from, to: { name: '', address: to }, subject, text, signal },
-      messageId: `<${id}@cartbarn>`,
-      headers: { 'Auto-Submitted': 'auto-generated' },
-      // what it sends is text; nothing is read for it
-      ...{ disableFileAccess: true, disableUrlAccess: true },
+    // the message is read once the server has asked for it, after DATA
+    const message = new PassThrough()
+    let isSent = false
+    message.on('end', () => {
+      isSent = true
     })
+    message.end(text)
+    try {
+      await transport.sendMail({
+        ...{ from: settings.from, to: { name: '', address: to }, subject, text: message, signal },
+        messageId: `<${id}@cartbarn>`,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        // what it sends is text; nothing is read for it
+        ...{ disableFileAccess: true, disableUrlAccess: true },
+      })
+    } catch (error) {
+      const isAnswered = error instanceof Error && 'responseCode' in error && error.responseCode !== undefined
+      throw isSent && !isAnswered ? new UnknownOutcome(describeError(error)) : error
+    }
   }
 }
 
@@ -52,6 +77,8 @@ async function openTransport({ url }: MailSettings): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
   return createTransport({
     ...{ url, pool: false, logger: false },
-    ...{ connectionTimeout: STEP_MS, greetingTimeout: STEP_MS, socketTimeout: STEP_MS, dnsTimeout: STEP_MS },
+    // the wait for the greeting counts as a part of connecting
+    ...{ dnsTimeout: LOOKUP_MS, connectionTimeout: GREETING_MS, greetingTimeout: GREETING_MS },
+    socketTimeout: STEP_MS,
   })
 }

@@ -4,7 +4,7 @@ import type { NotifierChannel } from '#shared/wire/notifiers.ts'
 import { noticeAfterMs } from '#store/deliveries.ts'
 import type { NotifierRow } from '#store/notifiers.ts'
 import type { Lookups } from './lookups.ts'
-import type { Mailer } from './mailer.ts'
+import { MAIL_MS, type Mailer } from './mailer.ts'
 import { type Notice, noticeOf, type Place, testNotice } from './notice.ts'
 import { post } from './post.ts'
 import type { Outgoing, Sending, Target } from './target.ts'
@@ -30,7 +30,7 @@ type Send = (
   tools: NotifierTools,
 ) => Promise<void>
 
-const ATTEMPT_MS: Record<NotifierChannel, number> = { email: 30_000, ntfy: 10_000, telegram: 10_000 }
+const ATTEMPT_MS: Record<NotifierChannel, number> = { email: MAIL_MS, ntfy: 10_000, telegram: 10_000 }
 /** ntfy and Telegram take some 4,000 characters. */
 const TEXT_BYTES: Record<NotifierChannel, number> = { email: 100_000, ntfy: 3_800, telegram: 3_800 }
 const PRIORITY = 'high'

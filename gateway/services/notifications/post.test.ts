@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { ANSWERS, Receiver } from '#testing/receiver.ts'
 import { Lookups } from './lookups.ts'
 import { post } from './post.ts'
+import { UnknownOutcome } from './retries.ts'
 
 const { lookup } = new Lookups()
 
@@ -65,6 +66,27 @@ describe('an answer', () => {
   test('that never comes is waited for until the signal', async (t) => {
     const receiver = await Receiver.open(t, ANSWERS.hang)
     await assert.rejects(send(receiver.url, 200), /abort|timeout/i)
+  })
+
+  test('101 is none, as is one that Node ends the connection for', async (t) => {
+    const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
+    const receiver = await Receiver.open(t, (response) => void response.socket?.write(upgrade))
+    await assert.rejects(send(receiver.url), /answered 101/)
+    const hints = await Receiver.open(
+      t,
+      (response) => void response.socket?.write('HTTP/1.1 103 Hints\r\n\r\n'),
+    )
+    await assert.rejects(send(hints.url, 200), /may have been delivered/)
+  })
+
+  test('that never comes may have been delivered; one that refuses was not', async (t) => {
+    const silent = await Receiver.open(t, ANSWERS.hang)
+    await assert.rejects(send(silent.url, 200), UnknownOutcome)
+    const closing = await Receiver.open(t, ANSWERS.cut)
+    await assert.rejects(send(closing.url), UnknownOutcome)
+    const refusing = await Receiver.open(t, (response) => void response.writeHead(500).end())
+    await assert.rejects(send(refusing.url), (error) => !(error instanceof UnknownOutcome))
+    await assert.rejects(send('http://127.0.0.1:1/'), (error) => !(error instanceof UnknownOutcome))
   })
 
   test('that is cut off is none', async (t) => {

@@ -1,6 +1,8 @@
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction } from 'node:net'
+import { describeError } from '#shared/errors.ts'
+import { UnknownOutcome } from './retries.ts'
 
 export interface PostRequest {
   url: string
@@ -16,8 +18,8 @@ const READ_BYTES = 16_384
 const READ_MS = 1_000
 
 /**
- * Sends a text; resolves when the answer is a success. Rejects with what went wrong in words. It follows no redirect: what
- * is sent is for this address only.
+ * Sends a text; resolves when the answer is a success. Rejects with what went wrong in words, with an `UnknownOutcome` when no
+ * answer came after all was sent. It follows no redirect: what is sent is for this address only.
  */
 export function post({ url, headers, body, signal, lookup }: PostRequest): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -27,9 +29,22 @@ export function post({ url, headers, body, signal, lookup }: PostRequest): Promi
     ...{ method: 'POST', signal, lookup, agent: false },
     headers: { 'user-agent': 'cartbarn', ...headers, 'content-length': bytes.length },
   })
-  // also later than the answer, when nobody hears it
-  request.on('error', reject)
+  let isSent = false
+  let isAnswered = false
+  const fail = (error: unknown) => reject(isSent ? new UnknownOutcome(describeError(error)) : error)
+  request.on('finish', () => {
+    isSent = true
+  })
+  // also after an answer, when the promise is settled
+  request.on('error', fail)
+  // Node closes the connection without an error where it cannot use the answer
+  request.on('close', () => isAnswered || fail(new Error('the connection was closed without an answer')))
+  request.on('upgrade', ({ statusCode = 101 }, socket) => {
+    socket.destroy()
+    reject(new Error(`answered ${statusCode}`))
+  })
   request.on('response', (response) => {
+    isAnswered = true
     const fault = faultOf(response.statusCode ?? 0)
     void ended(response).then(() => {
       request.destroy()

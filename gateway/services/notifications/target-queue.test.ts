@@ -3,6 +3,7 @@ import { afterEach, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
+import { UnknownOutcome } from './retries.ts'
 import type { Outgoing, Sending } from './target.ts'
 import { TargetQueue } from './target-queue.ts'
 
@@ -12,6 +13,7 @@ interface Attempt {
   isLate: boolean
   succeed(): Promise<void>
   fail(reason?: string, of?: object): Promise<void>
+  failWith(error: Error): Promise<void>
 }
 
 const queues = new Set<TargetQueue>()
@@ -93,6 +95,7 @@ class Bench {
       ...{ ids: outgoing.map(({ deliveryId }) => deliveryId), isLate },
       succeed: () => end(resolve),
       fail: (reason = 'broken', of = {}) => end(() => reject(Object.assign(new Error(reason), of))),
+      failWith: (error) => end(() => reject(error)),
     }
     this.attempts.push(attempt)
     return promise
@@ -371,4 +374,55 @@ describe('a notifier', () => {
     bench.add('again', null)
     assert.deepEqual(bench.open, [['test'], ['again']])
   })
+})
+
+test('an attempt ends by its own clock, and a stop does not wait for it, whatever it does', async () => {
+  for (const attemptMs of [20, 60_000]) {
+    let begun = 0
+    const failures: string[] = []
+    const queue = new TargetQueue(
+      {
+        ...{ targetId: 't', channel: 'webhook', waitMs: null, attemptMs },
+        send: () => {
+          begun++
+          return new Promise(() => undefined)
+        },
+      },
+      { lastSuccessAtMs: null, lastError: null },
+      {
+        clock: Object.assign(new FakeClock(), { doubt: null }),
+        random: () => 0.5,
+        mayBegin: () => true,
+        texts: () => new Map([[1, { deliveryId: 'a', body: '{}' }]]),
+        settled: () => assert.fail('nothing is delivered'),
+        failed: (_, reason) => failures.push(reason),
+      },
+    )
+    queue.start()
+    queue.add({ seq: 1, alertId: 'a', queuedAtMs: new FakeClock().nowMs() })
+    await eventually(() => begun === 1, 'the attempt')
+    if (attemptMs === 20) {
+      await eventually(() => failures.length === 1, 'the end of the attempt')
+      assert.deepEqual(failures, ['no answer within 0.02 s; it may have been delivered'])
+    }
+    const startedAtMs = performance.now()
+    await queue.stop()
+    assert.ok(performance.now() - startedAtMs < 5_000)
+  }
+})
+
+test('what may have been delivered is sent again after a minute, what was refused after a second', async () => {
+  const bench = new Bench()
+  bench.add('a')
+  await (bench.attempts[0] ?? assert.fail()).failWith(new UnknownOutcome('no answer'))
+  assert.match(bench.queue.status.lastError ?? '', /it may have been delivered/)
+  bench.pass(59_000)
+  assert.deepEqual(bench.open, [])
+  bench.pass(2_000)
+  assert.deepEqual(bench.open, [['a']])
+  await succeed(bench)
+  bench.add('b')
+  await fail(bench)
+  bench.pass(1_000)
+  assert.deepEqual(bench.open, [['b']])
 })

@@ -3,7 +3,7 @@ import { describeError } from '#shared/errors.ts'
 import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
 import { GATHERED_MS } from '#store/deliveries.ts'
 import type { DeliveryRow, DeliveryText } from '#store/outbox.ts'
-import { retryMs } from './retries.ts'
+import { retryMs, UnknownOutcome } from './retries.ts'
 import type { Outgoing, Target, TargetStatus } from './target.ts'
 
 /** What the queue of a target tells its owner. */
@@ -60,6 +60,8 @@ const ATTEMPTS_AT_ONCE = 4
 const REST_MS = 500
 /** Of system calls that fail when nobody is there. */
 const REACHING_CALLS: readonly unknown[] = ['connect', 'getaddrinfo']
+/** How long an attempt may take to settle once it was told to end. */
+const SETTLE_MS = 500
 const REASON_MAX = 200
 /** A reason is one line, whatever a receiver says. */
 const CONTROL = /\p{C}+/gu
@@ -238,15 +240,14 @@ export class TargetQueue {
     job.lane.underWay++
     const timeout = AbortSignal.timeout(target.attemptMs)
     const signal = AbortSignal.any([this.#stopping.signal, timeout])
-    const attempt = target
-      .send(outgoing, { isLate: nowMs > job.timeMs + LATE_MS, signal })
+    const sending = target.send(outgoing, { isLate: nowMs > job.timeMs + LATE_MS, signal })
+    const attempt = Promise.race([sending, endOf(signal)])
       .then(
         () => this.#delivered(job, chosen),
-        (error: unknown) => {
-          const reason = timeout.aborted ? `no answer within ${target.attemptMs / 1000} s` : wordsOf(error)
+        (failure: unknown) => {
           if (this.#stopping.signal.aborted) return
-          if (isNobodyThere(error)) job.lane.restsUntilMs = this.#owner.clock.monotonicMs() + REST_MS
-          this.#failed(job, reason)
+          if (isNobodyThere(failure)) job.lane.restsUntilMs = this.#owner.clock.monotonicMs() + REST_MS
+          this.#failed(job, timeout.aborted ? lateOf(failure, target.attemptMs) : failure)
         },
       )
       .finally(() => {
@@ -268,15 +269,16 @@ export class TargetQueue {
     this.#remove(job, (one) => sent.includes(one))
   }
 
-  #failed(job: Job, reason: string): void {
+  #failed(job: Job, error: unknown): void {
     const { clock, random } = this.#owner
+    const reason = wordsOf(error)
     job.isUnderWay = false
     job.failures++
     const { lastError } = this.status
     this.status.lastError = reason
     const how = { isFirst: lastError === null, isNew: lastError !== reason }
     this.#owner.failed(this.#target, reason, how)
-    this.#setDue(job, clock.monotonicMs() + retryMs(job.failures, random()))
+    this.#setDue(job, clock.monotonicMs() + retryMs(job.failures, random(), error instanceof UnknownOutcome))
   }
 
   /** Takes deliveries out of a job that is not under way. */
@@ -358,6 +360,20 @@ function nextMsOf({ due, restsUntilMs }: Lane): number {
 function isNobodyThere(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isNobodyThere)
   return error instanceof Error && 'syscall' in error && REACHING_CALLS.includes(error.syscall)
+}
+
+function lateOf(failure: unknown, attemptMs: number): Error {
+  const reason = `no answer within ${attemptMs / 1000} s`
+  return failure instanceof UnknownOutcome ? new UnknownOutcome(reason) : new Error(reason)
+}
+
+/** Rejects soon after a signal, so that an attempt is settled whatever the receiver and the libraries do. */
+function endOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    // what was sent settles itself first, and knows more
+    const end = () => setTimeout(() => reject(new UnknownOutcome('no end of the attempt')), SETTLE_MS)
+    signal.addEventListener('abort', end, { once: true })
+  })
 }
 
 function seqsOf(deliveries: readonly Delivery[]): number[] {
