@@ -133,8 +133,11 @@ function withVoltage(
   }
 }
 
-/** km/h between two fixes that are near in time; null where nobody can say. */
-function speedBetween(from: CartFix | null, to: Place & { atMs: number }): number | null {
+/** km/h between two fixes that are near in time; null without the first, or if they are not. */
+export function speedBetween(
+  from: (Place & { atMs: number }) | null,
+  to: Place & { atMs: number },
+): number | null {
   if (from === null) return null
   const tookMs = to.atMs - from.atMs
   if (tookMs <= 0 || tookMs >= SPEED_WITHIN_MS) return null

@@ -130,7 +130,7 @@ export class AlertBook {
     const one = cart === null ? undefined : this.#cases.get(cart)
     if (one !== undefined) {
       one.quietUntilMs = Number.NEGATIVE_INFINITY
-      used(one.memory, kind)
+      used(one.memory, kind, subject)
     }
     this.#slots.set(cart, slots)
     this.#noteOpen(cart)

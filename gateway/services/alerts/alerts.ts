@@ -18,6 +18,7 @@ import type { Site } from '../site.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
 import { AlertBook, BRAKE_MS } from './alert-book.ts'
 import { AlertWriter } from './alert-writer.ts'
+import { Arrived } from './arrived.ts'
 import { type Findings, type FoundChange, judgeCart, judgeRemoved, judgeSite } from './findings.ts'
 import { type AlertGround, closedDayAt, groundOf } from './ground.ts'
 import { type CartCase, forget } from './memory.ts'
@@ -69,6 +70,7 @@ export class Alerts implements Part {
   readonly #writer: AlertWriter
   readonly #history: RecentHistory
   readonly #pins: PinAlerts
+  readonly #arrived: Arrived
   readonly #turns = new Turns()
   /** Writes that are not over: what a look would find may be found already. */
   #underWay = 0
@@ -92,6 +94,7 @@ export class Alerts implements Part {
     this.#writer = new AlertWriter({ ...deps, book: this.#book })
     this.#history = new RecentHistory({ readers: deps.store.readers, log: deps.log })
     this.#pins = new PinAlerts({ users: deps.users, book: this.#book })
+    this.#arrived = new Arrived(deps.events)
     this.#confirmedAtMonotonicMs = deps.clock.monotonicMs()
     this.#wellAtMonotonicMs = deps.clock.monotonicMs()
     this.#renewableAtMonotonicMs = deps.clock.monotonicMs()
@@ -238,10 +241,11 @@ export class Alerts implements Part {
     this.#ground = ground
     for (const cart of carts) {
       const one = this.#book.caseOf(cart)
-      if (!takeLook(one, cart, isQuiet, ground)) continue
+      if (!takeLook(one, cart, isQuiet, ground, this.#arrived)) continue
       this.#history.readDue(one, ground)
       if (isIdle && !this.#removed.has(cart.key)) this.#judge(one, ground, found)
     }
+    this.#arrived.clear()
     const facts = this.#siteFacts()
     if (!isIdle) return
     judgeSite(this.#book, facts, nowMs, found)

@@ -36,7 +36,7 @@ export function judgeCart(book: AlertBook, one: CartCase, ground: AlertGround, f
       weigh(weighing, rule, '')
       continue
     }
-    const subjects = rule.subjectsOf(one.cart)
+    const subjects = rule.subjectsOf(one)
     for (const subject of subjects) weigh(weighing, rule, subject)
     if (!hasAny) continue
     for (const subject of book.subjectsOf(key, rule.kind))

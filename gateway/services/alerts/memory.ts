@@ -2,8 +2,12 @@ import type { CartFix } from '#shared/carts/motion.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Cart } from '../cart.ts'
+import { fixesIn, type SampleColumns, voltagesIn } from '../carts/sample-columns.ts'
+import { type Arrived, appendLimited } from './arrived.ts'
+import { restedFromMs } from './battery-rules.ts'
 import type { AlertGround } from './ground.ts'
 import { follow, hasMoved } from './trail.ts'
+import { noteCrossings, type ZonesSeen } from './zones-seen.ts'
 
 /** A voltage at rest. */
 export interface RestReading {
@@ -20,11 +24,16 @@ export interface CartMemory {
   /** When it was seen that it was moved, and nothing was made of that yet. */
   movedWhileLockedMs: number | null
   movedAfterHoursMs: number | null
+  /** What became of it in zones between two looks, and was over at the second. */
+  zones: ZonesSeen
   /** While carts ought to charge: about one a minute, oldest first. */
   rests: readonly RestReading[]
   /** Whether `fixes` and `rests` have what is in the history: `due` is to be read. */
   fixesRead: 'due' | 'reading' | 'read'
   restsRead: 'due' | 'reading' | 'read'
+  /** Samples that came while the history is read. */
+  waitingFixes: SampleColumns[]
+  waitingRests: SampleColumns[]
 }
 
 /** A cart as it was judged last, and what rules remember of it. */
@@ -41,7 +50,8 @@ export interface CartCase {
 export function newMemory(): CartMemory {
   return {
     ...{ lockedSinceMs: null, fixes: [], movedWhileLockedMs: null, movedAfterHoursMs: null, rests: [] },
-    ...{ fixesRead: 'due', restsRead: 'due' },
+    ...{ fixesRead: 'due', restsRead: 'due', waitingFixes: [], waitingRests: [] },
+    zones: { outside: null, stays: [] },
   }
 }
 
@@ -49,18 +59,41 @@ const REST_EVERY_MS = MINUTE_MS
 /** An hour and what is before it: what was so long ago has to be known. */
 export const RESTS_MS = 150 * MINUTE_MS
 
-/** Takes note of a look, once for each. */
-export function remember(one: CartCase, ground: AlertGround): void {
-  const { lock, position } = one.cart.verdict
+/** Takes note of a look, once for each: of the cart as it is now, and of all that came since the look before. */
+export function remember(one: CartCase, cart: Cart, ground: AlertGround, arrived: Arrived): void {
+  const hardwareId = cart.verdict.position?.hardwareId
+  noteCrossings(one.memory.zones, arrived.crossingsOf(hardwareId), one.cart.verdict, cart, ground)
+  one.cart = cart
+  const { lock } = cart.verdict
   const { memory } = one
   if (lock === null || !lock.isLocked) memory.lockedSinceMs = null
   else memory.lockedSinceMs ??= lock.atMs
+  rememberWay(one, ground, arrived)
+  rememberRest(one, ground, arrived)
+}
+
+function rememberWay(one: CartCase, ground: AlertGround, arrived: Arrived): void {
+  const { memory } = one
+  const { position } = one.cart.verdict
   if (position === null || !isWayWatched(memory, ground)) {
     if (memory.fixes.length > 0) memory.fixes = []
-  } else if (memory.fixesRead === 'read' && isWayBehind(one, ground)) {
-    rememberFix(memory, position.fix, ground)
+    if (memory.waitingFixes.length > 0) memory.waitingFixes = []
+    return
   }
-  rememberRest(one, ground)
+  const samples = arrived.samplesOf(position.hardwareId)
+  if (memory.fixesRead !== 'read') {
+    for (const numbers of samples) appendLimited(memory.waitingFixes, numbers)
+    return
+  }
+  if (!isWayBehind(one, ground)) return
+  const { fix } = position
+  const last = memory.fixes.at(-1)
+  // a last fix that is later was the mistake of a clock
+  const before = last !== undefined && last.atMs < fix.atMs ? last : null
+  for (const passed of fixesIn([...memory.waitingFixes, ...samples], before, fix.atMs - 1))
+    rememberFix(memory, passed, ground)
+  memory.waitingFixes = []
+  rememberFix(memory, fix, ground)
 }
 
 function isWayWatched({ lockedSinceMs }: CartMemory, { isNight }: AlertGround): boolean {
@@ -95,15 +128,24 @@ export function isChargeWatched({ cart: { verdict, notes } }: CartCase, ground: 
   )
 }
 
-function rememberRest(one: CartCase, ground: AlertGround): void {
+function rememberRest(one: CartCase, ground: AlertGround, arrived: Arrived): void {
   const { memory } = one
   if (!isChargeWatched(one, ground)) {
     if (memory.restsRead === 'read') forgetRests(memory)
     return
   }
-  const { battery } = one.cart.verdict
-  if (memory.restsRead === 'read' && battery?.restV != null && battery.restAtMs !== null)
-    memory.rests = withRest(memory.rests, { atMs: battery.restAtMs, voltageV: battery.restV })
+  const { battery, stillSinceMs } = one.cart.verdict
+  if (battery?.restV == null || battery.restAtMs === null) return
+  const samples = arrived.samplesOf(battery.hardwareId)
+  if (memory.restsRead !== 'read') {
+    for (const numbers of samples) appendLimited(memory.waitingRests, numbers)
+    return
+  }
+  const fromMs = restedFromMs(stillSinceMs, ground)
+  for (const rest of voltagesIn([...memory.waitingRests, ...samples], fromMs, battery.restAtMs - 1))
+    memory.rests = withRest(memory.rests, rest)
+  memory.waitingRests = []
+  memory.rests = withRest(memory.rests, { atMs: battery.restAtMs, voltageV: battery.restV })
 }
 
 /** One a minute; the newest may be younger than that. */
@@ -118,18 +160,23 @@ export function withRest(rests: readonly RestReading[], rest: RestReading): read
 
 function forgetRests(memory: CartMemory): void {
   memory.rests = []
+  memory.waitingRests = []
   memory.restsRead = 'due'
 }
 
 /** What was seen of a kind has been told, or is over. */
-export function used(memory: CartMemory, kind: AlertKind): void {
+export function used(memory: CartMemory, kind: AlertKind, subject: string): void {
   if (kind === 'moved_while_locked') memory.movedWhileLockedMs = null
   if (kind === 'moved_after_hours') memory.movedAfterHoursMs = null
+  if (kind === 'outside') memory.zones.outside = null
+  if (kind === 'zone_stay') memory.zones.stays = memory.zones.stays.filter(({ zoneId }) => zoneId !== subject)
 }
 
 /** Begins anew: by a clock that was set nobody knows how long anything took. */
 export function forget(memory: CartMemory): void {
   memory.fixes = []
+  memory.waitingFixes = []
+  memory.zones = { outside: null, stays: [] }
   memory.fixesRead = 'read'
   memory.lockedSinceMs = null
   forgetRests(memory)

@@ -1,9 +1,11 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { StoredAlert } from '#store/alerts.ts'
 import type { Cart } from '../cart.ts'
+import type { Arrived } from './arrived.ts'
 import type { AlertGround } from './ground.ts'
 import { type CartCase, isWayBehind, remember } from './memory.ts'
 import { stillFromMs } from './movement-rules.ts'
+import { hasSeenZones } from './zones-seen.ts'
 
 /** Whether nothing is another for any cart than at the look before, but for the time that has gone by; by night much is. */
 export function isQuietGround(before: AlertGround | null, now: AlertGround): boolean {
@@ -22,12 +24,18 @@ export function isQuietGround(before: AlertGround | null, now: AlertGround): boo
  * Takes a cart as it was judged now, and what rules remember of it. False when nothing can be found in it: then nobody needs to look;
  * `isQuiet` is what `isQuietGround` says.
  */
-export function takeLook(one: CartCase, cart: Cart, isQuiet: boolean, ground: AlertGround): boolean {
+export function takeLook(
+  one: CartCase,
+  cart: Cart,
+  isQuiet: boolean,
+  ground: AlertGround,
+  arrived: Arrived,
+): boolean {
   const isResting = isQuiet && ground.nowMs < one.quietUntilMs && isOnlyElsewhere(one.cart, cart)
   if (isResting && one.cart === cart) return false
-  one.cart = cart
-  remember(one, ground)
-  if (isResting && (one.isMoveTold || one.memory.movedWhileLockedMs === null)) return false
+  remember(one, cart, ground, arrived)
+  const { movedWhileLockedMs, zones } = one.memory
+  if (isResting && (one.isMoveTold || movedWhileLockedMs === null) && !hasSeenZones(zones)) return false
   one.quietUntilMs = Number.NEGATIVE_INFINITY
   return true
 }
@@ -70,7 +78,7 @@ function isSaidAlike({ said }: Cart, { said: others }: Cart): boolean {
  */
 export function quietUntilMs(one: CartCase, alerts: readonly StoredAlert[], ground: AlertGround): number {
   const isKnown = one.memory.fixesRead === 'read' && !isWayBehind(one, ground)
-  if (!isKnown || hasSeenMove(one, alerts)) return Number.NEGATIVE_INFINITY
+  if (!isKnown || hasSeenMove(one, alerts) || hasSeenZones(one.memory.zones)) return Number.NEGATIVE_INFINITY
   const { exempt } = one.cart.notes
   let atMs = Math.min(stopsTooLongAtMs(one.cart, ground), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
   for (const alert of alerts) atMs = Math.min(atMs, mayEndAtMs(alert, one.cart, ground))

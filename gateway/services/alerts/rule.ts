@@ -1,6 +1,5 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { StoredAlert } from '#store/alerts.ts'
-import type { Cart } from '../cart.ts'
 import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'
 
@@ -29,7 +28,7 @@ export interface CartRule {
    */
   readonly brake: 'place' | 'time' | null
   /** What it may be about; only where there may be several. */
-  subjectsOf?(cart: Cart): readonly string[]
+  subjectsOf?(one: CartCase): readonly string[]
   judge(one: CartCase, ground: AlertGround, open: StoredAlert | undefined, subject: string): Judgement
   tell(one: CartCase, ground: AlertGround, subject: string): Told
 }

@@ -1,25 +1,29 @@
 import type { Cart } from '../cart.ts'
-import type { CartCase } from './memory.ts'
+import type { CartCase, CartMemory } from './memory.ts'
 import type { CartRule } from './rule.ts'
+import { isJustSeen } from './zones-seen.ts'
 
 /** It is outside of every boundary. */
 export const OUTSIDE: CartRule = {
   kind: 'outside',
   brake: 'place',
-  judge({ cart: { verdict, ground, notes } }, { nowMs }) {
+  judge({ cart: { verdict, ground, notes }, memory }, { nowMs }, open) {
     if (!ground.hasBoundary) return 'over'
     if (verdict.position === null) return 'unsure'
     // the stays themselves have waited for a second fix
-    if (verdict.isInParking || isInBoundary(verdict)) return 'over'
+    const isBack = verdict.isInParking || isInBoundary(verdict)
+    if (isBack && (open !== undefined || !isJustSeen(memory.zones.outside, nowMs))) return 'over'
     const { exempt } = notes
     const mayLeave = exempt !== null && nowMs < exempt.untilMs && exempt.zoneTypes.includes('boundary')
     return mayLeave ? 'unsure' : 'holds'
   },
-  tell({ cart: { verdict } }) {
+  tell({ cart: { verdict }, memory }) {
     const { position } = verdict
+    const isBack = verdict.isInParking || isInBoundary(verdict)
+    const place = isBack ? (memory.zones.outside ?? position?.fix) : position?.fix
     return {
       hardwareId: position?.hardwareId ?? null,
-      details: position === null ? {} : { lat: position.fix.latE7 / 1e7, long: position.fix.longE7 / 1e7 },
+      details: place === undefined ? {} : { lat: place.latE7 / 1e7, long: place.longE7 / 1e7 },
     }
   },
 }
@@ -35,31 +39,46 @@ const NONE: readonly string[] = []
 export const ZONE_STAY: CartRule = {
   kind: 'zone_stay',
   brake: 'place',
-  subjectsOf({ verdict: { stays } }: Cart) {
+  subjectsOf({ cart: { verdict }, memory }) {
     let zoneIds: string[] | undefined
-    for (const { type, zoneId } of stays) {
-      if (type !== 'stop') continue
+    for (const { zoneId } of memory.zones.stays) {
       zoneIds ??= []
       zoneIds.push(zoneId)
     }
+    const { stays } = verdict
+    for (const { type, zoneId } of stays) {
+      if (type !== 'stop') continue
+      zoneIds ??= []
+      if (!zoneIds.includes(zoneId)) zoneIds.push(zoneId)
+    }
     return zoneIds ?? NONE
   },
-  judge({ cart }, { nowMs, settings, countFromMs }, _open, zoneId) {
+  judge({ cart, memory }, { nowMs, settings, countFromMs }, open, zoneId) {
     const stay = stopStay(cart, zoneId)
+    if (open === undefined && isJustSeen(endedStay(memory, zoneId), nowMs)) {
+      const { exempt } = cart.notes
+      return exempt !== null && nowMs < exempt.untilMs ? 'unsure' : 'holds'
+    }
     if (stay === undefined) return cart.verdict.position === null ? 'unsure' : 'over'
     const { exempt } = cart.notes
     if (exempt !== null && nowMs < exempt.untilMs) return 'unsure'
     const stayedMs = nowMs - Math.max(stay.sinceMs, countFromMs)
     return stayedMs > settings.zoneStayS * 1000 ? 'holds' : 'unsure'
   },
-  tell({ cart }: CartCase, { nowMs, countFromMs }, zoneId) {
-    const stay = stopStay(cart, zoneId)
+  tell({ cart, memory }: CartCase, { nowMs, countFromMs }, zoneId) {
+    const ended = endedStay(memory, zoneId)
+    const stay = ended ?? stopStay(cart, zoneId)
     const sinceMs = Math.max(stay?.sinceMs ?? nowMs, countFromMs)
+    const untilMs = ended?.untilMs ?? nowMs
     return {
       hardwareId: cart.verdict.position?.hardwareId ?? null,
-      details: { zone_id: zoneId, name: stay?.name ?? null, seconds: Math.floor((nowMs - sinceMs) / 1000) },
+      details: { zone_id: zoneId, name: stay?.name ?? null, seconds: Math.floor((untilMs - sinceMs) / 1000) },
     }
   },
+}
+
+function endedStay({ zones }: CartMemory, zoneId: string) {
+  return zones.stays.find((stay) => stay.zoneId === zoneId)
 }
 
 function stopStay({ verdict: { stays } }: Cart, zoneId: string) {

@@ -13,6 +13,7 @@ import type { WatchedSet } from '../zone-sets.ts'
 import { type MemberZones, staysIn } from './cart-zones.ts'
 import { type LockSaying, LockWord } from './lock-word.ts'
 import { MotionTrack } from './motion-track.ts'
+import { fixesIn, type SampleColumns } from './sample-columns.ts'
 
 /** What is kept of a device over a restart, beside its history: JSON. */
 export interface KeptMotion {
@@ -55,6 +56,8 @@ export class CartMember {
   #turnedMs: number | null = null
   /** Where it is among zones of groups that only other devices of the cart are in. */
   #foreign: WatchState = UNWATCHED
+  /** What came since it was looked at there; null while there are no such zones. */
+  #foreignSamples: SampleColumns[] | null = null
   #seen: { watch: WatchState; set: WatchedSet | null } | null = null
   /** What it said last, and what that was made of. */
   #said: CartDevice | null = null
@@ -66,6 +69,12 @@ export class CartMember {
 
   constructor(device: Device) {
     this.device = device
+  }
+
+  /** Takes samples that were stored; see `MotionTrack.take`. */
+  take(numbers: SampleColumns, isInOrder: boolean, settings: MotionSettings, latestMs: number): void {
+    this.track.take(numbers, isInOrder, settings, latestMs)
+    this.#foreignSamples?.push(numbers)
   }
 
   /** Goes on from what was kept before a restart; an earlier program may not have kept all of it. */
@@ -198,12 +207,16 @@ export class CartMember {
     const { watch: state } = this.device.reported
     if (foreign === null) {
       this.#foreign = UNWATCHED
+      this.#foreignSamples = null
       const isSeen =
         this.#seen !== null && this.#seen.set === own && isSameWatch(this.#seen.watch, state, own)
       if (isSeen) return this.#stays
       this.#known = staysIn(state, own, fix)
     } else {
-      // nobody else watches it there
+      // nobody else watches it there: each fix in its order, as with its own zones
+      for (const passed of fixesIn(this.#foreignSamples ?? [], null, fix.atMs - 1))
+        this.#foreign = watch(this.#foreign, foreign.watched, passed, latestMs).state
+      this.#foreignSamples = []
       this.#foreign = watch(this.#foreign, foreign.watched, fix, latestMs).state
       this.#known = [...staysIn(state, own, fix), ...staysIn(this.#foreign, foreign, fix)].sort(byZone)
     }

@@ -240,7 +240,7 @@ export class Carts implements Part {
   }
 
   #sampled({ device, numbers, isInOrder, latestMs }: GatewayEvents['sampled']): void {
-    this.#members.of(device).track.take(numbers, isInOrder, this.#settings(), latestMs)
+    this.#members.of(device).take(numbers, isInOrder, this.#settings(), latestMs)
   }
 
   /** Something happened that people are to hear of soon. */

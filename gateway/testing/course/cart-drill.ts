@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { AlertBook } from '#services/alerts/alert-book.ts'
+import { Arrived } from '#services/alerts/arrived.ts'
 import { restedFromMs } from '#services/alerts/battery-rules.ts'
 import { type Findings, judgeCart as findChanges } from '#services/alerts/findings.ts'
 import { type AlertGround, closedDayAt, groundOf } from '#services/alerts/ground.ts'
@@ -57,6 +58,7 @@ export class CartDrill {
   #known: { settings: SiteSettings; calendar: Calendar } | undefined
   #last: { cart: Cart; ground: AlertGround } | undefined
   #motion = MOTIONLESS
+  readonly #arrived = new Arrived({ on: () => undefined })
   #book = new AlertBook()
 
   constructor(nowMs: number, settings: Partial<SiteSettings> = {}) {
@@ -123,7 +125,8 @@ export class CartDrill {
     const isQuiet = isQuietGround(this.#last?.ground ?? null, ground)
     this.#last = { cart, ground }
     const one = this.#book.caseOf(cart)
-    const isToLookAt = takeLook(one, cart, isQuiet, ground)
+    const isToLookAt = takeLook(one, cart, isQuiet, ground, this.#arrived)
+    this.#arrived.clear()
     this.#readHistory(one, ground)
     const found: Findings = { changes: [], ended: [] }
     findChanges(this.#book, one, ground, found)

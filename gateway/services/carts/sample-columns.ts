@@ -1,0 +1,49 @@
+import { type CartFix, speedBetween } from '#shared/carts/motion.ts'
+import { fromMilli } from '#shared/geo.ts'
+import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
+
+/** Samples of one device in the columns of `AppendBatch.samples`, by time. */
+export type SampleColumns = Float64Array
+
+/**
+ * The fixes after `last`, each later than the one before it, none after `untilMs`; speeds are worked out where the device
+ * sent none, as those of a cart are.
+ */
+export function* fixesIn(
+  samples: readonly SampleColumns[],
+  last: CartFix | null,
+  untilMs: number,
+): Iterable<CartFix> {
+  let before = last
+  for (const numbers of samples) {
+    for (let at = 0; at < numbers.length; at += SAMPLE_NUMBERS) {
+      const atMs = numbers[at + 1] ?? 0
+      const latE7 = numbers[at + 2] ?? Number.NaN
+      if (Number.isNaN(latE7) || atMs > untilMs || (before !== null && atMs <= before.atMs)) continue
+      const place = { atMs, latE7, longE7: numbers[at + 3] ?? 0 }
+      const speed = numbers[at + 4] ?? Number.NaN
+      const fix: CartFix = {
+        ...place,
+        speedKmh: Number.isNaN(speed) ? speedBetween(before, place) : fromMilli(speed),
+      }
+      before = fix
+      yield fix
+    }
+  }
+}
+
+/** The voltages from `fromMs` until `untilMs`. */
+export function* voltagesIn(
+  samples: readonly SampleColumns[],
+  fromMs: number,
+  untilMs: number,
+): Iterable<{ atMs: number; voltageV: number }> {
+  for (const numbers of samples) {
+    for (let at = 0; at < numbers.length; at += SAMPLE_NUMBERS) {
+      const atMs = numbers[at + 1] ?? 0
+      const millivolts = numbers[at + 5] ?? Number.NaN
+      if (!Number.isNaN(millivolts) && atMs >= fromMs && atMs <= untilMs)
+        yield { atMs, voltageV: fromMilli(millivolts) }
+    }
+  }
+}
