@@ -31,7 +31,8 @@ const ISO_DATE =
 
 /**
  * Reads a date parameter: RFC 3339 or ISO 8601, seconds and fraction optional; no offset means UTC,
- * a date alone is UTC midnight, a space where `+` stood (an undecoded query) reads as `+`.
+ * a date alone is UTC midnight, a space where `+` stood (an undecoded query) reads as `+`. 24:00:00 is the midnight
+ * that ends the day, a second of 60 is the next second.
  * Returns milliseconds since 1970, or undefined for anything else (epoch numbers and 30 February included).
  */
 export function parseIso(text: string): number | undefined {
@@ -48,13 +49,24 @@ export function parseIso(text: string): number | undefined {
     Number(second),
   ] as const
   const [y, mo, d, h, mi, s] = local
-  if (h > 23 || mi > 59 || s > 59) return undefined
+  const isMidnightAfter = h === 24 && mi === 0 && s === 0 && ms === 0
+  // 60 is a leap second, and where one is written like any other: the next second
+  if ((h > 23 && !isMidnightAfter) || mi > 59 || s > 60) return undefined
   const date = new Date(0)
   date.setUTCFullYear(y, mo - 1, d)
-  date.setUTCHours(h, mi, s, ms)
   if (date.getUTCMonth() !== mo - 1 || date.getUTCDate() !== d) return undefined
+  date.setUTCHours(h, mi, s, ms)
+  // it could not be written again
+  if (date.getUTCFullYear() > 9999) return undefined
   const offsetMinutes = parseOffsetMinutes(offset)
   return offsetMinutes === undefined ? undefined : date.getTime() - offsetMinutes * MINUTE_MS
+}
+
+const ZONE = /:\d{2}\S*(?:Z|[+-]\d{2}:?\d{2})$/i
+
+/** Whether a text that `parseIso` reads has a time and its zone. */
+export function hasZone(text: string): boolean {
+  return ZONE.test(text)
 }
 
 function parseOffsetMinutes(offset: string): number | undefined {

@@ -1,4 +1,4 @@
-import { MINUTE_MS } from '#shared/time.ts'
+import { hasZone, MINUTE_MS, parseIso } from '#shared/time.ts'
 
 /** No clock that was ever set shows less: there was no gateway before. */
 export const EARLIEST_MS = Date.UTC(2020, 0, 1)
@@ -15,6 +15,11 @@ export const MAX_AHEAD_MS = 5 * MINUTE_MS
  */
 export function latestEventMs(nowMs: number, isClockTrusted: boolean): number {
   return isClockTrusted ? nowMs + MAX_AHEAD_MS : LATEST_MS
+}
+
+/** A `ts` as a device sent it: milliseconds since 1970, also of an ISO 8601 text with a zone; all else as it is. */
+export function sentTime(ts: unknown): unknown {
+  return typeof ts === 'string' && hasZone(ts) ? parseIso(ts) : ts
 }
 
 /** Whether a device's time can be believed: not before 2020, not after `latestMs`. */

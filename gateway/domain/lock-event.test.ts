@@ -56,7 +56,8 @@ for (const [what, ts, atMs, expectedDrops] of [
   ['4 minutes ahead', NOW_MS + 4 * MINUTE_MS, NOW_MS + 4 * MINUTE_MS, []],
   ['6 minutes ahead', NOW_MS + 6 * MINUTE_MS, NOW_MS, ['implausible_time']],
   ['a clock that starts at 1970', 12_345, NOW_MS, ['implausible_time']],
-  ['a text', '2026-05-01T11:00:00Z', NOW_MS, ['implausible_time']],
+  ['a text with a zone', '2026-05-01T13:00:00+02:00', NOW_MS - 60 * MINUTE_MS, []],
+  ['a text without a zone', '2026-05-01T11:00:00', NOW_MS, ['implausible_time']],
 ] as const) {
   test(`with ${what} the event is kept at ${new Date(atMs).toISOString()}`, () => {
     const { event, drops } = read({ ts })

@@ -1,6 +1,6 @@
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { LockEventMessage } from '#shared/wire/mqtt.ts'
-import { isPlausibleTime, MAX_AHEAD_MS } from './event-time.ts'
+import { isPlausibleTime, MAX_AHEAD_MS, sentTime } from './event-time.ts'
 import { NO_TIME_NOTES, type OnDrop, type TimeNotes } from './telemetry.ts'
 
 /** A lock or unlock a device reported. */
@@ -26,11 +26,12 @@ export function lockEventFromMessage(
   latestMs = receivedAtMs + MAX_AHEAD_MS,
   notes: Pick<TimeNotes, 'said'> = NO_TIME_NOTES,
 ): LockEvent {
-  const isTimed = isPlausibleTime(message.ts, latestMs)
+  const ts = sentTime(message.ts)
+  const isTimed = isPlausibleTime(ts, latestMs)
   const eid = message.eid ?? null
   const givenCode = message.code ?? null
   if (!isTimed && message.ts !== undefined && message.ts !== null) onDrop('implausible_time')
-  const atMs = isPlausibleTime(message.ts, latestMs) ? Math.round(message.ts) : receivedAtMs
+  const atMs = isTimed ? Math.round(ts) : receivedAtMs
   if (isTimed) notes.said(atMs)
   const hasCode = message.source === 'rfid' || message.source === 'keypad'
   if (!hasCode && givenCode !== null) onDrop('unexpected_code')

@@ -153,7 +153,9 @@ for (const [what, ts, atMs, drops] of [
   ['before 2020', YEAR_2020_MS - 1, NOW_MS, { implausible_time: 1 }],
   ['0', 0, NOW_MS, { implausible_time: 1 }],
   ['seconds instead of milliseconds', NOW_MS / 1000, NOW_MS, { implausible_time: 1 }],
-  ['a text', '2026-05-01T12:00:00Z', NOW_MS, { implausible_time: 1 }],
+  ['a text with a zone', '2026-05-01T06:00:00-05:00', NOW_MS - 60 * MINUTE_MS, {}],
+  ['a text without a zone', '2026-05-01T12:00:00', NOW_MS, { implausible_time: 1 }],
+  ['a date alone', '2026-05-01', NOW_MS, { implausible_time: 1 }],
 ] as [string, unknown, number, Drops][]) {
   test(`the time of a single sample is ${what}: it is kept at ${new Date(atMs).toISOString()}`, () => {
     assert.deepEqual(times({ ts, speed: 1 }), [atMs])

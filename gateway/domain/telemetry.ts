@@ -1,5 +1,5 @@
 import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
-import { isPlausibleTime, MAX_AHEAD_MS } from './event-time.ts'
+import { isPlausibleTime, MAX_AHEAD_MS, sentTime } from './event-time.ts'
 
 /** A value of a device attribute. */
 export type Scalar = string | number | boolean
@@ -113,7 +113,8 @@ function parseBatch(
 
 function singleTime(sample: JsonObject, receipt: Receipt, onDrop: OnDrop): number {
   if (isAbsent(sample.ts)) return receipt.atMs
-  if (isPlausibleTime(sample.ts, receipt.latestMs)) return ownTime(sample.ts, receipt)
+  const ts = sentTime(sample.ts)
+  if (isPlausibleTime(ts, receipt.latestMs)) return ownTime(ts, receipt)
   onDrop('implausible_time')
   return receipt.atMs
 }
@@ -121,7 +122,8 @@ function singleTime(sample: JsonObject, receipt: Receipt, onDrop: OnDrop): numbe
 // In a batch the receive time would be a lie for all but the last sample, so an unusable stamp costs the sample.
 function batchTime(sample: JsonObject, receipt: Receipt): TimeOrReason {
   if (isAbsent(sample.ts)) return receipt.atMs
-  return isPlausibleTime(sample.ts, receipt.latestMs) ? ownTime(sample.ts, receipt) : 'implausible_time'
+  const ts = sentTime(sample.ts)
+  return isPlausibleTime(ts, receipt.latestMs) ? ownTime(ts, receipt) : 'implausible_time'
 }
 
 function ownTime(ts: number, { notes }: Receipt): number {

@@ -1,3 +1,4 @@
+import { parseDeviceJson, withoutInfinite } from '#domain/device-json.ts'
 import { isCartName } from '#shared/ids.ts'
 import { statusMessageSchema } from '#shared/wire/mqtt.ts'
 import type { Uplinked } from './ingest/message.ts'
@@ -28,7 +29,7 @@ function cartNamed(named: unknown): Pick<FirstStatus, 'cart' | 'drops'> {
 /** The JSON of a payload, whatever it is. */
 export function parseOrUndefined(payload: Buffer): unknown {
   try {
-    return JSON.parse(payload.toString('utf8'))
+    return withoutInfinite(parseDeviceJson(payload), () => undefined)
   } catch {
     return undefined
   }

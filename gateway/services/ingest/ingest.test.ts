@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import type { MqttClient } from 'mqtt'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
+import { toIso } from '#shared/time.ts'
 import { PACKET, publishPacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
@@ -238,6 +239,26 @@ const TIMES: Case[] = [
     battery: [[0, 1]],
     dropped: { implausible_time: 1 },
   })),
+  ...[
+    toIso(NOW - MINUTE),
+    toIso(NOW - MINUTE + 2 * HOUR).replace('Z', '+02:00'),
+    toIso(NOW - MINUTE - 5.5 * HOUR).replace('.000Z', '-0530'),
+    toIso(NOW - 2 * MINUTE).replace(':00.000Z', ':60Z'),
+  ].map((ts) => ({
+    name: `a single sample stamped ${ts} is of then`,
+    payload: { ts, battery_voltage: 1 },
+    battery: [[1, 1]],
+  })),
+  {
+    name: 'in a batch texts with a zone are times, those without one are discarded',
+    payload: [
+      { ts: toIso(NOW - 2 * MINUTE).slice(0, -1), speed: 3 },
+      { ts: toIso(NOW - MINUTE), battery_voltage: 40 },
+    ],
+    battery: [[1, 40]],
+    attributes: { battery_voltage: 40 },
+    dropped: { implausible_time: 1 },
+  },
   {
     name: 'in a batch what cannot be believed is discarded',
     payload: [
@@ -515,11 +536,64 @@ test('late data goes to history and never moves an attribute back, key by key', 
   assert.equal((await cart.get('/battery/latest')).battery_voltage, 30)
 })
 
+describe('payloads as firmware writes them', () => {
+  const framed = (json: string) => [`${json}\0`, `${json}\0\0\0`, `\ufeff${json}`, `\ufeff${json}\n\0`]
+
+  for (const [i, payload] of framed(`{"ts":${NOW},"battery_voltage":40}`).entries())
+    test(`a reading in frame ${i} is stored`, async () => {
+      const cart = await Cart.connect()
+      await cart.send('tlm', payload)
+      assert.deepEqual(await cart.battery(), [[0, 40]])
+      assert.deepEqual((await cart.get('/details')).dropped, {})
+    })
+
+  for (const [i, payload] of framed('{"event":"unlock","source":"key"}').entries())
+    test(`a lock event in frame ${i} is stored`, async () => {
+      const cart = await Cart.connect()
+      await cart.send('evt', payload)
+      assert.equal((await cart.get()).attributes.lock_status, false)
+    })
+
+  for (const [i, payload] of framed('{"online":true,"fw":"1.2"}').entries())
+    test(`a status in frame ${i} is taken`, async () => {
+      const cart = await Cart.connect()
+      await cart.send('st', payload)
+      assert.equal((await cart.get('/details')).status?.fw, '1.2')
+    })
+
+  for (const [i, payload] of framed('{"cfg":0}').entries())
+    test(`an acknowledgement in frame ${i} is taken`, async () => {
+      const cart = await Cart.connect()
+      await cart.send('ack', payload)
+      assert.deepEqual((await cart.get('/details')).dropped, {})
+    })
+
+  test('a value that is no number costs itself alone', async () => {
+    const cart = await Cart.connect()
+    const { lat, long } = HERE
+    await cart.send('tlm', `{"ts":${NOW},"lat":${lat},"long":${long},"speed":nan,"fuel":-NaN,"temp":5}`)
+    assert.deepEqual((await cart.get()).attributes, { ...HERE, temp: 5 })
+    await cart.send('tlm', `[{"ts":${NOW},"battery_voltage":Infinity,"temp":6},{"ts":nan,"temp":7}]`)
+    await cart.send('tlm', `{"boot":1,"up":9000,"s":[{"up":9000,"lat":nan,"long":${long},"mode":"nan"}]}`)
+    assert.equal((await cart.get()).attributes.mode, 'nan')
+    assert.deepEqual((await cart.get('/details')).dropped, {
+      ...{ invalid_speed: 1, invalid_attribute: 1, invalid_battery_voltage: 1, implausible_time: 1 },
+      invalid_position: 1,
+    })
+    await cart.send('evt', '{"eid":nan,"event":"lock","source":"rfid","code":NaN,"ts":nan}')
+    assert.deepEqual((await cart.get('/details')).dropped.not_a_number, 3)
+    assert.equal((await cart.get()).attributes.lock_status, true)
+  })
+})
+
 describe('payloads nobody can read are acknowledged and kept in the quarantine', () => {
   const unreadable: [level: string, payload: string | Buffer, reason: string][] = [
     ['tlm', '', 'invalid_json'],
     ['tlm', '{"lat":', 'invalid_json'],
-    ['tlm', '{"lat":NaN}', 'invalid_json'],
+    ['tlm', '{"lat":1}\n{"lat":2}', 'invalid_json'],
+    ['tlm', '\0\0', 'invalid_json'],
+    ['tlm', '\0{"lat":1}', 'invalid_json'],
+    ['tlm', '{"lat":xnan}', 'invalid_json'],
     ['tlm', "{'lat':1}", 'invalid_json'],
     ['tlm', Buffer.from([0xff, 0xfe]), 'invalid_utf8'],
     ['tlm', Buffer.from('{"n":"ü"}', 'latin1'), 'invalid_utf8'],

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
+import { parseDeviceJson, withoutInfinite } from '#domain/device-json.ts'
 import type { Applicable } from '#domain/latest-state.ts'
 import { type LockEvent, lockEventFromMessage } from '#domain/lock-event.ts'
 import {
@@ -71,7 +72,9 @@ export function parseUplink(
     unreadable: null,
   }
   try {
-    const json = parseJson(payload)
+    const sent = parseJson(payload)
+    // of telemetry each value is checked and counted by itself
+    const json = level === 'tlm' ? sent : withoutInfinite(sent, () => onDrop('not_a_number'))
     if (level === 'tlm') content.samples = parseTelemetry(json, receivedAtMs, onDrop, latestMs, notes)
     else if (level === 'evt') {
       readLockEvents(json, content, onDrop, (message) =>
@@ -95,7 +98,7 @@ function parseJson(payload: Buffer): unknown {
   // toString would put U+FFFD in the place of bad bytes and say nothing
   if (!isUtf8(payload)) throw new UnreadablePayloadError('invalid_utf8')
   try {
-    return JSON.parse(payload.toString('utf8'))
+    return parseDeviceJson(payload)
   } catch {
     throw new UnreadablePayloadError('invalid_json')
   }

@@ -1,6 +1,5 @@
-import { parseIso } from '#shared/time.ts'
+import { hasZone, parseIso } from '#shared/time.ts'
 
-const ZONE = /:\d{2}\S*(?:Z|[+-]\d{2}:?\d{2})$/i
 const DECIMAL = /^\d{1,16}(\.\d{1,9})?$/
 
 /**
@@ -17,7 +16,7 @@ export function readTime(value: unknown, isUtc: boolean): number | string {
   if (DECIMAL.test(text)) return epochTime(Number(text))
   const atMs = parseIso(text)
   if (atMs === undefined) return 'invalid_time'
-  return isUtc || ZONE.test(text) ? atMs : 'time_without_zone'
+  return isUtc || hasZone(text) ? atMs : 'time_without_zone'
 }
 
 function epochTime(value: number): number | string {
