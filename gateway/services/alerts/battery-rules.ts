@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import type { CartCase, CartMemory, RestReading } from './memory.ts'
+import { type CartCase, type CartMemory, type RestReading, restedFromMs } from './memory.ts'
 import type { CartRule } from './rule.ts'
 
 /** So much above the threshold a pack is not low any more: voltages at rest wander. */
@@ -54,14 +54,6 @@ export const NOT_CHARGING: CartRule = {
       details: { voltage: verdict.battery?.restV, since: before === undefined ? null : toIso(before.atMs) },
     }
   },
-}
-
-/** From when on its voltages are those of a pack at rest. */
-export function restedFromMs(
-  stillSinceMs: number | null,
-  { settings, countFromMs }: { settings: { restAfterS: number }; countFromMs: number },
-): number {
-  return Math.max(stillSinceMs ?? Number.POSITIVE_INFINITY, countFromMs) + settings.restAfterS * 1000
 }
 
 /** The newest reading, and the newest of an hour before it or more; null when there is none. */

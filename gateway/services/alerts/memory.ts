@@ -4,7 +4,6 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Cart } from '../cart.ts'
 import { fixesIn, type SampleColumns, voltagesIn } from '../carts/sample-columns.ts'
 import { type Arrived, appendLimited } from './arrived.ts'
-import { restedFromMs } from './battery-rules.ts'
 import type { AlertGround } from './ground.ts'
 import { follow, hasMoved } from './trail.ts'
 import { noteCrossings, type ZonesSeen } from './zones-seen.ts'
@@ -126,6 +125,14 @@ export function isChargeWatched({ cart: { verdict, notes } }: CartCase, ground: 
     ground.settings.pack.fullV !== null &&
     verdict.battery?.restV != null
   )
+}
+
+/** From when on its voltages are those of a pack at rest. */
+export function restedFromMs(
+  stillSinceMs: number | null,
+  { settings, countFromMs }: { settings: { restAfterS: number }; countFromMs: number },
+): number {
+  return Math.max(stillSinceMs ?? Number.POSITIVE_INFINITY, countFromMs) + settings.restAfterS * 1000
 }
 
 function rememberRest(one: CartCase, ground: AlertGround, arrived: Arrived): void {

@@ -3,10 +3,9 @@ import type { Log } from '#shared/log.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
-import { restedFromMs } from './battery-rules.ts'
 import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'
-import { isChargeWatched, RESTS_MS, rememberFix, withRest } from './memory.ts'
+import { isChargeWatched, RESTS_MS, rememberFix, restedFromMs, withRest } from './memory.ts'
 
 /** Of one that has stood for longer the alert is over, whether it was told or not. */
 const MOVED_LATELY_MS = 5 * MINUTE_MS
