@@ -49,6 +49,8 @@ export interface Restored {
   readonly lost: readonly string[]
   /** Null when no database was there, or it could not be read. */
   readonly carriedOver: CarriedOver | null
+  /** Tables of the backup that this program does not know: their rows were not restored. */
+  readonly leftOut: readonly string[]
 }
 
 /** What a restore works on; what another one left is of no use. */
@@ -123,7 +125,7 @@ async function restoreLocked(
         `the database in ${dataDir} has what the backup of ${isoOf(manifest.atMs)} lacks: ${lost.join(', ')}; --force replaces it all the same, and keeps it in a folder beside`,
       )
     const path = join(work, RESTORED)
-    const carriedOver = await makeDatabase(
+    const { carriedOver, leftOut } = await makeDatabase(
       order,
       set,
       manifest,
@@ -136,7 +138,7 @@ async function restoreLocked(
     moveDatabase(path, ready)
     closeOld(old)
     replaceDatabase(dataDir, ready, keptIn)
-    return { manifest, keptIn: old.kind === 'none' ? removeEmpty(keptIn) : keptIn, lost, carriedOver }
+    return { manifest, keptIn: old.kind === 'none' ? removeEmpty(keptIn) : keptIn, lost, carriedOver, leftOut }
   } finally {
     closeOld(old)
   }
@@ -148,18 +150,18 @@ async function makeDatabase(
   manifest: BackupManifest,
   path: string,
   newer: Connection | null,
-): Promise<CarriedOver | null> {
+): Promise<Pick<Restored, 'carriedOver' | 'leftOut'>> {
   const sums = new PageSums(path, createLog('silent'))
   sums.prepare()
   const to = openForFilling(path)
   try {
-    await fillDatabase(to, set, manifest, onPart)
+    const leftOut = await fillDatabase(to, set, manifest, onPart)
     migrate(to)
     const carriedOver = newer === null ? null : carryOver(to, newer, manifest.atMs)
     // whoever restores says by that where the course goes on
     forgetMachine(to)
     forkEpoch(to, { reason: `restored from the backup of ${isoOf(manifest.atMs)}` })
-    return carriedOver
+    return { carriedOver, leftOut }
   } finally {
     to.close()
     // while it is made they are noted as it is written

@@ -50,7 +50,7 @@ const restoreFromBackup: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
-function linesOf({ manifest, keptIn, lost, carriedOver }: Restored, dataDir: string): string[] {
+function linesOf({ manifest, keptIn, lost, leftOut, carriedOver }: Restored, dataDir: string): string[] {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   return [
     `The backup of ${toIso(manifest.atMs)} by ${manifest.program} is in ${dataDir}: ${grouped(rows)} rows.`,
@@ -58,6 +58,7 @@ function linesOf({ manifest, keptIn, lost, carriedOver }: Restored, dataDir: str
       ? []
       : [`The database that was there is kept in ${keptIn}; delete it once you are sure.`]),
     ...listed('The backup lacks, and that one has:', lost),
+    ...listed('Tables that this program does not know, which were not restored:', leftOut),
     ...(carriedOver === null ? [] : revokedLines(carriedOver)),
     ...listed('Not in the backup; see to it:', manifest.lacks),
     'To a head office it is a new epoch: nothing there is overwritten. Start the gateway.',

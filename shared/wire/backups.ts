@@ -25,40 +25,53 @@ export const backupHeaderSchema = z.object({
 })
 export type BackupHeader = z.infer<typeof backupHeaderSchema>
 
+/** The name of a part: a hash. */
+export const PART_ID = /^[0-9a-f]{64}$/
+
+const countSchema = z.number().int().min(0)
+/** What is printed for people: it may not control their terminal. */
+const lineSchema = z
+  .string()
+  .max(1_000)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is replaced
+  .transform((text) => text.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' '))
+/** What a `Date` can show. */
+const MOST_DATE_MS = 8.64e15
+
 const chunkSchema = z.object({
-  id: z.string().regex(/^[0-9a-f]{64}$/),
-  rows: z.number().int().min(0),
+  id: z.string().regex(PART_ID),
+  rows: countSchema,
 })
 
 /** What one backup holds: all tables of the database at one moment, as lists of parts. */
 export const backupManifestSchema = z.object({
   /** Counts the backups of one place: clocks may be wrong. */
   number: z.number().int().min(1),
-  atMs: z.number().int(),
+  atMs: z.number().int().min(-MOST_DATE_MS).max(MOST_DATE_MS),
   /** Name and version of the program that made it. */
-  program: z.string(),
+  program: lineSchema,
   /** Migrations the database had. */
-  schema: z.number().int().min(0),
+  schema: countSchema,
   /** What the database is to a head office. */
   epoch: z.string(),
   /** Ids of its first users. They are random: two databases that know the same one are of one gateway. */
   users: z.array(z.string()).optional(),
   /** How far numbers were given, by their place: tells which of two databases has more. */
   ends: z.record(z.string(), z.number().int()),
-  /** Statements that make everything but the rows, in their order. */
-  statements: z.array(z.object({ type: z.string(), name: z.string(), sql: z.string() })),
+  /** The schema, as version 1.0.0 needs it to restore a backup. No later program executes it. */
+  statements: z.array(z.object({ type: z.string(), name: z.string(), sql: z.string() })).default([]),
   tables: z.array(
     z.object({
       name: z.string(),
       columns: z.array(z.string()),
-      rows: z.number().int(),
+      rows: countSchema,
       /** Before they are packed. */
-      bytes: z.number().int(),
+      bytes: countSchema,
       chunks: z.array(chunkSchema),
     }),
   ),
   /** What a person needs that is not in it, in words. */
-  lacks: z.array(z.string()),
+  lacks: z.array(lineSchema).max(100),
 })
 export type BackupManifest = z.infer<typeof backupManifestSchema>
 export type BackupTable = BackupManifest['tables'][number]

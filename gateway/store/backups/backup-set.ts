@@ -4,9 +4,10 @@ import {
   type BackupManifest,
   backupHeaderSchema,
   backupManifestSchema,
+  PART_ID,
 } from '#shared/wire/backups.ts'
 import { BackupFault } from './backup-fault.ts'
-import { BACKUP_VERSION, BlobCipher } from './blob-cipher.ts'
+import { BACKUP_VERSION, BlobCipher, MOST_MANIFEST_BYTES, MOST_PART_BYTES } from './blob-cipher.ts'
 import type { BackupPlace } from './place.ts'
 
 const HEADER = 'cartbarn-backup.json'
@@ -74,41 +75,51 @@ export class BackupSet {
   async readManifest({ name }: Snapshot): Promise<BackupManifest> {
     const sealed = await this.place.read(name)
     if (sealed === null) throw new BackupFault(`${this.place.shown}: ${name} is gone`)
-    const content: unknown = JSON.parse(this.cipher.open(name, sealed).toString())
-    const parsed = backupManifestSchema.safeParse(content)
-    if (!parsed.success)
-      throw new BackupFault(`${this.place.shown}: ${name} is not as this program writes it`, {
-        cause: parsed.error,
-      })
-    return parsed.data
+    const plain = this.cipher.open(name, sealed, MOST_MANIFEST_BYTES)
+    try {
+      return backupManifestSchema.parse(JSON.parse(plain.toString()))
+    } catch (error) {
+      throw new BackupFault(`${this.place.shown}: ${name} is not as this program writes it`, { cause: error })
+    }
   }
 
   async writeManifest(manifest: BackupManifest): Promise<Snapshot> {
     const { number, atMs } = manifest
     const at = new Date(atMs).toISOString().replace(/[-:]|\.\d+/g, '')
     const name = `${SNAPSHOTS}/${String(number).padStart(6, '0')}-${at}`
-    await this.place.write(name, this.cipher.seal(name, Buffer.from(JSON.stringify(manifest))))
+    const plain = Buffer.from(JSON.stringify(manifest))
+    if (plain.length > MOST_MANIFEST_BYTES)
+      throw new BackupFault(`${this.place.shown}: the database has too many parts for a backup`)
+    await this.place.write(name, this.cipher.seal(name, plain))
     return { name, number }
   }
 
   /** The parts that are there, with what they take. */
   async blobs(): Promise<Map<string, number>> {
     const files = await this.place.list(BLOBS)
-    return new Map(files.map(({ name, bytes }) => [name.slice(name.lastIndexOf('/') + 1), bytes]))
+    return new Map(
+      files.flatMap(({ name, bytes }) => {
+        const id = name.slice(name.lastIndexOf('/') + 1)
+        // no other name is ever used: a store may list any
+        return PART_ID.test(id) && name === blobName(id) ? [[id, bytes] as const] : []
+      }),
+    )
   }
 
   /** Returns how many bytes it takes. */
   async writeBlob(id: string, plain: Buffer): Promise<number> {
+    if (plain.length > MOST_PART_BYTES)
+      throw new BackupFault(`a row of the database has ${plain.length} bytes, which is too much for a backup`)
     const sealed = this.cipher.seal(id, plain)
     await this.place.write(blobName(id), sealed)
     return sealed.length
   }
 
-  /** What was written under this name. Throws `BackupFault` when it is gone, damaged or altered. */
-  async readBlob(id: string): Promise<Buffer> {
+  /** What was written under this name. Throws `BackupFault` when it is gone, damaged, altered or larger than `mostBytes`. */
+  async readBlob(id: string, mostBytes: number): Promise<Buffer> {
     const sealed = await this.place.read(blobName(id))
     if (sealed === null) throw new BackupFault(`${this.place.shown}: a part is missing (${id.slice(0, 12)})`)
-    return this.cipher.openNamed(id, sealed)
+    return this.cipher.openNamed(id, sealed, mostBytes)
   }
 
   async removeBlob(id: string): Promise<void> {

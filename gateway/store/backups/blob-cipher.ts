@@ -18,8 +18,12 @@ const COST = 1 << 15
 const BLOCK_SIZE = 8
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
-/** No part is larger before it is packed: one that claims to be is not ours. */
-const MOST_PLAIN_BYTES = 1 << 30
+/** Bytes of a part before it is packed: some megabytes of rows, or one row. No program has written a larger one. */
+export const MOST_PART_BYTES = 64 << 20
+/** Bytes of the manifest of some hundred thousand parts, which are some hundred gigabytes. */
+export const MOST_MANIFEST_BYTES = 32 << 20
+/** Bytes of what is packed, whatever it is: what cannot be packed grows a little. */
+export const MOST_SEALED_BYTES = MOST_PART_BYTES + (1 << 20)
 
 interface Keys {
   readonly seal: Buffer
@@ -81,11 +85,15 @@ export class BlobCipher {
     return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
   }
 
-  /** What was sealed under this name. Throws `BackupFault` when it is not that, to the bit. */
-  open(id: string, sealed: Buffer): Buffer {
+  /**
+   * What was sealed under this name. Throws `BackupFault` when it is not that, to the bit, or has more than `mostBytes`:
+   * a few bytes may unpack to any size.
+   */
+  open(id: string, sealed: Buffer, mostBytes: number): Buffer {
     let plain: Buffer
     try {
-      plain = zstdDecompressSync(this.#decrypted(id, sealed), { maxOutputLength: MOST_PLAIN_BYTES })
+      // zlib takes no limit of 0
+      plain = zstdDecompressSync(this.#decrypted(id, sealed), { maxOutputLength: Math.max(1, mostBytes) })
     } catch (error) {
       throw new BackupFault(`a part of the backup is damaged or was altered (${id.slice(0, 12)})`, {
         cause: error,
@@ -95,8 +103,8 @@ export class BlobCipher {
   }
 
   /** The same for a part that is named by its content. */
-  openNamed(id: string, sealed: Buffer): Buffer {
-    const plain = this.open(id, sealed)
+  openNamed(id: string, sealed: Buffer, mostBytes: number): Buffer {
+    const plain = this.open(id, sealed, Math.min(mostBytes, MOST_PART_BYTES))
     if (!timingSafeEqual(Buffer.from(this.idOf(plain)), Buffer.from(id)))
       throw new BackupFault(`a part of the backup is not what it is said to be (${id.slice(0, 12)})`)
     return plain

@@ -17,11 +17,14 @@ export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Che
   const manifest = await set.readManifest(snapshot)
   const there = await set.blobs()
   const damaged = new Set<string>()
-  for (const { columns, chunks } of manifest.tables) {
+  for (const { columns, bytes, chunks } of manifest.tables) {
     for (const { id, rows } of chunks) {
       const beganMs = performance.now()
       if (!there.has(id)) damaged.add(id)
-      else if (check.isDue(id) && !(await isWhole(set, id, rows, columns.length))) {
+      else if (
+        check.isDue(id) &&
+        !(await isWhole(set, { id, rows, columns: columns.length, mostBytes: bytes }))
+      ) {
         await set.removeBlob(id)
         damaged.add(id)
       }
@@ -35,10 +38,17 @@ export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Che
   return manifest
 }
 
-async function isWhole(set: BackupSet, id: string, rows: number, width: number): Promise<boolean> {
+interface ExpectedPart {
+  readonly id: string
+  readonly rows: number
+  readonly columns: number
+  readonly mostBytes: number
+}
+
+async function isWhole(set: BackupSet, { id, rows, columns, mostBytes }: ExpectedPart): Promise<boolean> {
   try {
     let found = 0
-    for (const _ of decodeRows(await set.readBlob(id), width)) found++
+    for (const _ of decodeRows(await set.readBlob(id, mostBytes), columns)) found++
     return found === rows
   } catch (error) {
     if (error instanceof UnreachableFault) throw error

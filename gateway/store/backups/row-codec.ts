@@ -29,7 +29,7 @@ function encodeValue(value: StoredValue): Buffer[] {
   return [head, bytes]
 }
 
-/** The rows of a part, of `width` values each. Throws when the bytes are not whole rows. */
+/** The rows of a part, of `width` values each, one at least. Throws a `RangeError` when the bytes are not whole rows. */
 export function* decodeRows(bytes: Buffer, width: number): Generator<StoredValue[]> {
   let at = 0
   const take = (): StoredValue => {
@@ -43,7 +43,8 @@ export function* decodeRows(bytes: Buffer, width: number): Generator<StoredValue
     if (kind === KINDS.integer) return bytes.readBigInt64LE(valueAt)
     const number = bytes.readDoubleLE(valueAt)
     if (kind === KINDS.real) return number
-    if ((kind !== KINDS.text && kind !== KINDS.blob) || at + number > bytes.length)
+    const isLength = Number.isInteger(number) && number >= 0 && at + number <= bytes.length
+    if ((kind !== KINDS.text && kind !== KINDS.blob) || !isLength)
       throw new RangeError('the rows of a part cannot be read')
     const content = bytes.subarray(at, at + number)
     at += number

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { Connection, type Value } from '../../db/connection.ts'
-import { migrate } from '../../migrate.ts'
+import type { Connection, Value } from '../../db/connection.ts'
+import { withTemplate } from '../../template.ts'
 import { isAside } from '../twin.ts'
 import { appendTransaction } from './committed-log.ts'
 import { matchRoots, rootsBeside, type SchemaEntry } from './match-roots.ts'
@@ -37,7 +37,7 @@ export function makeSchemaAnew(pages: RawPages, path: string, scratch: string): 
   const known = knownEntries(pages, tree)
   const version = versionOf(pages, known, tree.isWhole)
   if (version === null) return null
-  return openTemplate(version, (template) => {
+  return withTemplate(version, (template) => {
     const missing = tree.isWhole ? [] : missingOf(template, known)
     const matched = matchRoots(pages, { template, known, missing, expected: entriesOf(template) })
     const lost = missing.filter((entry) => entry.type === 'table' && !matched.has(entry))
@@ -82,9 +82,9 @@ function entryOf([
  * of several the only one of which all others are found by their pages, and no page is left.
  */
 function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: boolean): number | null {
-  const newest = openTemplate(Number.POSITIVE_INFINITY, (template) => versionIn(template))
+  const newest = withTemplate(Number.POSITIVE_INFINITY, (template) => versionIn(template))
   const candidates = Array.from({ length: newest }, (_, i) => i + 1).filter((version) =>
-    openTemplate(version, (template) => isOfVersion(template, known, isWhole)),
+    withTemplate(version, (template) => isOfVersion(template, known, isWhole)),
   )
   const first = pages.read(1)
   const isReadable = first?.bytes.toString('latin1', 0, MAGIC.length) === MAGIC && first.isRight !== false
@@ -92,7 +92,7 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
   if (told !== null) return candidates.includes(told) ? told : null
   if (candidates.length === 1) return candidates[0] ?? null
   const placed = candidates.filter((version) =>
-    openTemplate(version, (template) => placesAll(pages, template, known)),
+    withTemplate(version, (template) => placesAll(pages, template, known)),
   )
   return placed.length === 1 ? (placed[0] ?? null) : null
 }
@@ -116,18 +116,6 @@ function isOfVersion(template: Connection, known: readonly SchemaEntry[], isWhol
   const tables = entriesOf(template).filter(({ type }) => type === 'table')
   const isSame = (a: SchemaEntry) => tables.some((b) => a.name === b.name && a.sql === b.sql)
   return ours.every(isSame) && (!isWhole || ours.length === tables.length)
-}
-
-/** An empty database with the schema of a version, as a gateway makes it. */
-function openTemplate<Result>(version: number, use: (template: Connection) => Result): Result {
-  const template = new Connection(new Database(':memory:'))
-  try {
-    template.db.pragma('auto_vacuum = INCREMENTAL')
-    migrate(template, version)
-    return use(template)
-  } finally {
-    template.close()
-  }
 }
 
 function versionIn({ db }: Connection): number {

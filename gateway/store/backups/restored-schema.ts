@@ -1,0 +1,66 @@
+import type { BackupManifest, BackupTable } from '#shared/wire/backups.ts'
+import { quoted } from '../damage/repair/table-reader.ts'
+import { isAside, originOf } from '../damage/twin.ts'
+import type { Connection } from '../db/connection.ts'
+import { blockTables, setBlocksAside } from '../telemetry/blocks-aside.ts'
+import { withTemplate } from '../template.ts'
+import { BackupFault } from './backup-fault.ts'
+import { schemaStatements } from './database-marks.ts'
+import { tableShapes } from './table-chunks.ts'
+
+/** The schema for the rows of a backup. */
+export interface RestoredSchema {
+  /** SQL that makes the tables. */
+  readonly tables: readonly string[]
+  /** SQL that makes indexes, views and triggers, in their order. */
+  readonly rest: readonly string[]
+  /** Tables of the backup that no program of this schema makes: their rows are not restored. */
+  readonly leftOut: readonly string[]
+}
+
+/**
+ * Makes the schema of a backup from the migrations of this program, up to the version that the manifest names. A backup may
+ * have been altered, so no SQL of it is executed: names of tables and columns are compared only. Throws `BackupFault` when
+ * a table is missing or has other columns.
+ */
+export function restoredSchema({ schema, tables }: BackupManifest): RestoredSchema {
+  const fault = (words: string) =>
+    new BackupFault(`the backup is not of a database with schema ${schema}: ${words}`)
+  if (new Set(tables.map(({ name }) => name)).size !== tables.length) throw fault('a table is there twice')
+  return withTemplate(schema, (template) => {
+    for (const table of tables.filter(({ name }) => isAside(name))) addAside(template, table)
+    const known = new Map(tableShapes(template).map(({ name, columns }) => [name, columns]))
+    for (const { name, columns } of tables)
+      if (known.has(name) && !isSame(known.get(name) ?? [], columns))
+        throw fault(`table ${name} has other columns`)
+    const given = new Set(tables.map(({ name }) => name))
+    const missing = [...known.keys()].find((name) => !given.has(name))
+    if (known.size === 0 || missing !== undefined) throw fault(`table ${missing ?? 'user'} is missing`)
+    const statements = schemaStatements(template)
+    const sqlOf = (isTable: boolean) =>
+      statements.filter(({ type }) => (type === 'table') === isTable).map(({ sql }) => sql)
+    return {
+      ...{ tables: sqlOf(true), rest: sqlOf(false) },
+      leftOut: [...given].filter((name) => !known.has(name)),
+    }
+  })
+}
+
+/** Tables that a gateway has set aside for damage: those of blocks belong to a view, all others are rows to look at. */
+function addAside(template: Connection, { name, columns }: BackupTable): void {
+  const origin = originOf(name)
+  const known = template
+    .all<{ name: string }>('SELECT name FROM pragma_table_xinfo(?) ORDER BY cid', origin)
+    .map((column) => column.name)
+  if (columns.length === 0 || !columns.every((column) => known.includes(column))) return
+  if (origin !== 'telemetry_block') {
+    template.db.exec(`CREATE TABLE ${quoted(name)} (${columns.map(quoted).join(', ')})`)
+    return
+  }
+  const hasView = template.get("SELECT 1 FROM sqlite_schema WHERE name = 'stored_block'") !== undefined
+  if (hasView && !blockTables(template).includes(name)) setBlocksAside(template)
+}
+
+function isSame(a: readonly string[], b: readonly string[]): boolean {
+  return [...a].sort().join() === [...b].sort().join()
+}
