@@ -11,8 +11,9 @@ import { S3Place } from '#store/backups/s3/s3-place.ts'
 export interface PlaceOptions {
   /** What a name is relative to. */
   readonly folder?: string
-  /** A folder counts only while a disk is mounted there. */
+  /** A folder counts only while a disk is mounted there, which is not that of `dataDir`. */
   readonly mustBeMounted?: boolean
+  readonly dataDir?: string
   /** Asked for a bucket only. */
   readonly readS3?: () => S3Settings | undefined
 }
@@ -24,12 +25,12 @@ export interface PlaceOptions {
 export function backupPlaceOf(
   target: string,
   use: 'read' | 'write',
-  { folder = '.', mustBeMounted = false, readS3 = () => undefined }: PlaceOptions = {},
+  { folder = '.', mustBeMounted = false, dataDir, readS3 = () => undefined }: PlaceOptions = {},
 ): BackupPlace {
   if (isS3Target(target)) return s3PlaceOf(target, readS3())
   const path = resolve(folder, target)
   if (target.endsWith('/') || (existsSync(path) && statSync(path).isDirectory()))
-    return new FolderPlace(path, mustBeMounted)
+    return new FolderPlace(path, { mustBeMounted, dataDir })
   return use === 'write' ? FilePlace.toWrite(path) : FilePlace.toRead(path)
 }
 

@@ -10,12 +10,17 @@ import { backUp } from './backups.ts'
 /** Below everything else. */
 const LOWEST = 19
 
+function post(answer: BackupAnswer): void {
+  parentPort?.postMessage(answer)
+}
+
 async function answer(request: BackupRequest): Promise<BackupAnswer> {
-  const { dataDir, target, mustBeMounted, s3, passphrase, keep, atMs } = request
+  const { dataDir, target, mustBeMounted, s3, passphrase, keep, atMs, knownSets } = request
   try {
     letOthersFirst(LOWEST)
-    const to = backupPlaceOf(target, 'write', { mustBeMounted, readS3: () => s3 })
-    const made = await backUp({ dataDir, to, passphrase, keep, atMs, isGentle: true })
+    const to = backupPlaceOf(target, 'write', { mustBeMounted, dataDir, readS3: () => s3 })
+    const memory = { known: knownSets, remember: (header: string) => post({ kind: 'opened', header }) }
+    const made = await backUp({ dataDir, to, passphrase, keep, atMs, isGentle: true, memory })
     return { kind: 'made', made }
   } catch (error) {
     return { kind: 'failed', reason: describeError(error) }
@@ -24,4 +29,4 @@ async function answer(request: BackupRequest): Promise<BackupAnswer> {
 
 // the service that started the thread gave it this
 const request = workerData as BackupRequest
-void answer(request).then((made) => parentPort?.postMessage(made))
+void answer(request).then(post)

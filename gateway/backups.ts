@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { giveToOwner } from '#shared/files/owner.ts'
 import { readVersion } from '#shared/version.ts'
 import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
+import type { SetMemory } from '#store/backups/backup-set.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
 import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
@@ -10,6 +12,7 @@ import { type BackupMade, writeBackup } from '#store/backups/write-backup.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { requireWholeCopy } from '#store/db/open-mark.ts'
 import { databasePath } from '#store/store.ts'
+import { usableAuthority } from './backup-authority.ts'
 
 /** What a backup is asked for with. */
 export interface BackUp {
@@ -22,6 +25,8 @@ export interface BackUp {
   readonly keep?: number | undefined
   /** Rests as long as it worked, again and again: a gateway is at work on the same disk. */
   readonly isGentle?: boolean
+  /** What is known of the place; a command knows nothing. */
+  readonly memory?: SetMemory
 }
 
 /**
@@ -29,9 +34,12 @@ export interface BackUp {
  * Killed at any moment, the file or folder of backups is as before or has one more, whole. Throws a `BackupFault` in words.
  */
 export async function backUp(order: BackUp): Promise<BackupMade> {
-  const { dataDir, to, passphrase, atMs, keep, isGentle = false } = order
+  const { dataDir, to, passphrase, atMs, keep, isGentle = false, memory } = order
   if (!existsSync(databasePath(dataDir)))
     throw new BackupFault(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  const authority = usableAuthority(dataDir)
+  const isUnusable = authority === undefined && existsSync(new AuthorityFolder(dataDir).authorityPath)
+  const lacks = [...NOT_IN_A_BACKUP, ...(isUnusable ? ['tls/authority.pem, which cannot be used'] : [])]
   const place = typeof to === 'string' ? FilePlace.toWrite(to) : to
   // of two at once one could delete what the other is about to need
   const lock = new DataLock(dataDir, 'backup.lock', 'another backup is being made')
@@ -39,8 +47,8 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
     lock.take()
     requireWholeCopy(databasePath(dataDir))
     return await writeBackup({
-      ...{ databasePath: databasePath(dataDir), place, passphrase, atMs, keep },
-      ...{ program: readVersion(), lacks: NOT_IN_A_BACKUP },
+      ...{ databasePath: databasePath(dataDir), place, passphrase, atMs, keep, memory },
+      ...{ program: readVersion(), lacks, authority },
       rest: async (tookMs) => {
         if (isGentle) await sleep(Math.min(tookMs, 1_000))
       },

@@ -26,6 +26,7 @@ import { forkEpoch } from '#store/ledger/cursors.ts'
 import { forgetMachine } from '#store/machine.ts'
 import { knownSchema, migrate } from '#store/migrate.ts'
 import { databasePath, prepareDataFolder } from '#store/store.ts'
+import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
 
 /** What a restore is asked for with. */
 export interface Restore {
@@ -51,6 +52,7 @@ export interface Restored {
   readonly carriedOver: CarriedOver | null
   /** Tables of the backup that this program does not know: their rows were not restored. */
   readonly leftOut: readonly string[]
+  readonly authority: AuthorityRestored
 }
 
 /** What a restore works on; what another one left is of no use. */
@@ -137,8 +139,17 @@ async function restoreLocked(
     for (const suffix of ['', '-wal', '-shm']) rmSync(ready + suffix, { force: true })
     moveDatabase(path, ready)
     closeOld(old)
-    replaceDatabase(dataDir, ready, keptIn)
-    return { manifest, keptIn: old.kind === 'none' ? removeEmpty(keptIn) : keptIn, lost, carriedOver, leftOut }
+    const authority = restoreAuthority(dataDir, manifest.authority, () =>
+      replaceDatabase(dataDir, ready, keptIn),
+    )
+    return {
+      manifest,
+      keptIn: old.kind === 'none' ? removeEmpty(keptIn) : keptIn,
+      lost,
+      carriedOver,
+      leftOut,
+      authority,
+    }
   } finally {
     closeOld(old)
   }

@@ -8,7 +8,7 @@ import {
   readAuthority,
 } from '#shared/authority/authority.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
-import { allNames, isHostName, isPrivateAddress } from '#shared/authority/host-names.ts'
+import { allNames, isHostName, isPrivateAddress, isTooWide } from '#shared/authority/host-names.ts'
 import { describeError } from '#shared/errors.ts'
 import { databasePath } from '#store/store.ts'
 import type { Config } from './config.ts'
@@ -19,7 +19,10 @@ const EARLIEST_MS = Date.UTC(2026, 0, 1)
 
 /** The authority of a gateway and the certificate it has, for people. */
 export interface TlsFiles {
-  authority: Pick<Authority, 'commonName' | 'names' | 'expiresAtMs'> & { fingerprint: string; path: string }
+  authority: Pick<Authority, 'commonName' | 'names' | 'expiresAtMs' | 'isForServersOnly'> & {
+    fingerprint: string
+    path: string
+  }
   /** Null when there is none that can be read. */
   leaf: { hosts: string[]; expiresAtMs: number } | null
   /** What the machine is called, and what the authority may not sign for. */
@@ -45,6 +48,16 @@ export function initTls(config: Config, { names, isReplacing, nowMs }: NewAuthor
   const wrong = names.find((name) => !isHostName(name) && !isPrivateAddress(name))
   if (wrong !== undefined)
     throw new Error(`${wrong} is neither the name of a host nor a private address: leave it out`)
+  const own = hostNamesNow(config)
+  const wide = names.find(
+    (name) =>
+      !isPrivateAddress(name) &&
+      (isTooWide(name) || (!name.includes('.') && !own.names.includes(name.toLowerCase()))),
+  )
+  if (wide !== undefined)
+    throw new Error(
+      `${wide} is not a name of this machine alone: an authority may sign for all names below it; give a whole one, as golf.${wide.toLowerCase()}`,
+    )
   if (existsSync(folder.authorityPath) && !isReplacing)
     throw new Error(
       'there is an authority already, and tablets may trust it: see "cartbarn tls status", or add --replace, after which each tablet must trust the new one',
@@ -99,10 +112,13 @@ function authorityIn(folder: AuthorityFolder): Authority {
 }
 
 function describe(config: Config, folder: AuthorityFolder, authority: Authority): TlsFiles {
-  const { commonName, names, expiresAtMs, certificate } = authority
+  const { commonName, names, expiresAtMs, isForServersOnly, certificate } = authority
   const { fingerprint256 } = new X509Certificate(certificate)
   return {
-    authority: { commonName, names, expiresAtMs, fingerprint: fingerprint256, path: folder.authorityPath },
+    authority: {
+      ...{ commonName, names, expiresAtMs, isForServersOnly },
+      ...{ fingerprint: fingerprint256, path: folder.authorityPath },
+    },
     leaf: leafOf(folder.readLeaf()),
     missing: hostNamesNow(config).names.filter((name) => !isPermitted(authority, name)),
   }

@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { z } from 'zod'
 import type { BackupSettings } from '#services/backups.ts'
 import { HOUR_MS, toIso } from '#shared/time.ts'
@@ -7,6 +7,7 @@ import { mountFault } from '#store/backups/mount.ts'
 import { isS3Target } from '#store/backups/s3/s3-address.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import { attempt, type Machine } from './machine.ts'
+import type { Sandbox } from './service.ts'
 
 const ABOUT = 'backups'
 const PAGE = 'see docs/operation.md, Backup'
@@ -20,6 +21,7 @@ export function checkBackups(
   machine: Machine,
   dataDir: string,
   settings: Pick<BackupSettings, 'target' | 'mustBeMounted'> | undefined,
+  sandbox?: Sandbox,
 ): Finding[] {
   if (settings === undefined)
     return [
@@ -31,9 +33,9 @@ export function checkBackups(
   const { target, mustBeMounted } = settings
   // whether a store answers, a backup itself says
   if (isS3Target(target)) return [judgeAge(machine, dataDir, target)]
-  const fault = mountFault(target, mustBeMounted)
+  const fault = mountFault(target, { mustBeMounted, dataDir })
   const place = fault === null ? judgePlace(dataDir, target) : [wrong(ABOUT, fault, 'lsblk')]
-  return [judgeAge(machine, dataDir, target), ...place]
+  return [judgeAge(machine, dataDir, target), ...place, ...judgeSandbox(dataDir, target, sandbox)]
 }
 
 function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
@@ -51,6 +53,23 @@ function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
       : mind(ABOUT, `none yet in ${target}`, 'wait for the night, or look at /health then')
   const says = `the last good one in ${target} is of ${toIso(lastGoodMs)}`
   return isOverdue ? wrong(ABOUT, says, todo) : ok(ABOUT, says)
+}
+
+/** A user who types doctor may write where the service may not. */
+function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefined): Finding[] {
+  const path = resolve(target)
+  const isBelow = (folder: string) => folder !== '' && `${path}/`.startsWith(`${resolve(folder)}/`)
+  if (sandbox?.isHomeHidden && ['/home', '/root', '/run/user'].some(isBelow))
+    return [
+      wrong(ABOUT, `${path} is hidden from the service`, 'set CARTBARN_BACKUP_TO to a folder elsewhere'),
+    ]
+  if (sandbox === undefined || !sandbox.isStrict || [dataDir, ...sandbox.writable].some(isBelow)) return []
+  return [
+    wrong(
+      ...([ABOUT, `${path} is read-only for the service`] as const),
+      `sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${path}, then sudo systemctl restart cartbarn`,
+    ),
+  ]
 }
 
 /** Also of a folder that the first backup is to make. */

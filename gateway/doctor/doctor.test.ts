@@ -275,6 +275,33 @@ test('a backup on the disk of the data is to be minded, also before its folder i
   assert.deepEqual(beside('/dev/shm/'), [])
 })
 
+test('a folder for backups that the sandbox of the service does not open is wrong, with what to type', (t) => {
+  const [dataDir, target] = [newFolder(t), newFolder(t)]
+  const lines = (paths: string, more = 'ProtectSystem=strict') => {
+    const service = readService(`LoadState=loaded\n${more}\nReadWritePaths=${paths}`)
+    return checkBackups(
+      machineWith(),
+      dataDir,
+      { target: `${target}/`, mustBeMounted: false },
+      service?.sandbox,
+    )
+      .map(lineOf)
+      .filter((line) => line.includes('for the service') || line.includes('from the service'))
+  }
+  assert.match(
+    lines('-/media -/mnt')[0] ?? '',
+    /^wrong .* is read-only for the service: .*ReadWritePaths=-\/tmp/,
+  )
+  assert.equal(lines(`-/media ${target}x`).length, 1)
+  for (const paths of [target, `-${target}`, `+/media -${tmpdir()}`]) assert.deepEqual(lines(paths), [])
+  assert.deepEqual(lines('', 'ProtectSystem=full'), [])
+  const home = checkBackups(
+    ...([machineWith(), dataDir, { target: '/home/anna/sets/', mustBeMounted: false }] as const),
+    readService('LoadState=loaded\nProtectSystem=strict\nProtectHome=yes\nReadWritePaths=/home')?.sandbox,
+  )
+  assert.match(home.map(lineOf).join('\n'), /^wrong .*is hidden from the service/m)
+})
+
 test('with a certificate those that still use plain MQTT are named', async (t) => {
   const g = await startGateway({ CARTBARN_DATA_DIR: newFolder(t) })
   t.after(() => g.stop())

@@ -57,7 +57,7 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
       await checkWear(machine, dataDir),
       ...checkDatabase(dataDir, running),
       ...checkUpgrade(dataDir),
-      ...checkBackups(machine, dataDir, config.backup),
+      ...checkBackups(machine, dataDir, config.backup, service?.sandbox),
       await checkCertificate(machine, config.tls, running?.health.certificate),
       ...(await checkPlainHttp(running)),
       ...(await checkPlainDevices(config, running)),

@@ -1,7 +1,10 @@
 import type { Machine } from './machine.ts'
 
 const UNIT = 'cartbarn.service'
-const PROPERTIES = ['ActiveState', 'LoadState', 'NRestarts', 'Environment', 'ExecStart', 'Result']
+const PROPERTIES = [
+  ...['ActiveState', 'LoadState', 'NRestarts', 'Environment', 'ExecStart', 'Result'],
+  ...['ProtectSystem', 'ProtectHome', 'ReadWritePaths'],
+]
 
 /** The gateway as a service of systemd. */
 export interface Service {
@@ -12,6 +15,16 @@ export interface Service {
   environment: Record<string, string>
   /** The file of `--config` that the unit starts it with. */
   configFile: string | undefined
+  sandbox: Sandbox
+}
+
+/** What the unit lets the gateway write. */
+export interface Sandbox {
+  /** All but `writable` is read-only. */
+  isStrict: boolean
+  /** /home, /root and /run/user are not there. */
+  isHomeHidden: boolean
+  writable: readonly string[]
 }
 
 /** Asks systemd for the service; undefined where there is none. */
@@ -37,6 +50,12 @@ export function readService(output: string): Service | undefined {
     restarts: Number(properties.get('NRestarts')) || 0,
     environment: readEnvironment(properties.get('Environment') ?? ''),
     configFile,
+    sandbox: {
+      isStrict: properties.get('ProtectSystem') === 'strict',
+      isHomeHidden: !['', 'no', 'read-only'].includes(properties.get('ProtectHome') ?? ''),
+      // `-` before one that may be missing, `+` before one below another root
+      writable: (properties.get('ReadWritePaths') ?? '').split(' ').map((path) => path.replace(/^[-+]+/, '')),
+    },
   }
 }
 

@@ -29,9 +29,15 @@ export interface BackupSettings {
 export interface BackupRequest extends Omit<BackupSettings, 'hour'> {
   readonly dataDir: string
   readonly atMs: number
+  /** Beginnings of sets that were found or made at the target before, as JSON. */
+  readonly knownSets: readonly string[]
 }
 
-export type BackupAnswer = { kind: 'made'; made: BackupMade } | { kind: 'failed'; reason: string }
+/** The thread sends `opened` once it knows the set that it writes to, and one of the others at its end. */
+export type BackupAnswer =
+  | { kind: 'opened'; header: string }
+  | { kind: 'made'; made: BackupMade }
+  | { kind: 'failed'; reason: string }
 
 /** How the backups are. */
 export interface BackupStatus {
@@ -72,6 +78,7 @@ const LOOK_MS = 5 * MINUTE_MS
 const [NEXT_STEP_MS, NEXT_MOST_MS] = [15 * MINUTE_MS, 60 * HOUR_MS]
 /** Once a night: the hour has twelve looks, and comes twice when clocks are set back. One by day takes the place of none. */
 const SAME_NIGHT_MS = 3 * HOUR_MS
+const MOST_KNOWN_SETS = 20
 /** Outside of the database, which a restore replaces. */
 const SIDE_FILE = 'backups.json'
 
@@ -79,6 +86,8 @@ const keptSchema = z.object({
   ...{ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() },
   fault: z.string().nullable().default(null),
   triedAtMs: z.number().nullable().default(null),
+  // sticks that are put in by turns have one each
+  knownSets: z.array(z.string()).default([]),
   stay: z
     .array(z.object({ number: z.number(), atMs: z.number(), rows: z.number(), bytes: z.number() }))
     .default([]),
@@ -141,7 +150,7 @@ export class Backups implements Part {
       ? known
       : {
           ...{ target: settings.target, sinceMs: clock.nowMs(), lastGoodMs: null },
-          ...{ fault: null, triedAtMs: null, stay: [] },
+          ...{ fault: null, triedAtMs: null, knownSets: [], stay: [] },
         }
     if (!isSame) this.#write()
     this.#timer = setInterval(() => this.look(), LOOK_MS)
@@ -216,7 +225,7 @@ export class Backups implements Part {
     const { hour: _, ...rest } = settings
     const atMs = clock.nowMs()
     this.#triedAtMs = atMs
-    const answer = await this.#inThread({ ...rest, dataDir, atMs })
+    const answer = await this.#inThread({ ...rest, dataDir, atMs, knownSets: this.#kept.knownSets })
     if (answer.kind === 'made') {
       const { number, newBytes, totalBytes, rows, stay } = answer.made
       this.#kept = { ...this.#kept, lastGoodMs: atMs, fault: null, triedAtMs: atMs, stay: [...stay] }
@@ -233,17 +242,27 @@ export class Backups implements Part {
     }
   }
 
-  #inThread(request: BackupRequest): Promise<BackupAnswer> {
+  #inThread(request: BackupRequest): Promise<Exclude<BackupAnswer, { kind: 'opened' }>> {
     return new Promise((resolve) => {
       const worker = startThread('backup', { workerData: request })
       this.#worker = worker
-      worker.once('message', (answer: BackupAnswer) => resolve(answer))
+      worker.on('message', (answer: BackupAnswer) => {
+        if (answer.kind === 'opened') this.#rememberSet(answer.header)
+        else resolve(answer)
+      })
       worker.once('error', (error) => resolve({ kind: 'failed', reason: describeError(error) }))
       worker.once('exit', () => {
         this.#worker = undefined
         resolve({ kind: 'failed', reason: 'it was ended before it was done' })
       })
     })
+  }
+
+  #rememberSet(header: string): void {
+    if (this.#kept === undefined || this.#kept.knownSets.includes(header)) return
+    const knownSets = [...this.#kept.knownSets, header].slice(-MOST_KNOWN_SETS)
+    this.#kept = { ...this.#kept, knownSets }
+    this.#write()
   }
 
   get #overdue(): 'holds' | 'over' | 'unsure' {

@@ -26,11 +26,12 @@ export const backup: RunCommand = (argv, io) =>
     const { data, passphraseFile, config, keep, requireMount = false, quiet } = parsed.opts()
     const [target] = parsed.processedArgs
     const passphrase = passphraseIn(passphraseFile, io)
+    const dataDir = pathFrom(io, data ?? readSettings(config, io).dataDir)
     const made = await inWords(() =>
       backUp({
-        dataDir: pathFrom(io, data ?? readSettings(config, io).dataDir),
+        dataDir,
         to: backupPlaceOf(target, 'write', {
-          ...{ folder: io.folder, mustBeMounted: requireMount },
+          ...{ folder: io.folder, mustBeMounted: requireMount, dataDir },
           readS3: () => readSettings(config, io).backupS3,
         }),
         ...{ passphrase, keep: keepOf(keep), atMs: systemClock.nowMs(), isGentle: true },

@@ -59,11 +59,12 @@ function offerText(
   isResumed: boolean,
 ): string {
   const heard = lastSeenMs === null ? 'never' : toIso(lastSeenMs)
-  const lacks =
+  // rows may have arrived after the report that counted them
+  const open =
     backlog === null || backlog === 0
-      ? 'What the gateway recorded after that is lost.'
-      : `The head office lacked ${figure(backlog)} rows then: those are lost, and what was recorded after.`
-  return `${isResumed ? 'Going on with' : 'Fetching'} site ${site}, which the head office heard of last at ${heard}. ${lacks}`
+      ? ''
+      : ` By its last report the gateway still had ${figure(backlog)} rows to send; which of them arrived later is not known.`
+  return `${isResumed ? 'Going on with' : 'Fetching'} site ${site}, which the head office heard of last at ${heard}.${open} The head office has nothing that the gateway recorded after that.`
 }
 
 function tell({ stdout }: CommandIo, { progress, path, credentials }: RebuiltGateway): void {

@@ -50,7 +50,10 @@ const restoreFromBackup: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
-function linesOf({ manifest, keptIn, lost, leftOut, carriedOver }: Restored, dataDir: string): string[] {
+function linesOf(
+  { manifest, keptIn, lost, leftOut, carriedOver, authority }: Restored,
+  dataDir: string,
+): string[] {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   return [
     `The backup of ${toIso(manifest.atMs)} by ${manifest.program} is in ${dataDir}: ${grouped(rows)} rows.`,
@@ -61,8 +64,17 @@ function linesOf({ manifest, keptIn, lost, leftOut, carriedOver }: Restored, dat
     ...listed('Tables that this program does not know, which were not restored:', leftOut),
     ...(carriedOver === null ? [] : revokedLines(carriedOver)),
     ...listed('Not in the backup; see to it:', manifest.lacks),
+    AUTHORITY_TEXT[authority],
     'To a head office it is a new epoch: nothing there is overwritten. Start the gateway.',
   ]
+}
+
+const AUTHORITY_TEXT: Record<Restored['authority'], string> = {
+  restored:
+    'The TLS authority of the backup is in the folder: tablets and devices that trust it need nothing, if this machine has the name or the addresses of the old one ("cartbarn tls status").',
+  kept: 'The TLS authority in the folder was kept.',
+  missing:
+    'No TLS authority: the backup has none. If the old gateway had one ("cartbarn tls init"), copy its tls/authority.pem into tls/ of the folder, for the user of the gateway only (0600), or each tablet and device must trust another one.',
 }
 
 function revokedLines({ isSameGateway, kept, rest }: NonNullable<Restored['carriedOver']>): string[] {

@@ -33,9 +33,9 @@ function site(t: TestContext, { hasDatabase = true } = {}) {
 
 test('init makes an authority for the names of this machine, and says what to do next', async (t) => {
   const { run, authorityPath } = site(t)
-  const { code, out, err } = await run('init', '--name', 'starter.club', 'pro-shop')
+  const { code, out, err } = await run('init', '--name', 'starter.club', 'pro-shop.local')
   assert.deepEqual([code, err], [0, ''])
-  assert.match(out, /may sign for .*starter\.club, pro-shop, localhost and private addresses/)
+  assert.match(out, /may sign for .*starter\.club, pro-shop.local, localhost and private addresses/)
   assert.match(out, /Certificate {2}for .*starter\.club.*127\.0\.0\.1/)
   assert.match(out, /restart the gateway/)
   assert.ok(!out.includes('PRIVATE'))
@@ -89,6 +89,8 @@ test('what cannot be done ends with one line that says the way out', async (t) =
     /8\.8\.8\.8 is neither the name of a host nor a private address/,
   )
   await fails(run('init', '--name', '*.club'), 1, /neither the name/)
+  for (const name of ['com', 'co.uk', 'pro-shop', 'Local', 'duckdns.org'])
+    await fails(run('init', '--name', name), 1, /is not a name of this machine alone/)
   const nowMs = clock.nowMs()
   clock.set(5_000)
   await fails(run('init'), 1, /the clock of this machine shows 1970: set it/)
@@ -132,6 +134,9 @@ test('a gateway with an authority speaks HTTPS and MQTT over TLS to who trusts i
   assert.ok(text.includes(`href="${gateway.http}/app/"`))
   const file = await fetch(`${plainUrl}/trust/cartbarn.crt`)
   assert.deepEqual(Buffer.from(await file.arrayBuffer()), raw)
+  const pem = await (await fetch(`${plainUrl}/trust/cartbarn.pem`)).text()
+  assert.ok(pem.startsWith('-----BEGIN CERTIFICATE-----') && !pem.includes('PRIVATE'))
+  assert.deepEqual(new X509Certificate(pem).raw, raw)
   const profile = await (await fetch(`${plainUrl}/trust/cartbarn.mobileconfig`)).text()
   assert.ok(profile.includes(raw.toString('base64')) && !profile.includes('PRIVATE'))
   assert.equal((await fetch(`${plainUrl}/trust/authority.pem`)).status, 404)

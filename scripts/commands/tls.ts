@@ -64,7 +64,7 @@ function becomeOwner(folder: string): void {
 const NEXT = `
 Now restart the gateway. Its port then speaks HTTPS, and plain HTTP as before; devices go on as they are.
 On each tablet open http://THIS-MACHINE:8080/trust once. For MQTT over TLS set CARTBARN_MQTTS_PORT=8883.
-The authority is in backups of the data folder. Its key must not leave this machine otherwise.
+Encrypted backups contain the authority, others do not. Its key must not leave this machine otherwise.
 `
 
 function textOf({ authority, leaf, missing }: TlsFiles): string {
@@ -76,6 +76,11 @@ function textOf({ authority, leaf, missing }: TlsFiles): string {
     leaf === null
       ? 'Certificate  none that can be read: the gateway makes one, or "cartbarn tls renew" does'
       : `Certificate  for ${leaf.hosts.join(', ')}, until ${toIso(leaf.expiresAtMs).slice(0, 10)}`,
+    ...(authority.isForServersOnly
+      ? []
+      : [
+          'Mind         the authority is of version 1.0.0, whose certificate does not keep it from signing for mail and clients: "cartbarn tls init --replace" makes one for servers only, which each tablet must then trust',
+        ]),
     ...(missing.length === 0
       ? []
       : [

@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
 
@@ -40,6 +50,11 @@ export class AuthorityFolder {
     this.#write(this.authorityPath, pem)
   }
 
+  /** Removes the one that `writeAuthority` has made. */
+  removeAuthority(): void {
+    rmSync(this.authorityPath, { force: true })
+  }
+
   /** Throws an `Error` in words. */
   writeLeaf(pem: string): void {
     this.#write(this.leafPath, pem)
@@ -49,7 +64,10 @@ export class AuthorityFolder {
     const temporary = `${path}.new`
     try {
       mkdirSync(this.#folder, { recursive: true, mode: 0o700 })
-      const file = openSync(temporary, 'w', 0o600)
+      // root also writes here, in a folder of a service
+      if (lstatSync(this.#folder).isSymbolicLink()) throw new Error('its folder is a link')
+      rmSync(temporary, { force: true })
+      const file = openSync(temporary, 'wx', 0o600)
       try {
         // all of it, or it throws: of a full disk a single write may leave the rest out without a word
         writeFileSync(file, pem)

@@ -1,12 +1,27 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import {
+  BasicConstraints,
+  ExtendedKeyUsage,
+  GeneralName,
+  id_ce_basicConstraints,
+  id_ce_extKeyUsage,
+  id_ce_subjectAltName,
+  id_kp_clientAuth,
+  id_kp_codeSigning,
+  id_kp_emailProtection,
+  id_kp_serverAuth,
+  id_kp_timeStamping,
+  SubjectAlternativeName,
+} from '@peculiar/asn1-x509'
 import { DAY_MS } from '#shared/time.ts'
 import { AUTHORITY_MS, createAuthority, issueLeaf, LEAF_MS, readAuthority } from './authority.ts'
+import { extension, signCertificate } from './certificate.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const NAMES = ['clubhouse', 'clubhouse.local', 'localhost']
@@ -22,10 +37,16 @@ function folderOf(t: TestContext): (name: string, content: string) => string {
 }
 
 /** What OpenSSL says of a leaf that is asked for by a name, at noon of the first of May 2026. */
-function verify(t: TestContext, authorityPem: string, leafPem: string, as: readonly string[]) {
+function verify(
+  t: TestContext,
+  authorityPem: string,
+  leafPem: string,
+  as: readonly string[],
+  purpose = 'sslserver',
+) {
   const file = folderOf(t)
   const { status, stdout, stderr } = spawnSync('openssl', [
-    ...['verify', '-x509_strict', '-purpose', 'sslserver', '-attime', String(NOW_MS / 1000)],
+    ...['verify', '-x509_strict', '-purpose', purpose, '-attime', String(NOW_MS / 1000)],
     ...['-CAfile', file('authority.crt', readAuthority(authorityPem).certificate), ...as],
     file('leaf.pem', leafPem),
   ])
@@ -64,6 +85,42 @@ for (const [what, hosts, as] of [
     assert.match(said, /permitted subtree violation/)
   })
 }
+
+test('OpenSSL refuses what the key of the authority has signed for mail, clients or any other purpose', (t) => {
+  const pem = createAuthority(NAMES, NOW_MS)
+  const authority = readAuthority(pem)
+  assert.equal(authority.isForServersOnly, true)
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const signed = (purposes: string[], name: GeneralName) =>
+    signCertificate({
+      ...{ commonName: 'x', publicKey, issuer: authority },
+      ...{ validFromMs: NOW_MS - DAY_MS, expiresAtMs: NOW_MS + DAY_MS },
+      extensions: [
+        extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: false })),
+        extension(id_ce_extKeyUsage, false, new ExtendedKeyUsage(purposes)),
+        extension(id_ce_subjectAltName, false, new SubjectAlternativeName([name])),
+      ],
+    })
+  const own = new GeneralName({ dNSName: 'clubhouse' })
+  const mail = new GeneralName({ rfc822Name: 'ceo@bank.example' })
+  const uri = new GeneralName({ uniformResourceIdentifier: 'https://bank.example/x' })
+  assert.ok(verify(t, pem, signed([id_kp_serverAuth], own), [], 'sslserver').isTrusted)
+  for (const [purposes, name, purpose] of [
+    [[id_kp_emailProtection], mail, 'smimesign'],
+    [[id_kp_emailProtection], own, 'smimesign'],
+    [[id_kp_emailProtection], own, 'smimeencrypt'],
+    [[id_kp_clientAuth], own, 'sslclient'],
+    [[id_kp_timeStamping], own, 'timestampsign'],
+    [[id_kp_serverAuth], mail, 'sslserver'],
+    [[id_kp_serverAuth], uri, 'sslserver'],
+    [[id_kp_codeSigning], mail, 'any'],
+  ] as const)
+    assert.equal(
+      verify(t, pem, signed([...purposes], name), [], purpose).isTrusted,
+      false,
+      `${purposes} ${purpose}`,
+    )
+})
 
 test('a leaf leaves out names that the authority does not permit', () => {
   const authority = readAuthority(createAuthority(NAMES, NOW_MS))

@@ -37,6 +37,7 @@ export const LEAF_MS = 398 * DAY_MS
 export const LEAF_BEGINS_MS = 30 * DAY_MS
 /** Before any clock that is right, so that no tablet finds an authority too young. */
 const AUTHORITY_FROM_MS = Date.UTC(2020, 0, 1)
+const NO_HOST = 'invalid'
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/
 
 /** An authority that signs for the names of one machine only. */
@@ -47,6 +48,8 @@ export interface Authority {
   privateKey: KeyObject
   /** It signs for these and what is below them, and for private addresses. */
   names: readonly string[]
+  /** False: its certificate also lets it sign for mail and clients, as those of version 1.0.0 do. */
+  isForServersOnly: boolean
   madeAtMs: number
   expiresAtMs: number
 }
@@ -64,6 +67,8 @@ export function createAuthority(names: readonly string[], nowMs: number): string
     extensions: [
       extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: true, pathLenConstraint: 0 })),
       extension(id_ce_keyUsage, true, new KeyUsage(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign)),
+      // what it signs is for servers only: neither for mail nor for clients that sign in, nor for programs
+      extension(id_ce_extKeyUsage, true, new ExtendedKeyUsage([id_kp_serverAuth])),
       extension(id_ce_nameConstraints, true, constraintsOf(names)),
     ],
   })
@@ -84,6 +89,7 @@ export function readAuthority(pem: string): Authority {
     commonName: (x509.subject ?? '').replace(/^CN=/, ''),
     privateKey,
     names: permittedNames(x509),
+    isForServersOnly: x509.keyUsage?.join() === id_kp_serverAuth,
     madeAtMs: expiresAtMs - AUTHORITY_MS,
     expiresAtMs,
   }
@@ -122,11 +128,16 @@ export function issueLeaf(authority: Authority, { names, addresses }: HostNames,
   return certificate + privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 }
 
-/** The names are permitted with what is below them, and of addresses only private ones. Source: RFC 5280, section 4.2.1.10. */
+/**
+ * The names are permitted with what is below them, and of addresses only private ones. Of mail addresses and URIs only those
+ * of a host that no one can have (RFC 6761), so none. Source: RFC 5280, section 4.2.1.10.
+ */
 function constraintsOf(names: readonly string[]): NameConstraints {
   const permitted = [
     ...names.map((dNSName) => new GeneralName({ dNSName })),
     ...PRIVATE_NETWORKS.map(([network, bits]) => new GeneralName({ iPAddress: `${network}/${bits}` })),
+    new GeneralName({ rfc822Name: NO_HOST }),
+    new GeneralName({ uniformResourceIdentifier: NO_HOST }),
   ]
   return new NameConstraints({
     permittedSubtrees: new GeneralSubtrees(permitted.map((base) => new GeneralSubtree({ base }))),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hostNamesOf, isHostName, isPrivateAddress } from './host-names.ts'
+import { hostNamesOf, isHostName, isPrivateAddress, isTooWide } from './host-names.ts'
 
 const INTERFACES = {
   lo: [{ address: '127.0.0.1', family: 'IPv4' }],
@@ -49,4 +49,37 @@ test('names and private addresses are told from all else', () => {
     assert.ok(isPrivateAddress(address), address)
   for (const address of ['172.32.0.1', '1.1.1.1', '2001:db8::1', 'clubhouse', ''])
     assert.ok(!isPrivateAddress(address), address)
+})
+
+test('names below which others have theirs are told from those of one machine, and a machine of such a name has another', () => {
+  for (const name of [
+    'com',
+    'COM',
+    'de',
+    'uk',
+    'co.uk',
+    'com.au',
+    'org.nz',
+    'golf',
+    'local',
+    'lan',
+    'home.arpa',
+    'duckdns.org',
+    'github.io',
+  ])
+    assert.ok(isTooWide(name), name)
+  for (const name of [
+    'pi',
+    'clubhouse',
+    'golf.local',
+    'links.co.uk',
+    'links.de',
+    'links.golf',
+    'course.duckdns.org',
+    'localhost',
+  ])
+    assert.ok(!isTooWide(name), name)
+  const named = (hostName: string) =>
+    hostNamesOf({ hostName, interfaces: {}, publicUrl: 'https://co.uk' }).names
+  assert.deepEqual(named('golf'), ['golf.local', 'localhost'])
 })

@@ -54,7 +54,7 @@ export function hostNamesOf({ hostName, interfaces, publicUrl, names = [] }: Mac
     // an address of one link is another one on each: no browser takes it
     .filter((address) => isPrivateAddress(address) && !/^fe[89ab]/i.test(address))
   return {
-    names: unique(hosts.filter(isHostName)),
+    names: unique(hosts.filter((name) => isHostName(name) && !isTooWide(name))),
     addresses: unique(['127.0.0.1', ...hosts.filter(isPrivateAddress), ...addresses]).slice(0, ADDRESSES_MAX),
   }
 }
@@ -71,6 +71,38 @@ export function allNames(
 export function isHostName(text: string): boolean {
   const isName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i
   return isName.test(text) && isIP(text) === 0
+}
+
+/** Names under which anybody can have one, and those that networks at home use. */
+const SHARED =
+  'com net org edu gov mil int info biz name pro arpa xyz app dev page web site online shop store cloud club golf sport sports ' +
+  'local lan home localdomain internal intranet corp private test example invalid onion'
+const SHARED_BELOW_COUNTRY =
+  'ac co com edu gob gouv gov go gv id info lg ltd me mil muni ne net nhs nom or org plc police sch school asn firm gen k12'
+const PROVIDERS =
+  'home.arpa duckdns.org no-ip.org no-ip.com ddns.net dyndns.org dynu.net freeddns.org hopto.org zapto.org sytes.net ' +
+  'myfritz.net selfhost.eu spdns.de synology.me myqnapcloud.com ts.net github.io gitlab.io netlify.app vercel.app pages.dev ' +
+  'workers.dev web.app firebaseapp.com herokuapp.com onrender.com fly.dev ngrok.io ngrok.app ngrok-free.app ' +
+  'trycloudflare.com azurewebsites.net cloudapp.net cloudfront.net amazonaws.com blogspot.com appspot.com run.app ' +
+  'eu.org uk.com us.com de.com'
+const sharedNames = new Set(`${SHARED} ${PROVIDERS}`.split(' '))
+const sharedBelowCountry = new Set(SHARED_BELOW_COUNTRY.split(' '))
+
+/**
+ * True for names below which others have names: an authority that may sign for one of these could sign for theirs. The list is
+ * short; every country code and the usual names below one are in it. Source: https://publicsuffix.org.
+ */
+export function isTooWide(name: string): boolean {
+  const labels = name.toLowerCase().split('.')
+  const [first = '', second = ''] = labels
+  if (labels.length === 1 && isCountry(first)) return true
+  if (labels.length === 2 && isCountry(second) && sharedBelowCountry.has(first)) return true
+  return sharedNames.has(labels.join('.'))
+}
+
+function isCountry(label: string): boolean {
+  const known = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+  return /^[a-z]{2}$/.test(label) && known.of(label.toUpperCase()) !== undefined
 }
 
 /** Whether an address never leaves a site. */

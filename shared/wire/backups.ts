@@ -10,16 +10,15 @@ export const backupHeaderSchema = z.object({
     .object({
       kdf: z.literal('scrypt'),
       /** 16 bytes, base64. */
-      salt: z.string(),
-      /** As scrypt names them; the memory it takes is 128 * cost * blockSize bytes. */
-      cost: z
-        .number()
-        .int()
-        .min(2)
-        .max(1 << 17),
-      blockSize: z.number().int().min(1).max(16),
-      /** Tells a wrong passphrase from a part that was altered. */
-      check: z.string(),
+      salt: z.string().regex(/^[A-Za-z0-9+/]{22}==$/),
+      /**
+       * As scrypt names them; the memory it takes is 128 * cost * blockSize bytes. Less than what this program has always
+       * written would let others guess the passphrase, and more would fill the memory.
+       */
+      cost: z.literal([1 << 15, 1 << 16, 1 << 17]),
+      blockSize: z.number().int().min(8).max(16),
+      /** Tells a wrong passphrase from a part that was altered. 32 bytes, base64. */
+      check: z.string().regex(/^[A-Za-z0-9+/]{43}=$/),
     })
     .nullable(),
 })
@@ -70,6 +69,8 @@ export const backupManifestSchema = z.object({
       chunks: z.array(chunkSchema),
     }),
   ),
+  /** The authority of the gateway with its private key, in PEM; in encrypted backups only, from version 1.0.1 on. */
+  authority: z.string().max(20_000).optional(),
   /** What a person needs that is not in it, in words. */
   lacks: z.array(lineSchema).max(100),
 })
@@ -116,7 +117,7 @@ export const backupsSchema = z
     keep: z.number().int().nullable().meta({ description: 'How many are kept.', example: 14 }),
     lacks: z.array(z.string()).meta({
       description: 'What a restored gateway needs besides, for people: no backup contains it.',
-      example: ['files of TLS: certificate and private key'],
+      example: ['certificate and private key of CARTBARN_TLS_CERT and CARTBARN_TLS_KEY'],
     }),
     backups: z.array(keptBackupSchema).meta({
       description: 'Those at the target when the last good one was made, the newest first.',

@@ -38,6 +38,12 @@ export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
           'content-type': 'application/x-x509-ca-cert',
           'content-disposition': 'attachment; filename="cartbarn.crt"',
         })
+      // for devices and programs, which take text
+      case '/trust/cartbarn.pem':
+        return c.body(certificate.toString(), 200, {
+          'content-type': 'application/x-pem-file',
+          'content-disposition': 'attachment; filename="cartbarn.pem"',
+        })
       case '/trust/cartbarn.mobileconfig':
         return c.body(profileOf(certificate), 200, { 'content-type': 'application/x-apple-aspen-config' })
       default:

@@ -6,19 +6,33 @@ import {
   backupManifestSchema,
   PART_ID,
 } from '#shared/wire/backups.ts'
-import { BackupFault } from './backup-fault.ts'
-import { BACKUP_VERSION, BlobCipher, MOST_MANIFEST_BYTES, MOST_PART_BYTES } from './blob-cipher.ts'
+import { BackupFault, UnreachableFault } from './backup-fault.ts'
+import {
+  BACKUP_VERSION,
+  BlobCipher,
+  MOST_MANIFEST_BYTES,
+  MOST_PART_BYTES,
+  MOST_SEALED_BYTES,
+} from './blob-cipher.ts'
 import type { BackupPlace } from './place.ts'
 
 const HEADER = 'cartbarn-backup.json'
+const MOST_HEADER_BYTES = 64 * 1024
 const SNAPSHOTS = 'snapshots'
 const BLOBS = 'blobs'
-const SNAPSHOT_NAME = /^snapshots\/(\d{6,})-\d{8}T\d{6}Z$/
+const SNAPSHOT_NAME = /^snapshots\/(\d{6,15})-\d{8}T\d{6}Z$/
 
 /** One backup of a set, as it is named. */
 export interface Snapshot {
   readonly name: string
   readonly number: number
+}
+
+/** The beginnings of sets that a gateway knows of its place, as JSON: another one was put there by somebody else. */
+export interface SetMemory {
+  /** Empty: it knows none yet, and takes what is there. */
+  readonly known: readonly string[]
+  readonly remember: (header: string) => void
 }
 
 /**
@@ -36,12 +50,52 @@ export class BackupSet {
     this.cipher = cipher
   }
 
-  /** Opens the set of a place, which is open, and begins one where there is none. Throws `BackupFault`. */
-  static async openOrBegin(place: BackupPlace, passphrase: string | undefined): Promise<BackupSet> {
-    if ((await readHeader(place)) !== null) return BackupSet.open(place, passphrase)
+  /**
+   * Opens the set of a place, which is open, and begins one where there is none. With a passphrase it is encrypted or
+   * refused, whatever is there. Throws `BackupFault`.
+   */
+  static async openOrBegin(
+    place: BackupPlace,
+    passphrase: string | undefined,
+    { known, remember }: SetMemory = { known: [], remember: () => undefined },
+  ): Promise<BackupSet> {
+    const header = await readHeader(place)
+    if (header === null) return BackupSet.#begin(place, passphrase, remember)
+    if (passphrase !== undefined && header.encryption === null)
+      throw new BackupFault(
+        `${place.shown} has backups that are not encrypted, and a passphrase was given: nothing was written; name another folder, or move away what is there`,
+      )
+    const isKnown = known.length === 0 || known.includes(JSON.stringify(header))
+    try {
+      const set = await BackupSet.open(place, passphrase)
+      // of two sticks in turn each has a beginning of its own, and backups that belong to it
+      if (!isKnown) await set.#requireBackup()
+      remember(JSON.stringify(header))
+      return set
+    } catch (error) {
+      if (isKnown || error instanceof UnreachableFault) throw error
+      throw new BackupFault(
+        `${place.shown}: ${HEADER} is not the one that this gateway wrote: nothing was written; put that file back, or name another folder`,
+        { cause: error },
+      )
+    }
+  }
+
+  static async #begin(
+    place: BackupPlace,
+    passphrase: string | undefined,
+    remember: SetMemory['remember'],
+  ): Promise<BackupSet> {
     const { header, cipher } = BlobCipher.begin(passphrase)
+    const set = new BackupSet(place, header, cipher)
+    if ((await set.snapshots()).length > 0)
+      throw new BackupFault(
+        `${place.shown}: ${HEADER} is missing, without which no backup there can be read: put it back, or name another folder`,
+      )
+    // first, so that one that was cut off is known as well
+    remember(JSON.stringify(header))
     await place.write(HEADER, Buffer.from(`${JSON.stringify(header, null, 2)}\n`))
-    return new BackupSet(place, header, cipher)
+    return set
   }
 
   /** Throws `BackupFault` when there is no set, when a newer program made it, or for a wrong passphrase. */
@@ -52,7 +106,18 @@ export class BackupSet {
       throw new BackupFault(
         `${place.shown} was made by a newer cartbarn (format ${header.version}, this one knows ${BACKUP_VERSION}): use that one`,
       )
+    if (passphrase !== undefined && header.encryption === null)
+      throw new BackupFault(
+        `${place.shown} is not encrypted, though a passphrase was given: if it should be, somebody has replaced it; if it was made without one, leave --passphrase-file out`,
+      )
     return new BackupSet(place, header, BlobCipher.open(header, passphrase))
+  }
+
+  /** Throws `BackupFault` unless its newest backup can be read. */
+  async #requireBackup(): Promise<void> {
+    const newest = (await this.snapshots()).at(-1)
+    if (newest === undefined) throw new BackupFault('there is none')
+    await this.readManifest(newest)
   }
 
   /** Whether the place still begins as it did: of two that begin one at once, one overwrites the other. */
@@ -73,7 +138,7 @@ export class BackupSet {
   }
 
   async readManifest({ name }: Snapshot): Promise<BackupManifest> {
-    const sealed = await this.place.read(name)
+    const sealed = await this.place.read(name, MOST_MANIFEST_BYTES)
     if (sealed === null) throw new BackupFault(`${this.place.shown}: ${name} is gone`)
     const plain = this.cipher.open(name, sealed, MOST_MANIFEST_BYTES)
     try {
@@ -117,7 +182,7 @@ export class BackupSet {
 
   /** What was written under this name. Throws `BackupFault` when it is gone, damaged, altered or larger than `mostBytes`. */
   async readBlob(id: string, mostBytes: number): Promise<Buffer> {
-    const sealed = await this.place.read(blobName(id))
+    const sealed = await this.place.read(blobName(id), MOST_SEALED_BYTES)
     if (sealed === null) throw new BackupFault(`${this.place.shown}: a part is missing (${id.slice(0, 12)})`)
     return this.cipher.openNamed(id, sealed, mostBytes)
   }
@@ -132,7 +197,7 @@ function blobName(id: string): string {
 }
 
 async function readHeader(place: BackupPlace): Promise<BackupHeader | null> {
-  const bytes = await place.read(HEADER)
+  const bytes = await place.read(HEADER, MOST_HEADER_BYTES)
   if (bytes === null) return null
   try {
     return backupHeaderSchema.parse(JSON.parse(bytes.toString()))

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import {
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   fsyncSync,
@@ -22,6 +23,8 @@ const ENTRY_BYTES = 8
 const SUM_BYTES = 32
 const SLICE_BYTES = 1 << 20
 const MOST_NAME_BYTES = 200
+/** More than a manifest can name. */
+const MOST_ENTRIES = 400_000
 
 interface Entry {
   readonly at: number
@@ -67,9 +70,12 @@ export class FilePlace implements BackupPlace {
       .map(([name, { bytes }]) => ({ name, bytes }))
   }
 
-  async read(name: string): Promise<Buffer | null> {
+  async read(name: string, mostBytes: number): Promise<Buffer | null> {
     const entry = this.#entries.get(name)
-    return entry === undefined ? null : this.#readAt(entry.at, entry.bytes)
+    if (entry === undefined) return null
+    if (entry.bytes > mostBytes)
+      throw new BackupFault(`${this.#path}: ${name} has ${entry.bytes} bytes, more than this program writes`)
+    return this.#readAt(entry.at, entry.bytes)
   }
 
   async write(name: string, content: Buffer): Promise<void> {
@@ -115,8 +121,9 @@ export class FilePlace implements BackupPlace {
     if (!existsSync(folder)) throw new BackupFault(`there is no folder ${folder}`)
     // of one that was killed
     const prefix = `${basename(this.#path)}.unfinished-`
-    for (const name of readdirSync(folder))
-      if (name.startsWith(prefix)) rmSync(join(folder, name), { force: true })
+    for (const entry of readdirSync(folder, { withFileTypes: true }))
+      if (entry.name.startsWith(prefix) && !entry.isDirectory())
+        rmSync(join(folder, entry.name), { force: true })
     this.#unfinished = join(folder, prefix + randomUUID())
     // read again once it is written
     this.#file = openSync(this.#unfinished, 'wx+', 0o600)
@@ -131,11 +138,14 @@ export class FilePlace implements BackupPlace {
 
   #scan(): void {
     try {
-      this.#file = openSync(this.#path, 'r')
+      // a pipe of that name would be waited for
+      this.#file = openSync(this.#path, constants.O_RDONLY | constants.O_NONBLOCK)
     } catch (error) {
       throw inWords(error, this.#path)
     }
-    const end = fstatSync(this.#handle).size
+    const found = fstatSync(this.#handle)
+    if (!found.isFile()) throw new BackupFault(`${this.#path} is no plain file`)
+    const end = found.size
     if (!this.#readAt(0, Math.min(MAGIC.length, end)).equals(MAGIC))
       throw new BackupFault(`${this.#path} is no backup of cartbarn`)
     this.#bytes = MAGIC.length
@@ -145,7 +155,8 @@ export class FilePlace implements BackupPlace {
       const [nameBytes, bytes] = [head.readUInt32LE(0), head.readUInt32LE(4)]
       if (nameBytes === 0) break
       const at = this.#bytes + nameBytes
-      if (nameBytes > MOST_NAME_BYTES || at + bytes > end) throw this.#truncated()
+      if (nameBytes > MOST_NAME_BYTES || at + bytes > end || this.#entries.size >= MOST_ENTRIES)
+        throw this.#truncated()
       this.#entries.set(this.#readAt(this.#bytes, nameBytes).toString(), { at, bytes })
       this.#bytes = at + bytes
     }

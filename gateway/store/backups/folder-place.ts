@@ -1,22 +1,11 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { giveToOwner } from '#shared/files/owner.ts'
 import { BackupFault, inWords, UnreachableFault } from './backup-fault.ts'
-import { mountFault } from './mount.ts'
+import { isForDisks, isShownReadOnly, type MountRule, mountFault } from './mount.ts'
 import type { BackupPlace, PlacedFile } from './place.ts'
-import { syncNames } from './synced-files.ts'
+import { PlainFolder } from './plain-folder.ts'
 
 const UNFINISHED = 'unfinished'
 
@@ -25,88 +14,49 @@ export class FolderPlace implements BackupPlace {
   readonly shown: string
   readonly isRemote = false
   readonly #path: string
-  readonly #mustBeMounted: boolean
+  readonly #files: PlainFolder
+  readonly #rule: MountRule
   #identity: string | undefined
 
-  /** `mustBeMounted`: a file system of its own has to be there, also elsewhere than under /media and /mnt. */
-  constructor(path: string, mustBeMounted = false) {
+  constructor(path: string, rule: MountRule = { mustBeMounted: false }) {
     this.shown = path
     this.#path = resolve(path)
-    this.#mustBeMounted = mustBeMounted
+    this.#files = new PlainFolder(this.#path)
+    this.#rule = rule
   }
 
   async open(): Promise<void> {
-    const fault = mountFault(this.#path, this.#mustBeMounted)
+    const fault = mountFault(this.#path, this.#rule)
     if (fault !== null) throw new BackupFault(fault)
-    try {
+    this.#inWords(() => {
+      const found = lstatSync(this.#path, { throwIfNoEntry: false })
+      if (found?.isSymbolicLink() && isForDisks(resolve(this.#path, '..')))
+        throw new BackupFault(`${this.#path} is a link on that disk: name the folder that it leads to`)
       // the last folder only: where its parent is missing, so is the stick
-      if (!existsSync(this.#path)) mkdirSync(this.#path, { mode: 0o700 })
+      if (found === undefined) mkdirSync(this.#path, { mode: 0o700 })
       this.#identity = identityOf(this.#path)
-      for (const name of existsSync(join(this.#path, UNFINISHED))
-        ? readdirSync(join(this.#path, UNFINISHED))
-        : [])
-        rmSync(join(this.#path, UNFINISHED, name), { force: true })
-    } catch (error) {
-      throw inWords(error, this.#path)
-    }
+      this.#files.empty(UNFINISHED)
+    })
   }
 
   async list(folder: string): Promise<PlacedFile[]> {
     this.#requireSame()
-    const path = join(this.#path, folder)
-    if (!existsSync(path)) return []
-    return readdirSync(path, { withFileTypes: true, recursive: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => {
-        const full = join(entry.parentPath, entry.name)
-        return { name: full.slice(this.#path.length + 1), bytes: statSync(full).size }
-      })
+    return this.#inWords(() => this.#files.list(folder))
   }
 
-  async read(name: string): Promise<Buffer | null> {
+  async read(name: string, mostBytes: number): Promise<Buffer | null> {
     this.#requireSame()
-    try {
-      return readFileSync(join(this.#path, name))
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-      throw inWords(error, this.#path)
-    }
+    return this.#inWords(() => this.#files.read(name, mostBytes))
   }
 
   async write(name: string, content: Buffer): Promise<void> {
     this.#requireSame()
-    try {
-      this.#write(name, content)
-    } catch (error) {
-      throw inWords(error, this.#path)
-    }
-  }
-
-  #write(name: string, content: Buffer): void {
-    const path = join(this.#path, name)
-    const temporary = join(this.#path, UNFINISHED, name.replaceAll('/', '-'))
-    for (const folder of [dirname(path), dirname(temporary)]) this.#makeFolder(folder)
-    const file = openSync(temporary, 'w', 0o600)
-    try {
-      let done = 0
-      while (done < content.length) done += writeSync(file, content, done)
-      fsyncSync(file)
-    } finally {
-      closeSync(file)
-    }
-    renameSync(temporary, path)
-    syncNames(dirname(path))
-  }
-
-  #makeFolder(folder: string): void {
-    if (existsSync(folder)) return
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
-    syncNames(dirname(folder))
+    this.#inWords(() => this.#files.write(name, `${UNFINISHED}/${randomUUID()}`, content))
   }
 
   async remove(name: string): Promise<void> {
     this.#requireSame()
-    rmSync(join(this.#path, name), { force: true })
+    this.#inWords(() => this.#files.remove(name))
   }
 
   async finish(): Promise<void> {
@@ -117,6 +67,21 @@ export class FolderPlace implements BackupPlace {
     const wasOpen = this.#identity !== undefined
     this.#identity = undefined
     if (wasOpen && existsSync(this.#path)) giveToOwner(this.#path)
+  }
+
+  #inWords<Result>(work: () => Result): Result {
+    try {
+      return work()
+    } catch (error) {
+      if (error instanceof BackupFault)
+        throw new BackupFault(`${this.#path}: ${error.message}`, { cause: error })
+      if (isReadOnlyFault(error) && isShownReadOnly(this.#path))
+        throw new BackupFault(
+          `${this.#path} is read-only for the service: sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${this.#path}, then sudo systemctl restart cartbarn`,
+          { cause: error },
+        )
+      throw inWords(error, this.#path)
+    }
   }
 
   /** Under the stick that was pulled out lies an empty folder of the card. */
@@ -130,6 +95,10 @@ export class FolderPlace implements BackupPlace {
     if (this.#identity === undefined || found !== this.#identity)
       throw new UnreachableFault(`${this.#path} is no longer there: was the disk pulled out?`)
   }
+}
+
+function isReadOnlyFault(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EROFS'
 }
 
 function identityOf(path: string): string {

@@ -16,8 +16,8 @@ export interface BackupPlace {
   /** Throws `BackupFault` when the place is not there. */
   open(): Promise<void>
   list(folder: string): Promise<PlacedFile[]>
-  /** Null when there is none of that name. */
-  read(name: string): Promise<Buffer | null>
+  /** Null when there is none of that name. Throws `BackupFault` for one of more than `mostBytes`. */
+  read(name: string, mostBytes: number): Promise<Buffer | null>
   write(name: string, content: Buffer): Promise<void>
   remove(name: string): Promise<void>
   /** All that was written is to stay: what is one file gets its name now. */

@@ -1,23 +1,23 @@
 import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Brings a file, or the names in a folder, to the disk. */
-function syncPath(path: string): void {
-  const file = openSync(path, 'r')
+/** The names in an open folder, where the file system can: some on sticks cannot, and write them with the file. */
+export function syncFolder(opened: number): void {
   try {
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
-}
-
-/** The names in a folder, where the file system can: some on sticks cannot, and write them with the file. */
-export function syncNames(folder: string): void {
-  try {
-    syncPath(folder)
+    fsyncSync(opened)
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && ['EINVAL', 'ENOTSUP'].includes(String(error.code))))
       throw error
+  }
+}
+
+/** The same for a folder by its name. */
+export function syncNames(folder: string): void {
+  const opened = openSync(folder, 'r')
+  try {
+    syncFolder(opened)
+  } finally {
+    closeSync(opened)
   }
 }
 

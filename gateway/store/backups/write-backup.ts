@@ -1,9 +1,10 @@
 import type { BackupManifest, BackupTable } from '#shared/wire/backups.ts'
 import { type Connection, openReader, openUncheckedReader, stopChecking } from '../db/connection.ts'
 import { BackupFault } from './backup-fault.ts'
-import { BackupSet, type Snapshot } from './backup-set.ts'
+import { BackupSet, type SetMemory, type Snapshot } from './backup-set.ts'
 import { checkBackup } from './check-backup.ts'
 import { databaseMarks, firstUsers, schemaStatements } from './database-marks.ts'
+import { NO_AUTHORITY } from './not-in-a-backup.ts'
 import type { BackupPlace } from './place.ts'
 import { type KeptBackup, pruneBackups } from './prune-backups.ts'
 import type { StoredValue } from './row-codec.ts'
@@ -18,8 +19,11 @@ export interface BackupOrder {
   readonly program: string
   /** In words, for people: what is not in it. */
   readonly lacks: readonly string[]
+  /** The authority of the gateway, in PEM: for encrypted backups only. */
+  readonly authority: string | undefined
   /** So many backups stay; undefined for all. */
   readonly keep: number | undefined
+  readonly memory?: SetMemory | undefined
   /** Called after each part with how long it took: resolves when the next may begin. */
   readonly rest: (tookMs: number) => Promise<void>
 }
@@ -52,7 +56,7 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
   const { place, passphrase, keep } = order
   try {
     await place.open()
-    const set = await BackupSet.openOrBegin(place, passphrase)
+    const set = await BackupSet.openOrBegin(place, passphrase, order.memory)
     const writer = new PartWriter(set, await set.blobs(), order.rest)
     const before = await set.snapshots()
     await requireOwnSet(set, before.at(-1), order.databasePath)
@@ -176,7 +180,7 @@ function* blocksOf(connection: Connection): Generator<StoredValue[]> {
 async function writeTables(
   connection: Connection,
   writer: PartWriter,
-  { atMs, program, lacks }: BackupOrder,
+  { atMs, program, lacks, authority }: BackupOrder,
   number: number,
 ): Promise<BackupManifest> {
   connection.run('BEGIN')
@@ -194,10 +198,23 @@ async function writeTables(
       const written = await writer.writeAll(chunksOf(connection, shape))
       tables.push({ name: shape.name, columns: [...shape.columns], ...written })
     }
-    return { number, atMs, program, ...marks, users, statements, tables, lacks: [...lacks] }
+    return {
+      ...{ number, atMs, program, ...marks, users, statements, tables },
+      ...withAuthority(authority, writer.isEncrypted, lacks),
+    }
   } finally {
     if (connection.db.inTransaction) connection.run('ROLLBACK')
   }
+}
+
+/** Its private key must not lie where others can read it. */
+function withAuthority(
+  authority: string | undefined,
+  isEncrypted: boolean,
+  lacks: readonly string[],
+): Pick<BackupManifest, 'authority' | 'lacks'> {
+  if (authority === undefined) return { lacks: [...lacks] }
+  return isEncrypted ? { authority, lacks: [...lacks] } : { lacks: [...lacks, NO_AUTHORITY] }
 }
 
 /** Writes parts that the place does not have yet. */
@@ -212,6 +229,10 @@ class PartWriter {
     this.#set = set
     this.#known = known
     this.#rest = rest
+  }
+
+  get isEncrypted(): boolean {
+    return this.#set.cipher.isEncrypted
   }
 
   get isEmpty(): boolean {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AwsV4Signer } from 'aws4fetch'
 import { describeError } from '#shared/errors.ts'
 import { BackupFault, UnreachableFault } from '../backup-fault.ts'
+import { MOST_SEALED_BYTES } from '../blob-cipher.ts'
 import type { S3Settings } from './s3-address.ts'
 
 /** What a store answered, when it is no error. */
@@ -18,6 +19,8 @@ export interface S3Request {
   readonly key: string
   readonly query?: Readonly<Record<string, string>>
   readonly content?: Buffer
+  /** An answer that is longer is refused. */
+  readonly mostBytes?: number
 }
 
 /** How long a store is waited for. */
@@ -30,7 +33,7 @@ export interface S3Patience {
 
 const PATIENCE: S3Patience = { limitMs: 300_000, waitsMs: [1_000, 5_000, 20_000] }
 /** Parts have 4 MB, and what a table has in one row: whatever is larger was not written by this program. */
-export const MOST_S3_BYTES = 64 * 1024 * 1024
+export const MOST_S3_BYTES = MOST_SEALED_BYTES
 
 /**
  * Signed requests to one bucket, one attempt after the other while the store does not answer or is too busy. Bodies are
@@ -67,7 +70,7 @@ export class S3Client {
     let body: Buffer
     try {
       response = await this.#fetch(request, signal)
-      body = await this.#readBody(response)
+      body = await this.#readBody(response, request.mostBytes)
     } catch (error) {
       if (error instanceof BackupFault) throw error
       const problem = signal.aborted
@@ -104,13 +107,13 @@ export class S3Client {
     return fetch(signed, { method, headers, body: content ?? null, redirect: 'manual', signal })
   }
 
-  async #readBody({ body }: Response): Promise<Buffer> {
+  async #readBody({ body }: Response, mostBytes = MOST_S3_BYTES): Promise<Buffer> {
     if (body === null) return Buffer.alloc(0)
     const pieces: Uint8Array[] = []
     let bytes = 0
     for await (const piece of body) {
       bytes += piece.length
-      if (bytes > MOST_S3_BYTES)
+      if (bytes > mostBytes)
         throw new BackupFault(`${this.#shown}: the store sent more than this program ever wrote`)
       pieces.push(piece)
     }

@@ -34,8 +34,8 @@ export class S3Place implements BackupPlace {
     }
   }
 
-  async read(name: string): Promise<Buffer | null> {
-    const { isFound, body } = await this.#client.send({ method: 'GET', key: this.#prefix + name })
+  async read(name: string, mostBytes: number): Promise<Buffer | null> {
+    const { isFound, body } = await this.#client.send({ method: 'GET', key: this.#prefix + name, mostBytes })
     return isFound ? body : null
   }
 

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { createZstdCompress, zstdCompressSync } from 'node:zlib'
+import Database from 'better-sqlite3'
+import type { BackupManifest } from '#shared/wire/backups.ts'
+import { BackupSet } from '#store/backups/backup-set.ts'
+import { FolderPlace } from '#store/backups/folder-place.ts'
+import { decodeRows } from '#store/backups/row-codec.ts'
+import { putUnparseableAside } from '#store/damage/contents.ts'
+import { Connection } from '#store/db/connection.ts'
+import { knownSchema, migrate } from '#store/migrate.ts'
+import { setBlocksAside } from '#store/telemetry/blocks-aside.ts'
+import { withTemplate } from '#store/template.ts'
+import { openForSetup } from '#store/writer/open.ts'
+import { copyOf, newFolder, newSet, restoreSet, T0 } from '#testing/backup-sets.ts'
+import { fillSchema } from '#testing/rows-of-schema.ts'
+import { backUp } from './backups.ts'
+
+/** The schema when the first backup could be made. */
+const FIRST_SCHEMA = 27
+
+/** Replaces the manifest of a plain set, as somebody who can write to the stick. */
+async function forge(path: string, change: (manifest: BackupManifest) => unknown): Promise<void> {
+  const place = new FolderPlace(path)
+  await place.open()
+  const set = await BackupSet.open(place, undefined)
+  const [snapshot] = await set.snapshots()
+  assert.ok(snapshot)
+  const manifest = await set.readManifest(snapshot)
+  const changed = change(manifest) ?? manifest
+  writeFileSync(join(path, snapshot.name), zstdCompressSync(Buffer.from(JSON.stringify(changed))))
+}
+
+function schemaIn(db: Database.Database): string[] {
+  return db
+    .prepare<[], string>('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql')
+    .pluck()
+    .all()
+}
+
+/** SQLite quotes the name of a table that was renamed. */
+const headOf = (sql: string) => sql.replace(/ ?\(.*$/s, '').replaceAll('"', '')
+
+const freshSchema = () => withTemplate(knownSchema(), ({ db }) => schemaIn(db))
+
+test('no SQL of a set is executed, and none of it lives on', async (t) => {
+  const outside = join(newFolder(t), 'elsewhere.db')
+  const hostile: [string, string][] = [
+    ['table', `ATTACH '${outside}' AS p; CREATE TABLE p.t (a)`],
+    ['index', `VACUUM INTO '${outside}'`],
+    ['trigger', "CREATE TRIGGER up AFTER INSERT ON user BEGIN UPDATE user SET role = 'admin'; END"],
+    ['view', 'CREATE VIEW v AS SELECT * FROM user'],
+    [
+      'table',
+      'CREATE TABLE long AS WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c',
+    ],
+    ['table', "INSERT INTO user (user_id) VALUES ('x')"],
+    ['table', 'DROP TABLE user'],
+    ['index', 'PRAGMA writable_schema = ON; DELETE FROM sqlite_schema'],
+    ['table', 'no SQL at all'],
+  ]
+  const plain = await newSet(t)
+  for (const [type, sql] of hostile) {
+    const set = copyOf(t, plain)
+    await forge(set, ({ statements }) => {
+      statements.unshift({ type, name: 'x', sql })
+      statements.push({ type, name: 'y', sql })
+    })
+    const { dataDir } = await restoreSet(t, set)
+    assert.equal(existsSync(outside), false)
+    const db = new Database(join(dataDir, 'cartbarn.db'))
+    t.after(() => db.close())
+    assert.deepEqual(schemaIn(db), freshSchema())
+    assert.deepEqual(db.prepare('SELECT user_id, role FROM user').all(), [
+      { user_id: 'id-anna', role: 'user' },
+    ])
+  }
+})
+
+test('a set whose tables are not those of its schema is refused; an unknown table is left out and named', async (t) => {
+  const refused: [RegExp, (manifest: BackupManifest) => unknown][] = [
+    [
+      /table user has other columns/,
+      ({ tables }) => tables.find(({ name }) => name === 'user')?.columns.push('x'),
+    ],
+    [
+      /table user has other columns/,
+      ({ tables }) => tables.find(({ name }) => name === 'user')?.columns.fill('role').length,
+    ],
+    [/table user is missing/, (m) => ({ ...m, tables: m.tables.filter(({ name }) => name !== 'user') })],
+    [/a table is there twice/, (m) => ({ ...m, tables: [...m.tables, ...m.tables] })],
+    [/schema 0/, (m) => ({ ...m, schema: 0 })],
+    [/schema 20/, (m) => ({ ...m, schema: 20 })],
+    [/newer than this program/, (m) => ({ ...m, schema: 1000 })],
+    [/not as this program writes it/, (m) => ({ ...m, atMs: 9e15 })],
+    [/not as this program writes it/, (m) => ({ ...m, schema: -1 })],
+    [/not as this program writes it/, () => [[[]]]],
+    [/missing/, (m) => ({ ...m, tables: [] })],
+    [
+      /is missing/,
+      (m) => ({
+        ...m,
+        tables: [
+          ...m.tables,
+          { ...(m.tables[0] ?? {}), name: 'damaged_telemetry_block_7', columns: ['block_id'] },
+        ],
+      }),
+    ],
+  ]
+  const plain = await newSet(t)
+  for (const [message, change] of refused) {
+    const set = copyOf(t, plain)
+    await forge(set, (manifest) => {
+      const changed = change(manifest)
+      return typeof changed === 'object' ? changed : undefined
+    })
+    await assert.rejects(restoreSet(t, set), { message })
+  }
+  const set = copyOf(t, plain)
+  await forge(set, (m) => ({
+    ...m,
+    program: 'cartbarn \u001b]0;own\u0007',
+    tables: [...m.tables, { name: 'x"; DROP TABLE user; --', columns: ['a'], rows: 0, bytes: 0, chunks: [] }],
+  }))
+  const { leftOut, manifest } = await restoreSet(t, set)
+  assert.deepEqual(leftOut, ['x"; DROP TABLE user; --'])
+  assert.equal(manifest.program, 'cartbarn  ]0;own ')
+})
+
+test('backups of every earlier schema are restored, row by row, also with tables that were set aside', async (t) => {
+  for (let schema = FIRST_SCHEMA; schema <= knownSchema(); schema++) {
+    const data = newFolder(t)
+    const before = openForSetup(join(data, 'cartbarn.db'))
+    migrate(before, schema)
+    fillSchema(before)
+    if (schema === knownSchema()) {
+      before.db.exec("UPDATE geofence_set SET zones = 'no JSON'")
+      assert.equal(putUnparseableAside(before).length, 1)
+      for (let n = 0; n < 2; n++) before.db.transaction(() => setBlocksAside(before)).immediate()
+    }
+    const asides = before
+      .all<{ name: string }>(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'damaged_*_[0-9]' ORDER BY name",
+      )
+      .map(({ name }) => name)
+    assert.equal(asides.length, schema === knownSchema() ? 3 : 0)
+    before.close()
+    const set = join(newFolder(t), 'set')
+    const made = await backUp({ dataDir: data, to: new FolderPlace(set), atMs: T0 })
+    const { dataDir, leftOut } = await restoreSet(t, set)
+    assert.deepEqual(leftOut, [])
+    const expected = new Connection(new Database(join(data, 'cartbarn.db')))
+    migrate(expected)
+    const restored = new Database(join(dataDir, 'cartbarn.db'))
+    assert.deepEqual(schemaIn(restored).map(headOf).sort(), schemaIn(expected.db).map(headOf).sort())
+    assert.ok(made.rows > 30)
+    for (const table of [
+      'user',
+      'device',
+      'telemetry_block',
+      'lock_event',
+      'audit_entry',
+      'alert',
+      ...asides,
+    ])
+      assert.deepEqual(
+        restored.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),
+        expected.db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),
+      )
+    restored.close()
+    expected.close()
+  }
+})
+
+test('a small part that unpacks to any size costs no more memory than the manifest says, or a part ever had', async (t) => {
+  const bomb = await zerosPacked(900)
+  const blob = (set: string) =>
+    join(
+      set,
+      'blobs',
+      readdirSync(join(set, 'blobs'), { recursive: true, encoding: 'utf8' }).find(
+        (name) => name.length === 67,
+      ) ?? '',
+    )
+  const manifestOf = (set: string) => join(set, 'snapshots', readdirSync(join(set, 'snapshots'))[0] ?? '')
+  const attempts: ((set: string) => unknown)[] = [
+    (set) => writeFileSync(blob(set), bomb),
+    // a manifest that says so
+    async (set) => {
+      await forge(set, ({ tables }) => {
+        for (const table of tables) Object.assign(table, { bytes: 1e7 })
+      })
+      writeFileSync(blob(set), bomb)
+    },
+    (set) => writeFileSync(manifestOf(set), bomb),
+    (set) => execFileSync('truncate', ['-s', '20G', blob(set)]),
+    (set) => execFileSync('truncate', ['-s', '20G', manifestOf(set)]),
+    (set) => execFileSync('truncate', ['-s', '20G', join(set, 'cartbarn-backup.json')]),
+  ]
+  const plain = await newSet(t)
+  for (const attempt of attempts) {
+    const set = copyOf(t, plain)
+    await attempt(set)
+    const peakBefore = process.resourceUsage().maxRSS
+    await assert.rejects(restoreSet(t, set), {
+      message: /damaged or was altered|more than this program writes/,
+    })
+    const grownMb = (process.resourceUsage().maxRSS - peakBefore) / 1024
+    assert.ok(grownMb < 150, `${grownMb} MB`)
+  }
+})
+
+async function zerosPacked(megabytes: number): Promise<Buffer> {
+  const zeros = Buffer.alloc(1 << 20)
+  const packed: Buffer[] = []
+  const source = Readable.from(Array.from({ length: megabytes }, () => zeros))
+  for await (const piece of source.pipe(createZstdCompress())) packed.push(piece)
+  return Buffer.concat(packed)
+}
+
+test('rows with lengths that no row has are refused and end', () => {
+  for (const length of [-9, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 1e9]) {
+    const row = Buffer.alloc(9)
+    row[0] = 4
+    row.writeDoubleLE(length, 1)
+    assert.throws(() => [...decodeRows(row, 1)], RangeError, String(length))
+  }
+})
