@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { PgliteDatabase } from '#hub/store/database/pglite.ts'
 import { runHub, runHubCommand } from '#hub/testing/run-hub.ts'
 
 test('a hub is backed up while it runs and put back; what is no backup changes nothing', async (t) => {
@@ -54,6 +55,35 @@ test('a hub is backed up while it runs and put back; what is no backup changes n
   assert.doesNotMatch(stdout, /New Course/)
   assert.ok(readdirSync(dataDir).some((name) => name.startsWith('postgres-before-')))
   assert.ok(!existsSync(join(dataDir, 'restore-unfinished')))
+
+  // somebody who could write to the file has put programs of their own into the database
+  const altered = new PgliteDatabase(undefined, new Blob([readFileSync(file)]))
+  await altered.start()
+  await altered.run('CREATE TABLE theirs (a INTEGER)')
+  await altered.run(
+    "CREATE FUNCTION up() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.name := 'theirs'; RETURN NEW; END $$",
+  )
+  await altered.run('CREATE TRIGGER up BEFORE INSERT OR UPDATE ON site FOR EACH ROW EXECUTE FUNCTION up()')
+  await altered.run('CREATE RULE none AS ON DELETE TO hub_user DO INSTEAD NOTHING')
+  await altered.run('CREATE VIEW seen AS SELECT * FROM hub_user')
+  writeFileSync(torn, Buffer.from(await (await altered.dump()).arrayBuffer()))
+  await altered.run('ALTER TABLE site RENAME TO site_kept')
+  await altered.run('CREATE VIEW site AS SELECT * FROM site_kept')
+  const view = join(folder, 'view.backup')
+  writeFileSync(view, Buffer.from(await (await altered.dump()).arrayBuffer()))
+  await altered.stop()
+  const refused = await runHubCommand(['restore', view], settings)
+  assert.deepEqual([refused.exitCode, refused.stderr.includes('table site has other columns')], [1, true])
+  assert.equal((await runHubCommand(['restore', torn], settings)).exitCode, 0)
+  const clean = new PgliteDatabase(dataDir)
+  await clean.start()
+  const programs = await clean.all(
+    `SELECT tgname FROM pg_trigger WHERE NOT tgisinternal UNION ALL SELECT rulename FROM pg_rules WHERE schemaname = 'public'
+     UNION ALL SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+     UNION ALL SELECT relname FROM pg_class WHERE relname IN ('theirs', 'seen')`,
+  )
+  assert.deepEqual(programs, [])
+  await clean.stop()
 
   renameSync(join(dataDir, 'postgres'), join(dataDir, 'postgres-successor'))
   assert.match(

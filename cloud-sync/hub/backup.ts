@@ -11,6 +11,7 @@ import {
 import { dirname, join } from 'node:path'
 import { FolderLock } from '#hub/store/database/folder-lock.ts'
 import { PgliteDatabase, SUCCESSOR } from '#hub/store/database/pglite.ts'
+import { schemaTables } from '#hub/store/database/schema.ts'
 import { describeError } from '#shared/errors.ts'
 
 const DATABASE = 'postgres'
@@ -56,18 +57,35 @@ export async function backUpHub(database: unknown, path: string): Promise<string
  */
 export async function restoreHub(dataDir: string, path: string, atMs: number): Promise<string> {
   const backup = readBackup(path)
-  // what is no backup is told before anything is touched
-  const counted = await countIn(backup).catch((error: unknown) => {
-    throw new Error(`${path} is no whole backup of a hub (${describeError(error)}); nothing was changed`, {
-      cause: error,
-    })
-  })
   const work = join(dataDir, UNFINISHED)
-  // makes the folder and takes its lock, unless a hub has it
-  const unpacked = new PgliteDatabase(dataDir, new Blob([backup]), UNFINISHED)
-  rmSync(work, { recursive: true, force: true })
-  await unpacked.start()
-  await unpacked.stop()
+  // in memory, so that whatever else is in it cannot leave it
+  const source = new PgliteDatabase(undefined, new Blob([backup]))
+  let counted: Counted
+  try {
+    // what is no backup is told before anything is touched
+    counted = await source
+      .start()
+      .then(() => countRows(source))
+      .catch((error: unknown) => {
+        throw new Error(
+          `${path} is no whole backup of a hub (${describeError(error)}); nothing was changed`,
+          {
+            cause: error,
+          },
+        )
+      })
+    // makes the folder and takes its lock, unless a hub has it
+    const restored = new PgliteDatabase(dataDir, undefined, UNFINISHED)
+    rmSync(work, { recursive: true, force: true })
+    try {
+      await restored.start()
+      await copyRows(source, restored)
+    } finally {
+      await restored.stop()
+    }
+  } finally {
+    await source.stop()
+  }
   const lock = new FolderLock(dataDir)
   lock.take()
   try {
@@ -101,13 +119,46 @@ async function countIn(backup: Uint8Array<ArrayBuffer>): Promise<Counted> {
   const database = new PgliteDatabase(undefined, new Blob([backup]))
   try {
     await database.start()
-    const counted = await database.get<Counted>(
-      'SELECT (SELECT COUNT(*) FROM site) AS sites, (SELECT COUNT(*) FROM hub_user) AS users',
-    )
-    return counted ?? { sites: 0, users: 0 }
+    return await countRows(database)
   } finally {
     await database.stop()
   }
+}
+
+async function countRows(database: PgliteDatabase): Promise<Counted> {
+  const counted = await database.get<Counted>(
+    'SELECT (SELECT COUNT(*) FROM site) AS sites, (SELECT COUNT(*) FROM hub_user) AS users',
+  )
+  return counted ?? { sites: 0, users: 0 }
+}
+
+/**
+ * Copies the rows of all tables into a new database. A backup is a whole database, which may have been altered: triggers,
+ * functions, rules and other tables stay behind. Throws when a table is none or has other columns.
+ */
+async function copyRows(from: PgliteDatabase, to: PgliteDatabase): Promise<void> {
+  for (const table of schemaTables()) {
+    const columns = await columnsOf(to, table)
+    const given = await columnsOf(from, table)
+    if (columns.length !== given.length || columns.some((column) => !given.includes(column)))
+      throw new Error(`the backup is of no hub of this version: table ${table} has other columns`)
+    // a new database has the version of its schema
+    await to.run(`DELETE FROM ${table}`)
+    await to.copyIn(table, columns, await from.copyOut(table, columns))
+  }
+}
+
+/** Columns of a table that is kept as rows: no view, and no column that an expression makes. */
+async function columnsOf(database: PgliteDatabase, table: string): Promise<string[]> {
+  const rows = await database.all<{ name: string }>(
+    `SELECT a.attname AS name FROM pg_catalog.pg_attribute a
+       JOIN pg_catalog.pg_class c ON c.oid = a.attrelid
+       JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = 'public' AND c.relname = $1 AND c.relkind = 'r'
+       AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attname`,
+    [table],
+  )
+  return rows.map(({ name }) => name)
 }
 
 function inWords({ sites, users }: Counted): string {

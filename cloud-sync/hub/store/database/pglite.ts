@@ -87,6 +87,24 @@ export class PgliteDatabase implements Database {
     return db.transaction(() => db.dumpDataDir('gzip'))
   }
 
+  /** The rows of a table, as PostgreSQL writes them into a file. */
+  async copyOut(table: string, columns: readonly string[]): Promise<Blob> {
+    const { blob } = await this.#running().query(
+      `COPY public.${table} (${columns.join(', ')}) TO '/dev/blob' (FORMAT binary)`,
+    )
+    if (blob === undefined) throw new Error(`the rows of ${table} cannot be read`)
+    return blob
+  }
+
+  /** Adds rows that `copyOut` has read. */
+  async copyIn(table: string, columns: readonly string[], blob: Blob): Promise<void> {
+    await this.#running().query(
+      `COPY public.${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`,
+      [],
+      { blob },
+    )
+  }
+
   #running(): PGlite {
     if (this.#db === undefined) throw new Error('the database is not running')
     return this.#db

@@ -59,16 +59,20 @@ function runOnce(sql: Sql, statement: string): Promise<number> {
   )
 }
 
+/** The tables of `schema.sql`, in order. */
+export function schemaTables(): string[] {
+  return schemaStatements().flatMap((statement) => {
+    const name = /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(statement)?.[1]
+    return name === undefined ? [] : [name]
+  })
+}
+
 /** Tables that belong to no site: every node of a cluster has all of them. */
 const REFERENCE_TABLES = ['hub_user', 'hub_schema_version']
 
 /** The SQL that distributes the tables of a new database over the nodes of a Citus cluster, by site. */
 export function citusStatements(): string[] {
-  const tables = schemaStatements().flatMap((statement) => {
-    const name = /^CREATE TABLE IF NOT EXISTS (\w+)/m.exec(statement)?.[1]
-    return name === undefined ? [] : [name]
-  })
-  return tables.map((table) =>
+  return schemaTables().map((table) =>
     REFERENCE_TABLES.includes(table)
       ? `SELECT create_reference_table('${table}');\n`
       : `SELECT create_distributed_table('${table}', 'site_id'${table === 'site' ? '' : ", colocate_with => 'site'"});\n`,
