@@ -16,6 +16,7 @@ import {
   keepSecrets,
   type NewSecret,
   newSecrets,
+  replaceTriggersAndViews,
   takeSecrets,
 } from '#store/rebuild/secrets.ts'
 import { databasePath, prepareDataFolder } from '#store/store.ts'
@@ -147,6 +148,7 @@ function secretsFor(database: RebuiltDatabase, dataDir: string, from: string | u
     if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${copy}-wal`)
     const earlier = openForSetup(copy)
     try {
+      replaceTriggersAndViews(earlier)
       migrate(earlier)
     } finally {
       earlier.close()

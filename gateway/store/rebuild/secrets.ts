@@ -1,5 +1,7 @@
 import { hashSecret, newApiKey, newMqttPassword } from '#shared/ids.ts'
+import { quoted } from '../damage/repair/table-reader.ts'
 import type { Connection } from '../db/connection.ts'
+import { withTemplate } from '../template.ts'
 
 /** A secret that was made because the old one is known to nobody here. */
 export interface NewSecret {
@@ -42,6 +44,25 @@ export function keepSecrets(connection: Connection, secrets: readonly NewSecret[
 
 /** Tables of which a head office has nothing, and a backup all. */
 const ONLY_HERE = ['webhook', 'notifier', 'secret', 'zone_version', 'removed_device'] as const
+
+/**
+ * Replaces the triggers and views of a database that others may have altered by those of its schema, as the migrations make
+ * them. Throws when it has tables that are not kept as rows.
+ */
+export function replaceTriggersAndViews(connection: Connection): void {
+  const { db } = connection
+  const strange = connection.get<{ name: string }>(
+    "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type NOT IN ('table', 'view') ORDER BY name LIMIT 1",
+  )
+  if (strange !== undefined) throw new Error(`${strange.name} is no table of a gateway`)
+  const parts = `SELECT type, name, sql FROM sqlite_schema WHERE type IN ('trigger', 'view') ORDER BY type DESC, rowid`
+  for (const { type, name } of connection.all<{ type: string; name: string }>(parts))
+    db.exec(`DROP ${type} IF EXISTS ${quoted(name)}`)
+  const own = withTemplate(Number(db.pragma('user_version', { simple: true })), (template) =>
+    template.all<{ sql: string }>(parts),
+  )
+  for (const { sql } of own) db.exec(sql)
+}
 
 /**
  * Takes over from an older database what a head office is never sent: passwords and keys of those devices and users that
