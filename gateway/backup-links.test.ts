@@ -95,7 +95,7 @@ function contentOf(path: string): string[] {
     : [readFileSync(path).toString('hex')]
 }
 
-test('a file on a stick that is a pipe or no backup is refused, and a folder beside it stays', async (t) => {
+test('a file on a stick that is a pipe or no backup is refused, and a folder next to it stays', async (t) => {
   const folder = newFolder(t)
   const pipe = join(folder, 'pipe.backup')
   execFileSync('mkfifo', [pipe])

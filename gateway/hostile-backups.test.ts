@@ -22,7 +22,7 @@ import { backUp } from './backups.ts'
 /** The schema when the first backup could be made. */
 const FIRST_SCHEMA = 27
 
-/** Replaces the manifest of a plain set, as somebody who can write to the stick. */
+/** Replaces the manifest of a plain set, as an attacker with write access to the stick. */
 async function forge(path: string, change: (manifest: BackupManifest) => unknown): Promise<void> {
   const place = new FolderPlace(path)
   await place.open()

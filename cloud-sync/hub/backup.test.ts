@@ -56,7 +56,7 @@ test('a hub is backed up while it runs and put back; what is no backup changes n
   assert.ok(readdirSync(dataDir).some((name) => name.startsWith('postgres-before-')))
   assert.ok(!existsSync(join(dataDir, 'restore-unfinished')))
 
-  // somebody who could write to the file has put programs of their own into the database
+  // as an attacker with write access to the file would
   const altered = new PgliteDatabase(undefined, new Blob([readFileSync(file)]))
   await altered.start()
   await altered.run('CREATE TABLE theirs (a INTEGER)')

@@ -86,7 +86,7 @@ const keptSchema = z.object({
   ...{ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() },
   fault: z.string().nullable().default(null),
   triedAtMs: z.number().nullable().default(null),
-  // sticks that are put in by turns have one each
+  // one for each stick that is used alternately
   knownSets: z.array(z.string()).default([]),
   stay: z
     .array(z.object({ number: z.number(), atMs: z.number(), rows: z.number(), bytes: z.number() }))

@@ -442,7 +442,7 @@ test('passwords, keys and what no head office has come from an older database; t
   const refused = await restore(settings, ['--secrets-from', join(older, 'admin-key.txt')])
   assert.equal(refused.code, 1)
   assert.match(refused.err, /admin-key\.txt is no database that passwords and keys can be taken from/)
-  // a view is not read: it may be of somebody else, and take for ever
+  // a view is not read: its query may never end
   const altered = join(older, 'altered.db')
   cpSync(from, altered)
   const views = new Database(altered)

@@ -28,7 +28,7 @@ export interface Snapshot {
   readonly number: number
 }
 
-/** The beginnings of sets that a gateway knows of its place, as JSON: another one was put there by somebody else. */
+/** The beginnings of sets that a gateway knows of its place, as JSON; any other was not written by it. */
 export interface SetMemory {
   /** Empty: it knows none yet, and takes what is there. */
   readonly known: readonly string[]
@@ -108,7 +108,7 @@ export class BackupSet {
       )
     if (passphrase !== undefined && header.encryption === null)
       throw new BackupFault(
-        `${place.shown} is not encrypted, though a passphrase was given: if it should be, somebody has replaced it; if it was made without one, leave --passphrase-file out`,
+        `${place.shown} is not encrypted, though a passphrase was given: if it should be, it was replaced; if it was made without one, leave --passphrase-file out`,
       )
     return new BackupSet(place, header, BlobCipher.open(header, passphrase))
   }

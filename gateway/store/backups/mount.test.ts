@@ -9,7 +9,7 @@ const isAllowed = spawnSync('unshare', ['--mount', 'true']).status === 0
 const skip = isAllowed ? false : 'mounts need root'
 const place = new URL('./folder-place.ts', import.meta.url).href
 
-/** A namespace of mounts, as systemd makes one: all of it read-only, but for the data and where disks are mounted. */
+/** A namespace of mounts, as systemd makes one: all of it read-only, except the data and where disks are mounted. */
 const SANDBOX = `
   mount --bind / /; mount -o remount,bind,ro /
   for path in "$DATA" /media /mnt; do mount --bind $path $path; mount -o remount,bind,rw $path; done`
