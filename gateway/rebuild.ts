@@ -6,7 +6,7 @@ import type { Outcome } from '#agent/outcome.ts'
 import { Upstream } from '#agent/upstream.ts'
 import { giveToOwner } from '#shared/files/owner.ts'
 import { DAY_MS } from '#shared/time.ts'
-import type { RebuildOffer } from '#shared/wire/replication/rebuild.ts'
+import { REBUILT_REASON, type RebuildOffer } from '#shared/wire/replication/rebuild.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { describeFault, storeFaultCode } from '#store/db/fault.ts'
 import { migrate } from '#store/migrate.ts'
@@ -111,7 +111,7 @@ async function rebuild(hub: Upstream, site: string, options: RebuildOptions): Pr
     const identity = database.identity()
     if (identity.site === null) {
       database.complete(nowMs)
-      const forkedFrom = { epoch: offer.epoch, reason: 'made anew from what the head office had' }
+      const forkedFrom = { epoch: offer.epoch, reason: REBUILT_REASON }
       const { epoch, ends } = database.identity()
       const rebuilt = { epoch, ends, forked_from: forkedFrom }
       const { cursors } = await answered(options, (signal) => hub.rebuilt(rebuilt, signal))

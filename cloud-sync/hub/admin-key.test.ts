@@ -36,6 +36,7 @@ async function openOffice(t: TestContext) {
       get: (text, values) => database.get(text, values),
       run: (text, values) => database.run(text, values),
       transaction: (work) => database.transaction(work),
+      requireWritable: () => database.requireWritable(),
     }
     const hub = createHub(config, createLog('info', { write }), { database: shared })
     t.after(() => hub.stop())

@@ -20,6 +20,10 @@ const SETTINGS = {
     schema: z
       .string()
       .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
+      .superRefine((url, context) => {
+        const fault = databaseUrlFault(url)
+        if (url.startsWith('postgres') && fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+      })
       .optional(),
     help: 'postgres://… of PostgreSQL; several hubs may share it',
   },
@@ -143,6 +147,20 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
         ? undefined
         : { certPath: s.HUB_TLS_CERT, keyPath: s.HUB_TLS_KEY },
   }
+}
+
+/** Why a URL of PostgreSQL cannot be used, without what is secret in it. */
+function databaseUrlFault(text: string): string | undefined {
+  const authority = /^[^:]+:\/\/([^/?#]*)/.exec(text)?.[1] ?? ''
+  const hosts = authority.slice(authority.lastIndexOf('@') + 1)
+  // with a user and a socket there is no host, as pg takes it
+  const url = URL.parse(text.replace('@/', '@localhost/'))
+  const given = ['host', 'port'].map((name) => url?.searchParams.get(name) ?? '')
+  if ([hosts, ...given].some((value) => value.includes(',')))
+    return 'names several servers, and the hub takes one: name a proxy or an address that follows the primary server'
+  return url === null
+    ? 'is not a URL: characters such as @ : / ? # in the user or password are written as %40 %3A %2F %3F %23'
+    : undefined
 }
 
 /** One line per setting, for `--help` and `/docs`. */

@@ -1,4 +1,5 @@
 import { createHubApp } from '#hub/api/app.ts'
+import { Continuity } from '#hub/sites/continuity.ts'
 import { SiteKeys } from '#hub/sites/site-keys.ts'
 import { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
@@ -18,8 +19,10 @@ import { HubAdminKey } from './admin-key.ts'
 import { runHubCommand } from './commands.ts'
 import { createCompaction } from './compaction.ts'
 import { describeHubSettings, type HubConfig } from './config.ts'
+import { createContinuityCheck } from './continuity-check.ts'
 import { ControlSocket } from './control-socket.ts'
 import { IntentWatch } from './intent-watch.ts'
+import { PushTimes } from './push-times.ts'
 import type { RepeatedTask } from './repeated-task.ts'
 import { createRetention } from './retention.ts'
 import { createStorageCount } from './storage-count.ts'
@@ -31,6 +34,7 @@ export interface Hub extends Part {
   /** The file with the admin's key, as long as that was not used; null later, and when the key was given. */
   adminKeyFile(): AdminKeyFile | null
   readonly intentWatch: IntentWatch
+  readonly continuityCheck: RepeatedTask
   readonly retention: RepeatedTask
   readonly storageCount: RepeatedTask
   /** Requests of gateways that were refused, by reason. */
@@ -60,6 +64,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const database =
     overrides.database ?? openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })
   const sites = new Sites(database, clock)
+  const continuity = new Continuity({ database, monotonicClock: systemClock, log })
   const intentWatch = new IntentWatch(database, log)
   const compaction = createCompaction(database, clock, log)
   const retention = createRetention(database, clock, log, config)
@@ -76,11 +81,13 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     maxBytes: siteMaxBytes,
   })
   const storageCount = createStorageCount(database, clock, log, budgets)
+  const continuityCheck = createContinuityCheck(continuity, log)
   const siteKeys = new SiteKeys(database, systemClock, budgets.refused)
   const decoder = new PartDecoder(log)
   const app = createHubApp({
-    ...{ database, sites, siteKeys, budgets, decoder, intentWatch, clock, log, addresses },
+    ...{ database, sites, continuity, siteKeys, budgets, decoder, intentWatch, clock, log, addresses },
     monotonicClock: systemClock,
+    pushTimes: new PushTimes(systemClock),
     ...(overrides.bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs: overrides.bodyTimeoutMs }),
     requestsPerSecond: config.requestsPerSecond,
     erasedKeepDays: config.erasedKeepDays,
@@ -110,6 +117,8 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const parts: Partial<Part>[] = [
     ...(certificate === undefined ? [] : [certificate]),
     database,
+    continuity,
+    continuityCheck,
     compaction,
     retention,
     storageCount,
@@ -126,6 +135,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
     database,
     sites,
     intentWatch,
+    continuityCheck,
     retention,
     storageCount,
     refused: budgets.refused,

@@ -1,4 +1,6 @@
 import type { IntentWatch } from '#hub/intent-watch.ts'
+import type { PushTimes } from '#hub/push-times.ts'
+import type { Continuity } from '#hub/sites/continuity.ts'
 import type { Sites } from '#hub/sites/sites.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import type { SiteBudgets } from '#hub/sync/site-budgets.ts'
@@ -11,7 +13,9 @@ export interface PeopleApiDeps {
   database: Database
   sites: Sites
   budgets: SiteBudgets
+  continuity: Continuity
   intentWatch: IntentWatch
+  pushTimes: PushTimes
   clock: Clock
   monotonicClock: MonotonicClock
   /** Of each user; 0 is no limit. */

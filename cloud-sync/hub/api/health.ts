@@ -9,7 +9,9 @@ import { createHubPart, type HubEnv } from './env.ts'
 
 const hubHealthSchema = z
   .object({
-    status: z.enum(['ok', 'error']).meta({ description: 'error: the database does not answer.' }),
+    status: z
+      .enum(['ok', 'error'])
+      .meta({ description: 'error: the database does not answer, or takes no writes.' }),
     timestamp: isoSchema,
   })
   .meta({ id: 'HubHealth' })
@@ -21,14 +23,14 @@ export function createHealthApi({ database, clock }: PeopleApiDeps): OpenAPIHono
     route.get('/health', 'Ask whether all is well', {
       description: 'Needs no key and ignores a wrong one, so that a probe is never locked out.',
       responses: {
-        200: json(hubHealthSchema, 'The head office runs and its database answers.'),
-        503: json(hubHealthSchema, 'The database does not answer.'),
+        200: json(hubHealthSchema, 'The head office runs and its database takes writes.'),
+        503: json(hubHealthSchema, 'The database does not answer, or takes no writes, as a standby.'),
       },
     }),
     async (c) => {
       const timestamp = toIso(clock.nowMs())
       try {
-        await database.get('SELECT 1 AS one')
+        await database.requireWritable()
         return c.json({ status: 'ok' as const, timestamp }, 200)
       } catch {
         return c.json({ status: 'error' as const, timestamp }, 503)

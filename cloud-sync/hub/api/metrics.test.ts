@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { SITE_REFUSALS } from '#hub/sync/site-budgets.ts'
 import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
@@ -31,4 +34,33 @@ test('metrics count what was refused, by reason, from 0 on', async () => {
   assert.match(await read(), /^cartbarn_hub_refused_total\{reason="wrong_site_key"\} 1$/m)
   assert.match(before, /^cartbarn_budget_refused_total\{budget="failed_keys"\} \d+$/m)
   assert.match(before, /^cartbarn_hub_waiting_gateways 0$/m)
+})
+
+test('metrics have the state of each site, the connections and the time of a push, and the rules for a hub name no other', async () => {
+  const site = await hub.site()
+  const quiet = await hub.hub.sites.add('Quiet')
+  await site.push(site.part('telemetry', { data: Buffer.from('?'), count: 1, encoding: 'runs-1' }))
+  const text = (await people.request('GET', '/metrics')).body as string
+  assert.ok(text.includes(`cartbarn_hub_site_state{site="${site.siteId}",state="quarantined"} 1\n`))
+  assert.ok(text.includes(`cartbarn_hub_site_state{site="${quiet.siteId}",state="never_seen"} 1\n`))
+  assert.match(text, /^cartbarn_hub_push_seconds_count 1$/m)
+  assert.match(text, /^cartbarn_hub_push_seconds_bucket\{le="\+Inf"\} 1$/m)
+  if (ANY_DATABASE.name === 'PostgreSQL') assert.match(text, /^cartbarn_hub_database_waiting 0$/m)
+  const rules = readFileSync(new URL('../../../docs/monitoring/hub-alerts.yml', import.meta.url), 'utf8')
+  const named = new Set(rules.match(/\bcartbarn_hub_[a-z0-9_]+/g))
+  assert.ok(named.size >= 4)
+  for (const name of named) assert.ok(text.includes(`\n${name}`) || text.startsWith(name), name)
+})
+
+test('promtool takes the rules for a hub, and each fires when it should and not before', {
+  skip: spawnSync('promtool', ['--version']).error !== undefined,
+}, () => {
+  const cwd = fileURLToPath(new URL('../../../docs/monitoring', import.meta.url))
+  for (const argv of [
+    ['check', 'rules', 'hub-alerts.yml'],
+    ['test', 'rules', 'hub-alerts.test.yml'],
+  ]) {
+    const { status, stdout, stderr } = spawnSync('promtool', argv, { cwd, encoding: 'utf8' })
+    assert.equal(status, 0, stdout + stderr)
+  }
 })

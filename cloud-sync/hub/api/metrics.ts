@@ -1,5 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { siteHealth, timesOf } from '#hub/sites/state.ts'
+import { pageOfSites, siteFigures } from '#hub/store/site-figures.ts'
 import { storedBytesOfAll } from '#hub/store/stored-bytes.ts'
 import { problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -8,11 +10,13 @@ import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
 
+/** Of which the states are told. */
+const MAX_SITES = 100_000
 const TEXT = 'text/plain; version=0.0.4'
 
 /** `/metrics`: what this hub counts, for Prometheus. Several hubs count requests each for itself. */
 export function createMetricsApi(
-  { budgets, database, intentWatch }: PeopleApiDeps,
+  { budgets, clock, continuity, database, intentWatch, monotonicClock, pushTimes }: PeopleApiDeps,
   refusedPeople: Tally,
 ): OpenAPIHono<HubEnv> {
   const api = createHubPart()
@@ -27,6 +31,15 @@ export function createMetricsApi(
     }),
     async (c) => {
       const stored = await storedBytesOfAll(database)
+      const sites = await pageOfSites(database, null, { order: 'asc', limit: MAX_SITES, offset: 0 })
+      const siteIds = sites.map(({ site_id }) => site_id)
+      const figures = await siteFigures(database, siteIds)
+      const times = await timesOf({ continuity, clock, monotonicClock }, siteIds)
+      const states = sites.flatMap((site) => {
+        const ofSite = figures.get(site.site_id)
+        return ofSite === undefined ? [] : [{ site, ...siteHealth(site, ofSite, times, budgets.maxBytes) }]
+      })
+      const connections = database.connections?.()
       const refused = budgets.refused
         .entries()
         .map(([reason, count]) => `cartbarn_hub_refused_total{reason="${reason}"} ${count}`)
@@ -48,6 +61,37 @@ export function createMetricsApi(
         '# HELP cartbarn_hub_site_max_bytes What it may keep of a site; 0 is no limit.',
         '# TYPE cartbarn_hub_site_max_bytes gauge',
         `cartbarn_hub_site_max_bytes ${budgets.maxBytes}`,
+        '# HELP cartbarn_hub_site_state The state of each site, as in GET /sites: always 1, with the name of the state; the same at each hub but for comparing, which each hub finds out by itself.',
+        '# TYPE cartbarn_hub_site_state gauge',
+        ...states.map(
+          ({ site, state }) => `cartbarn_hub_site_state{site="${site.site_id}",state="${state}"} 1`,
+        ),
+        '# HELP cartbarn_hub_site_last_seen_timestamp_seconds When the gateway of a site sent something last, in seconds since 1970; none before the first time.',
+        '# TYPE cartbarn_hub_site_last_seen_timestamp_seconds gauge',
+        ...sites.flatMap(({ site_id, last_seen_ms: seenMs }) =>
+          seenMs === null
+            ? []
+            : [`cartbarn_hub_site_last_seen_timestamp_seconds{site="${site_id}"} ${seenMs / 1000}`],
+        ),
+        '# HELP cartbarn_hub_site_backlog_rows Rows that the gateway of a site still has to send, by its last report.',
+        '# TYPE cartbarn_hub_site_backlog_rows gauge',
+        ...sites.flatMap(({ site_id, backlog_rows: rows }) =>
+          rows === null ? [] : [`cartbarn_hub_site_backlog_rows{site="${site_id}"} ${rows}`],
+        ),
+        ...(connections === undefined
+          ? []
+          : [
+              '# HELP cartbarn_hub_database_connections Connections of this hub to PostgreSQL.',
+              '# TYPE cartbarn_hub_database_connections gauge',
+              `cartbarn_hub_database_connections{state="used"} ${connections.used}`,
+              `cartbarn_hub_database_connections{state="idle"} ${connections.idle}`,
+              '# HELP cartbarn_hub_database_waiting Statements and transactions that wait for a connection.',
+              '# TYPE cartbarn_hub_database_waiting gauge',
+              `cartbarn_hub_database_waiting ${connections.waiting}`,
+            ]),
+        '# HELP cartbarn_hub_push_seconds How long this hub took to store a push of a gateway.',
+        '# TYPE cartbarn_hub_push_seconds histogram',
+        ...pushTimes.lines('cartbarn_hub_push_seconds'),
       ]
       return c.text(`${lines.join('\n')}\n`, 200, { 'content-type': TEXT })
     },

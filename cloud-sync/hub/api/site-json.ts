@@ -6,7 +6,7 @@ import type { SiteJson } from '#shared/wire/sites.ts'
 /** A site as lists and answers show it. */
 export function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteJson {
   const { state, explanation, warnings } = siteHealth(site, figures, times, maxBytes)
-  const { nowMs, startedAtMs } = times
+  const { nowMs } = times
   const { last_seen_ms: seenMs } = site
   return {
     site_id: site.site_id,
@@ -21,7 +21,7 @@ export function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes,
       seconds: seenMs === null ? null : Math.max(0, (nowMs - seenMs) / 1000),
     },
     backlog: { rows: site.backlog_rows, oldest: isoOrNull(site.backlog_oldest_ms) },
-    unconfirmed_rows: unconfirmedRows(site, startedAtMs),
+    unconfirmed_rows: unconfirmedRows(site, times),
     storage: { bytes: site.stored_bytes, max_bytes: maxBytes === 0 ? null : maxBytes },
     gaps: { count: figures.gapCount, rows: figures.gapRows },
     audit: figures.audit === null ? null : toAuditJson(figures.audit),

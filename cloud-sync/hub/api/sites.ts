@@ -1,5 +1,6 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import { requireSite, visibleSites } from '#hub/access.ts'
+import { timesOf } from '#hub/sites/state.ts'
 import { pageOfSites, renameSite, type SiteRow, siteFigures } from '#hub/store/site-figures.ts'
 import { listGaps } from '#hub/store/site-losses.ts'
 import { importFile } from '#hub/sync/import-file.ts'
@@ -35,24 +36,20 @@ export function createSitesApi({
   sites: all,
   budgets,
   clock,
+  continuity,
   erasedKeepDays,
   monotonicClock,
 }: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   const importing = { database, clock, budgets, keepsErased: erasedKeepDays > 0 }
-  const startedAtMonotonicMs = monotonicClock.monotonicMs()
 
   async function toJson(sites: readonly SiteRow[]): Promise<SiteJson[]> {
-    const figures = await siteFigures(
-      database,
-      sites.map(({ site_id }) => site_id),
-    )
-    const nowMs = clock.nowMs()
-    // by the clock as it is now, which may have been set since
-    const startedAtMs = nowMs - (monotonicClock.monotonicMs() - startedAtMonotonicMs)
+    const siteIds = sites.map(({ site_id }) => site_id)
+    const figures = await siteFigures(database, siteIds)
+    const times = await timesOf({ continuity, clock, monotonicClock }, siteIds)
     return sites.flatMap((site) => {
       const ofSite = figures.get(site.site_id)
-      return ofSite === undefined ? [] : [toSiteJson(site, ofSite, { nowMs, startedAtMs }, budgets.maxBytes)]
+      return ofSite === undefined ? [] : [toSiteJson(site, ofSite, times, budgets.maxBytes)]
     })
   }
 

@@ -2,6 +2,8 @@ import { type Context, Hono } from 'hono'
 import { z } from 'zod'
 import type { IntentWatch } from '#hub/intent-watch.ts'
 import { nextIntents } from '#hub/intents.ts'
+import type { PushTimes } from '#hub/push-times.ts'
+import type { Continuity } from '#hub/sites/continuity.ts'
 import type { SiteKeys } from '#hub/sites/site-keys.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { answerAudit } from '#hub/sync/audits.ts'
@@ -31,8 +33,10 @@ export interface SyncApiDeps {
   database: Database
   siteKeys: SiteKeys
   budgets: SiteBudgets
+  continuity: Continuity
   decoder: PartDecoder
   intentWatch: IntentWatch
+  pushTimes: PushTimes
   clock: Clock
   /** How long what a site erases is kept aside; 0 keeps nothing. */
   erasedKeepDays: number
@@ -115,7 +119,7 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   })
   app.post('/push', async (c) => {
     const push = parseBody(pushSchema, await readBody(c))
-    return c.json(await takeParts(storing, c.var.siteId, push))
+    return c.json(await deps.pushTimes.measure(() => takeParts(storing, c.var.siteId, push)))
   })
   app.post('/latest', async (c) => {
     const latest = parseBody(latestSchema, await readBody(c))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
+import { REBUILT_REASON } from '#shared/wire/replication/rebuild.ts'
 import { siteHealth } from './state.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
@@ -22,7 +23,7 @@ const WELL: SiteRow = {
   stored_bytes: 20e9,
 }
 const MAX_BYTES = 100e9
-const TIMES = { nowMs: NOW_MS, startedAtMs: NOW_MS - 60 * MINUTE_MS }
+const TIMES = { nowMs: NOW_MS, trustedSinceMs: NOW_MS - 60 * MINUTE_MS, because: 'started' } as const
 const FIGURES: SiteFigures = {
   devices: 1,
   keys: 1,
@@ -35,7 +36,12 @@ const FIGURES: SiteFigures = {
 const FORK = { site_id: 'north', epoch: 'b', forked_from: 'a', reason: 'restored from a backup' }
 
 for (const [state, words, site, figures] of [
-  ['ok', /^All is well: last contact 4 seconds ago, all data is here\.$/, {}, {}],
+  [
+    'ok',
+    /^All is well: last contact 4 seconds ago, all data is here except that of the last seconds/,
+    {},
+    {},
+  ],
   ['ok', /the rest is being sent/, { backlog_rows: 3, backlog_oldest_ms: NOW_MS - 5000 }, {}],
   ['never_seen', /give the site key .* to the gateway/, { last_seen_ms: null }, {}],
   ['never_seen', /the site has no key/, { last_seen_ms: null }, { keys: 0 }],
@@ -65,10 +71,17 @@ for (const [state, words, site, figures] of [
     {},
   ],
   ['ok', /clock of the gateway is 60 seconds behind that of the hub/, { clock_offset_ms: -MINUTE_MS }, {}],
-  ['ok', /all data is here\.$/, { clock_offset_ms: MINUTE_MS - 1 }, {}],
-  ['comparing', /^The gateway is comparing .* 12 rows are not confirmed\.$/, { unconfirmed_rows: 12 }, {}],
+  ['ok', /all data is here[^.]*\.$/, { clock_offset_ms: MINUTE_MS - 1 }, {}],
+  ['comparing', /^Whenever it is connected, .* 12 rows are not confirmed\.$/, { unconfirmed_rows: 12 }, {}],
+  ['comparing', /is not counted yet\.$/, { unconfirmed_rows: null }, {}],
   ['comparing', /^Since the hub was started/, { reported_ms: NOW_MS - 61 * MINUTE_MS }, {}],
-  ['ok', /all data is here\.$/, { reported_ms: null, unconfirmed_rows: null }, {}],
+  ['comparing', /^The gateway has not reported yet/, { reported_ms: null, unconfirmed_rows: null }, {}],
+  [
+    'silent',
+    /^Not connected since .* 12 rows are not confirmed\.$/,
+    { last_seen_ms: NOW_MS - 3 * MINUTE_MS, unconfirmed_rows: 12 },
+    {},
+  ],
   [
     'ok',
     /The clock of the gateway is not set\.$/,
@@ -82,7 +95,13 @@ for (const [state, words, site, figures] of [
     {},
     { epochs: [{ ...FORK, first_seen_ms: NOW_MS - 1, last_seen_ms: NOW_MS }] },
   ],
-  ['ok', /all data is here\.$/, {}, { epochs: [{ ...FORK, first_seen_ms: 0, last_seen_ms: NOW_MS }] }],
+  ['ok', /all data is here[^.]*\.$/, {}, { epochs: [{ ...FORK, first_seen_ms: 0, last_seen_ms: NOW_MS }] }],
+  [
+    'ok',
+    /made from what the head office had: it sends what is new, and nothing a second time\.$/,
+    {},
+    { epochs: [{ ...FORK, reason: REBUILT_REASON, first_seen_ms: NOW_MS - 1, last_seen_ms: NOW_MS }] },
+  ],
 ] as const) {
   test(`${state}: ${words.source}`, () => {
     // the table has read-only literals; the code under test does not write to the figures
@@ -104,4 +123,22 @@ test('the worst problem is the state, and the explanation lists all problems', (
   for (const words of [/Two gateways/, /Not connected since/, /1 piece of its data/])
     assert.match(explanation, words)
   assert.deepEqual(warnings, ['two_gateways', 'quarantined'])
+})
+
+test('after the database changed no report and no time of before is believed, of a silent site too', () => {
+  const times = { nowMs: NOW_MS, trustedSinceMs: NOW_MS - 1000, because: 'database' } as const
+  const health = (site: Partial<SiteRow>) => siteHealth({ ...WELL, ...site }, FIGURES, times, MAX_BYTES)
+  const connected = health({})
+  assert.equal(connected.state, 'comparing')
+  assert.match(
+    connected.explanation,
+    /^The database of the hub is on another server than before, or went back/,
+  )
+  const silent = health({ last_seen_ms: NOW_MS - 3 * MINUTE_MS })
+  assert.equal(silent.state, 'silent')
+  assert.match(
+    silent.explanation,
+    /the last contact that the database still knows of .*The database of the hub is on/,
+  )
+  assert.equal(health({ reported_ms: NOW_MS - 500 }).state, 'ok')
 })

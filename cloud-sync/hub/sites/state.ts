@@ -1,8 +1,10 @@
 import type { SiteFigures, SiteRow } from '#hub/store/site-figures.ts'
 import { describeOffset, isOff } from '#shared/clock-offset.ts'
-import { DAY_MS, MINUTE_MS, toIso } from '#shared/time.ts'
+import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock, toIso } from '#shared/time.ts'
 import { inGb } from '#shared/units.ts'
+import { REBUILT_REASON } from '#shared/wire/replication/rebuild.ts'
 import type { SiteJson, SiteState } from '#shared/wire/sites.ts'
+import type { Continuity, Trust } from './continuity.ts'
 
 /** A connected gateway sends something every few seconds. */
 const SILENT_MS = 2 * MINUTE_MS
@@ -23,10 +25,22 @@ export interface SiteHealth {
   readonly warnings: SiteJson['warnings']
 }
 
-/** What the time is, and since when the hub runs. */
+/** What the time is, and since when reports of gateways can be believed. */
 export interface HubTimes {
   readonly nowMs: number
-  readonly startedAtMs: number
+  readonly trustedSinceMs: number
+  readonly because: Trust['because']
+}
+
+/** To be called after these sites were read. */
+export async function timesOf(
+  deps: { continuity: Continuity; clock: Clock; monotonicClock: MonotonicClock },
+  siteIds: readonly string[],
+): Promise<HubTimes> {
+  const { sinceMonotonicMs, because } = await deps.continuity.trust(siteIds)
+  const nowMs = deps.clock.nowMs()
+  // by the clock as it is now, which may have been set since
+  return { nowMs, trustedSinceMs: nowMs - (deps.monotonicClock.monotonicMs() - sinceMonotonicMs), because }
 }
 
 /**
@@ -47,11 +61,11 @@ export function siteHealth(
   if (isTwice) {
     found.push([
       'two_gateways',
-      'Two gateways send as this site, most likely because a disk was copied. No data is lost, but stop one of them, or give it a site and a key of its own.',
+      'Two gateways send as this site, most likely because a disk was copied. The hub keeps what both send. Stop one of them, or give it a site and a key of its own.',
     ])
   }
   if (silentMs === null) found.push(['never_seen', neverSeen(figures)])
-  else if (silentMs > SILENT_MS) found.push(['silent', silent(site, figures)])
+  else if (silentMs > SILENT_MS) found.push(['silent', silent(site, figures, times)])
   const isFull = maxBytes > 0 && site.stored_bytes >= maxBytes
   const isNearlyFull = maxBytes > 0 && !isFull && site.stored_bytes >= maxBytes * NEARLY_FULL
   if (isFull) found.push(['full', full(site, figures, maxBytes)])
@@ -62,7 +76,7 @@ export function siteHealth(
     ])
   }
   if (behindMs > BEHIND_MS && (site.backlog_rows ?? 0) > 0) found.push(['behind', behind(site)])
-  if (silentMs !== null && silentMs <= SILENT_MS) found.push(...comparison(site, times))
+  if (silentMs !== null) found.push(...comparison(site, times))
   const words = found.map(([, sentence]) => sentence)
   if (found.length === 0) words.push(allIsWell(site, silentMs ?? 0))
   if (isNearlyFull)
@@ -88,9 +102,14 @@ function neverSeen({ keys }: SiteFigures): string {
     : 'No gateway has connected yet: give the site key and the address of this head office to the gateway.'
 }
 
-function silent({ last_seen_ms }: SiteRow, { keys }: SiteFigures): string {
+function silent({ last_seen_ms }: SiteRow, { keys }: SiteFigures, times: HubTimes): string {
   const reason = keys === 0 ? 'its key is revoked' : 'it has no power or no network, or was stopped'
-  return `Not connected since ${toIso(last_seen_ms ?? 0)}: ${reason}. The gateway works without the head office and sends all data later.`
+  const later =
+    'The gateway works without the head office, keeps its data while its disk has room, and sends it later.'
+  const lastMs = last_seen_ms ?? 0
+  return times.because === 'database' && lastMs < times.trustedSinceMs
+    ? `Not connected now; the last contact that the database still knows of was at ${toIso(lastMs)}. ${later}`
+    : `Not connected since ${toIso(lastMs)}: ${reason}. ${later}`
 }
 
 function full(site: SiteRow, { quarantined }: SiteFigures, maxBytes: number): string {
@@ -100,38 +119,48 @@ function full(site: SiteRow, { quarantined }: SiteFigures, maxBytes: number): st
 
 function behind({ backlog_rows, backlog_oldest_ms }: SiteRow): string {
   const verb = backlog_rows === 1 ? 'is' : 'are'
-  return `${count(backlog_rows ?? 0, 'record')} ${verb} still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; the newest data has arrived already.`
+  return `${count(backlog_rows ?? 0, 'record')} ${verb} still to come, the oldest of ${toIso(backlog_oldest_ms ?? 0)}; new data goes first.`
 }
 
-/** Whether the site may lack something that it had. */
-function comparison(site: SiteRow, { startedAtMs }: HubTimes): [SiteState, string][] {
-  const rows = unconfirmedRows(site, startedAtMs)
+/** Whether the site may lack something that it had, or that is not known. */
+function comparison(site: SiteRow, times: HubTimes): [SiteState, string][] {
+  const rows = unconfirmedRows(site, times)
   if (rows === 0) return []
-  // the database may have been put back to an earlier day while the hub was stopped
-  if (site.reported_ms !== null && site.reported_ms < startedAtMs)
-    return [['comparing', 'Since the hub was started the gateway has not told whether all its data is here.']]
+  if (!isReportTrusted(site, times))
+    return [['comparing', UNREPORTED[site.reported_ms === null ? 'never' : times.because]]]
   const verb = rows === 1 ? 'is' : 'are'
   const open =
     rows === null ? 'what is missing is not counted yet' : `${count(rows, 'row')} ${verb} not confirmed`
   return [
     [
       'comparing',
-      `The gateway is comparing its data with the hub, and sends again what is missing here: ${open}.`,
+      `Whenever it is connected, the gateway compares its data with the hub and sends again what is missing here: ${open}.`,
     ],
   ]
 }
 
+/** The database may have been put back to an earlier day while the hub was stopped. */
+const UNREPORTED: Readonly<Record<Trust['because'] | 'never', string>> = {
+  never: 'The gateway has not reported yet whether all its data is here.',
+  started: 'Since the hub was started the gateway has not reported whether all its data is here.',
+  database:
+    'The database of the hub is on another server than before, or went back to an earlier state, and since then the gateway has not reported whether all its data is here.',
+}
+
+function isReportTrusted({ reported_ms: reportedMs }: SiteRow, { trustedSinceMs }: HubTimes): boolean {
+  return reportedMs !== null && reportedMs >= trustedSinceMs
+}
+
 /** Rows that the hub may lack although it had them; null when that is not known. */
-export function unconfirmedRows(
-  { reported_ms: reportedMs, unconfirmed_rows: rows }: SiteRow,
-  startedAtMs: number,
-): number | null {
-  if (reportedMs === null) return 0
-  return reportedMs < startedAtMs ? null : rows
+export function unconfirmedRows(site: SiteRow, times: HubTimes): number | null {
+  return isReportTrusted(site, times) ? site.unconfirmed_rows : null
 }
 
 function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
-  const rest = (backlog_rows ?? 0) === 0 ? 'all data is here' : 'the rest is being sent'
+  const rest =
+    (backlog_rows ?? 0) === 0
+      ? 'all data is here except that of the last seconds before it and what came since'
+      : 'the rest is being sent'
   return `All is well: last contact ${count(Math.max(0, Math.round(silentMs / 1000)), 'second')} ago, ${rest}.`
 }
 
@@ -143,7 +172,10 @@ function* remarks(
 ): Generator<string> {
   for (const { forked_from, reason, first_seen_ms } of epochs) {
     if (forked_from === null || nowMs - first_seen_ms > FORK_TOLD_MS) continue
-    yield `Since ${toIso(first_seen_ms)} the gateway has a different database than before (${reason ?? 'no reason given'}): it sends its data again, and the hub stores each record once.`
+    const since = `Since ${toIso(first_seen_ms)} the gateway has a different database than before`
+    yield reason === REBUILT_REASON
+      ? `${since}, which was made from what the head office had: it sends what is new, and nothing a second time.`
+      : `${since} (${reason ?? 'no reason given'}): it sends its data again, and the hub stores each record once.`
   }
   if (gapCount > 0)
     yield `The gateway deleted up to ${count(gapRows, 'record')} before it could send them: see the gaps of the site.`

@@ -55,3 +55,35 @@ export async function moveCursor(
   )
   return moved === 1
 }
+
+/** How far the cursors of an epoch are in all, and the server that says so. */
+export interface CursorTotal {
+  readonly siteId: string
+  readonly epoch: string
+  readonly total: number
+  /** Another one after each start, and after a standby became the primary. */
+  readonly server: string
+}
+
+const SERVER = `CONCAT(pg_postmaster_start_time(), ' ', pg_is_in_recovery())`
+
+/** The server that answers, as `CursorTotal` names it. */
+export async function serverOf(sql: Sql): Promise<string> {
+  const row = await sql.get<{ server: string }>(`SELECT ${SERVER} AS server`)
+  return row?.server ?? ''
+}
+
+/** Of all epochs of these sites; null for all sites. */
+export function cursorTotals(sql: Sql, siteIds: readonly string[] | null): Promise<CursorTotal[]> {
+  const [where, values] = siteIds === null ? ['', []] : ['WHERE site_id = ANY($1)', [siteIds]]
+  return sql.all<CursorTotal>(
+    `SELECT site_id AS "siteId", epoch, SUM(seq) AS total, ${SERVER} AS server
+       FROM sync_cursor ${where} GROUP BY site_id, epoch`,
+    values,
+  )
+}
+
+/** As `CursorTotal.total`. */
+export function totalOf(cursors: SyncCursors): number {
+  return SYNC_STREAMS.reduce((sum, stream) => sum + cursors[stream].seq, 0)
+}

@@ -1,5 +1,5 @@
 import { countResent } from '#hub/store/audit-resends.ts'
-import { moveCursor } from '#hub/store/cursors.ts'
+import { moveCursor, totalOf } from '#hub/store/cursors.ts'
 import type { Database, Sql } from '#hub/store/database/database.ts'
 import { deleteEarlierEntities } from '#hub/store/entities.ts'
 import { insertQuarantine, type QuarantinedPiece, quarantineSize } from '#hub/store/quarantine.ts'
@@ -23,6 +23,8 @@ export interface PushDeps {
   readonly clock: Clock
   readonly decoder: PartDecoder
   readonly budgets: SiteBudgets
+  /** Hears how far the cursors of an epoch have got, after the commit. */
+  readonly continuity: { moved(to: { siteId: string; epoch: string; total: number }): void }
   /** What a site erases is kept aside for a time. */
   readonly keepsErased: boolean
 }
@@ -44,7 +46,7 @@ export async function takeParts(deps: PushDeps, siteId: string, push: Push): Pro
 }
 
 async function takeInTurn(
-  { database, clock, decoder, budgets, keepsErased }: PushDeps,
+  { database, clock, decoder, budgets, continuity, keepsErased }: PushDeps,
   siteId: string,
   push: Push,
 ): Promise<PushAnswer> {
@@ -60,20 +62,23 @@ async function takeInTurn(
   const { epoch } = push
   const nowMs = clock.nowMs()
   const addedBytes = keptBytes(parts)
-  return inHeardSite(database, siteId, { nowMs, addedBytes }, async (sql, site) => {
+  const { answer, total } = await inHeardSite(database, siteId, { nowMs, addedBytes }, async (sql, site) => {
     // others of this site may have been stored meanwhile; a push that begins with room is taken whole
     budgets.requireRoom(site.storedBytes - addedBytes, streams)
     const sender = await meetSender(sql, site, push, nowMs)
     const target = { siteId, epoch, nowMs, keepsErased }
     const { acked, quarantined } = await moveAndApply(sql, target, parts, sender)
     const hasQuarantine = sender.hasQuarantine || quarantined > 0
-    return {
+    const answer = {
       acked,
       limits: toldLimits(budgets),
       intents_waiting: site.intentSeq > site.intentsAfter,
       warnings: warningsFor(site, { ...sender, hasQuarantine }, nowMs),
     }
+    return { answer, total: totalOf({ ...sender.cursors, ...acked }) }
   })
+  continuity.moved({ siteId, epoch, total })
+  return answer
 }
 
 export interface KnownEpoch extends Erased {

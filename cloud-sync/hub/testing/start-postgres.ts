@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -92,6 +92,11 @@ export class PostgresServer {
     return () => copyFolder(backup, this.#dataDir)
   }
 
+  /** After `kill`: starts as a standby, until `SELECT pg_promote()`. */
+  becomeStandby(): void {
+    writeFileSync(join(this.#dataDir, 'standby.signal'), '')
+  }
+
   /** After `kill`: on the same folder and port. */
   async restart(): Promise<void> {
     await this.#run()
@@ -160,9 +165,9 @@ export class PostgresServer {
       const output = createInterface({ input: supervisor.stderr })
       output.on('line', (line) => {
         lines.push(line)
-        if (/ready to accept connections/.test(line)) resolve(true)
+        if (/ready to accept (read-only )?connections/.test(line)) resolve(true)
         // the supervisor waits for us, not for the server
-        if (/\bFATAL\b|database system is shut down/.test(line)) resolve(false)
+        if (/\bFATAL\b(?!: +the database system is)|database system is shut down/.test(line)) resolve(false)
       })
       supervisor.once('exit', () => resolve(false))
     })

@@ -17,6 +17,9 @@ export const REBUILD_KINDS = [
 export const rebuildKindSchema = z.enum(REBUILD_KINDS)
 export type RebuildKind = z.infer<typeof rebuildKindSchema>
 
+/** Why an epoch that was made of these pages follows the one before, for people; a hub knows such an epoch by it. */
+export const REBUILT_REASON = 'made anew from what the head office had'
+
 const count = z.number().int().min(0)
 
 /** What the hub has of the site, and knows that it lacks. */

@@ -15,6 +15,17 @@ export interface Sql {
 export interface Database extends Sql, Part {
   /** Repeats a transaction that a concurrent one made fail (40001, 40P01): `work` must have no other effects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
+  /** Throws an `UnavailableError` when no server answers, or only one that takes no writes. */
+  requireWritable(): Promise<void>
+  /** Connections to the server; undefined for a database in this process. */
+  connections?(): ConnectionCounts
+}
+
+export interface ConnectionCounts {
+  readonly used: number
+  readonly idle: number
+  /** Statements and transactions that wait for a connection. */
+  readonly waiting: number
 }
 
 /**

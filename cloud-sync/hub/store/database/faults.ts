@@ -27,7 +27,7 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-function isBrokenOff(error: unknown): boolean {
+export function isBrokenOff(error: unknown): boolean {
   return RETRIED.has(codeOf(error) ?? '')
 }
 
@@ -37,6 +37,32 @@ const NETWORK_GONE = /^(E[A-Z]+|ENOTFOUND|EAI_AGAIN)$/
 /** Messages of pg that have no code. */
 const CONNECTION_GONE =
   /Connection terminated|timeout exceeded|Query read timeout|not queryable|after calling end/i
+
+// the connection (08), a server that stops, stopped or starts (57P0x), or one that became a standby (25006)
+const SQLSTATE_OTHER_SERVER = /^(08...|57P0.|25006)$/
+
+/**
+ * Whether the server at the other end is gone or takes no writes any more: all connections to it are useless then, although
+ * reads over them may still be answered.
+ */
+export function isServerLost(error: unknown): boolean {
+  const code = codeOf(error)
+  if (code === undefined) return error instanceof Error && /Connection terminated/i.test(error.message)
+  return SQLSTATE_OTHER_SERVER.test(code) || NETWORK_GONE.test(code)
+}
+
+/** A pooler between hub and server refuses a setting that connections begin with: the message is that of PgBouncer. */
+export function isStartupParameterRefused(error: unknown): boolean {
+  return error instanceof Error && /unsupported startup parameter/i.test(error.message)
+}
+
+// two hubs get the same connection of a pooler one after the other (42P05), or one hub gets two (26000)
+const SQLSTATE_STATEMENT_NAMES = new Set(['42P05', '26000'])
+
+/** A pooler between hub and server does not keep track of prepared statements. */
+export function areNamesRefused(error: unknown): boolean {
+  return SQLSTATE_STATEMENT_NAMES.has(codeOf(error) ?? '')
+}
 
 /** character_not_in_repertoire: no text may have U+0000. */
 const NO_TEXT = '22021'

@@ -80,6 +80,10 @@ export class PgliteDatabase implements Database {
     return withRetries(() => this.#running().transaction((transaction) => work(sqlOf(transaction))))
   }
 
+  async requireWritable(): Promise<void> {
+    await this.get('SELECT 1 AS one')
+  }
+
   /** All of it as one archive, which `template` takes; nothing else runs meanwhile. */
   async dump(): Promise<Blob> {
     const db = this.#running()

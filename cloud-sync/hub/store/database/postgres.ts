@@ -1,8 +1,16 @@
+import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { describeError } from '#shared/errors.ts'
+import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import type { Database, Sql, SqlValue } from './database.ts'
-import { asAppError, withRetries } from './faults.ts'
+import type { ConnectionCounts, Database, Sql, SqlValue } from './database.ts'
+import {
+  areNamesRefused,
+  asAppError,
+  isBrokenOff,
+  isServerLost,
+  isStartupParameterRefused,
+  withRetries,
+} from './faults.ts'
 import { createSchema } from './schema.ts'
 
 export interface PostgresOptions {
@@ -16,39 +24,55 @@ const CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 10_000
 /** A statement that takes longer hangs. */
 const STATEMENT_TIMEOUT_MS = 60_000
+/** Connections follow a name or a proxy that has come to point at another server within this time. */
+const MAX_LIFETIME_S = 300
 
 /** PostgreSQL, or a compatible database, over a bounded number of connections. */
 export class PostgresDatabase implements Database {
-  readonly #pool: pg.Pool
+  readonly #options: PostgresOptions
+  #pool: pg.Pool
   readonly #names = new StatementNames()
+  /** Connections that were there when a server was lost are used no more. */
+  #usable = new WeakSet<pg.PoolClient>()
   #stopped: Promise<void> | undefined
 
-  constructor({ url, log, connections = CONNECTIONS }: PostgresOptions) {
-    this.#pool = new pg.Pool({
-      connectionString: url,
-      max: connections,
-      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      // the server may be gone without a word: then the connection is given up
-      query_timeout: 2 * STATEMENT_TIMEOUT_MS,
-      keepAlive: true,
-      application_name: 'cartbarn-hub',
-      types: { getTypeParser },
-    })
-    // errors of idle connections: the pool opens new ones
-    this.#pool.on('error', (error) =>
-      log.warn({ reason: describeError(error) }, 'lost an idle database connection'),
-    )
+  constructor(options: PostgresOptions) {
+    this.#options = options
+    this.#pool = this.#newPool({ statement_timeout: STATEMENT_TIMEOUT_MS })
   }
 
   /** Throws when the database cannot be reached. */
   async start(): Promise<void> {
-    await createSchema(this)
+    try {
+      await createSchema(this)
+    } catch (error) {
+      if (!isStartupParameterRefused(error)) throw error
+      this.#options.log.info(
+        'a connection pooler refuses statement_timeout: set it for the role in the database (docs/head-office.md)',
+      )
+      await this.#pool.end()
+      this.#pool = this.#newPool({})
+      await createSchema(this)
+    }
   }
 
   async stop(): Promise<void> {
     this.#stopped ??= this.#pool.end()
     await this.#stopped
+  }
+
+  async requireWritable(): Promise<void> {
+    await this.#connected(async (client) => {
+      const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only')
+      if (rows.at(0)?.transaction_read_only !== 'on') return
+      this.#usable = new WeakSet()
+      throw new UnavailableError('the database takes no writes: it is a standby, or was set to read only')
+    })
+  }
+
+  connections(): ConnectionCounts {
+    const { totalCount, idleCount, waitingCount } = this.#pool
+    return { used: totalCount - idleCount, idle: idleCount, waiting: waitingCount }
   }
 
   all<Row>(text: string, values?: readonly SqlValue[]): Promise<Row[]> {
@@ -64,38 +88,78 @@ export class PostgresDatabase implements Database {
   }
 
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return withRetries(() =>
-      this.#connected(async (client) => {
-        await client.query('BEGIN')
-        const result = await work(this.#sqlOf(client))
-        await client.query('COMMIT')
-        return result
-      }),
-    )
+    return this.#repeated(async (client) => {
+      await client.query('BEGIN')
+      const result = await work(this.#sqlOf(client))
+      await client.query('COMMIT')
+      return result
+    })
   }
 
   #once<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result> {
-    return withRetries(() => this.#connected((client) => work(this.#sqlOf(client))))
+    return this.#repeated((client) => work(this.#sqlOf(client)))
+  }
+
+  #repeated<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    return withRetries(
+      () => this.#connected(work),
+      (error) => {
+        if (!areNamesRefused(error)) return isBrokenOff(error)
+        this.#names.giveUp()
+        return true
+      },
+    )
+  }
+
+  #newPool(settings: pg.PoolConfig): pg.Pool {
+    const { url, log, connections = CONNECTIONS } = this.#options
+    const pool = new pg.Pool({
+      ...settings,
+      connectionString: url,
+      max: connections,
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      maxLifetimeSeconds: MAX_LIFETIME_S,
+      // the server may be gone without a word: then the connection is given up
+      query_timeout: 2 * STATEMENT_TIMEOUT_MS,
+      keepAlive: true,
+      application_name: 'cartbarn-hub',
+      types: { getTypeParser },
+    })
+    pool.on('connect', (client) => this.#usable.add(client))
+    // errors of idle connections: the pool opens new ones
+    pool.on('error', (error) => {
+      this.#usable = new WeakSet()
+      log.warn({ reason: describeError(error) }, 'lost an idle database connection')
+    })
+    return pool
+  }
+
+  async #connect(): Promise<pg.PoolClient> {
+    try {
+      for (;;) {
+        const client = await this.#pool.connect()
+        if (this.#usable.has(client)) return client
+        client.release(true)
+      }
+    } catch (error) {
+      throw asAppError(error)
+    }
   }
 
   async #connected<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await this.#pool.connect().catch((error: unknown) => {
-      throw asAppError(error)
-    })
+    const client = await this.#connect()
     // a lost connection emits 'error' here besides failing the query; without a listener it would end the process
     client.on('error', ignore)
-    let isUsable = true
     try {
       return await work(client)
     } catch (error) {
-      isUsable = await client.query('ROLLBACK').then(
-        () => true,
-        () => false,
-      )
+      if (isServerLost(error)) this.#usable = new WeakSet()
+      const isClean = this.#usable.has(client) && (await isRolledBack(client))
+      if (!isClean) this.#usable.delete(client)
       throw asAppError(error)
     } finally {
       client.off('error', ignore)
-      client.release(!isUsable)
+      client.release(!this.#usable.has(client))
     }
   }
 
@@ -127,6 +191,13 @@ const getTypeParser: pg.CustomTypesConfig['getTypeParser'] = (oid, format) => {
   return isNumber ? Number : pg.types.getTypeParser(oid, format)
 }
 
+function isRolledBack(client: pg.PoolClient): Promise<boolean> {
+  return client.query('ROLLBACK').then(
+    () => true,
+    () => false,
+  )
+}
+
 function ignore(): void {
   // told elsewhere
 }
@@ -135,17 +206,27 @@ const MAX_NAMES = 256
 /** Longer statements are lists of rows, whose length differs each time. */
 const MAX_TEXT = 600
 
-/** Names for statements that come again and again, so that a connection prepares each of them once. */
+/**
+ * Names for statements that come again and again, so that a connection prepares each of them once. A name stands for one
+ * text in all hubs and programs: behind a pooler they share connections.
+ */
 class StatementNames {
   readonly #names = new Map<string, string>()
+  #isGivenUp = false
 
   /** Undefined for a statement that is not worth preparing. */
   nameOf(text: string): string | undefined {
+    if (this.#isGivenUp) return undefined
     const known = this.#names.get(text)
     if (known !== undefined) return known
     if (text.length > MAX_TEXT || text.includes('VALUES') || this.#names.size >= MAX_NAMES) return undefined
-    const name = `hub_${this.#names.size}`
+    const name = `hub_${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`
     this.#names.set(text, name)
     return name
+  }
+
+  /** From now on each statement is prepared each time. */
+  giveUp(): void {
+    this.#isGivenUp = true
   }
 }

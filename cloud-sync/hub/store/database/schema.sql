@@ -42,6 +42,9 @@ CREATE TABLE IF NOT EXISTS site_epoch (
   PRIMARY KEY (site_id, epoch)
 );
 
+-- A gateway that says hello with the database of another site has to be found among all sites.
+CREATE INDEX IF NOT EXISTS site_epoch_by_epoch ON site_epoch (epoch, site_id);
+
 CREATE TABLE IF NOT EXISTS site_instance (
   site_id TEXT NOT NULL,
   instance TEXT NOT NULL,
