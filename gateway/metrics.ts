@@ -393,8 +393,9 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ syncStatus }) => syncStatus && (syncStatus.lastContactMs ?? Number.NaN) / 1000,
   ),
   cartbarn_sync_backlog_rows: gauge(
-    'Rows that the gateway has not yet sent to the head office, by stream.',
-    ({ syncStatus }) => syncStatus?.streams.map(({ stream, waitingRows }) => [stream, waitingRows]),
+    'Rows that the gateway has not yet sent to the head office, by stream, as last counted; NaN for some that are not counted yet.',
+    ({ syncStatus }) =>
+      syncStatus?.streams.map(({ stream, waitingRows }) => [stream, waitingRows ?? Number.NaN]),
     'stream',
   ),
   cartbarn_sync_acked_rows_total: counter(

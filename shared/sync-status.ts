@@ -4,6 +4,7 @@ import type { AuditKind, SyncStream, SyncWarning } from '#shared/wire/replicatio
 export const SYNC_STATES = [
   'connecting',
   'in_sync',
+  'quarantined',
   'comparing',
   'draining',
   'waiting',
@@ -50,7 +51,8 @@ export interface SyncStreamStatus {
   /** The position up to which the head office has everything. */
   readonly ackedSeq: number
   readonly ackedRows: number
-  readonly waitingRows: number
+  /** Null when rows wait that were not counted yet. */
+  readonly waitingRows: number | null
   readonly oldestMs: number | null
   /** Why it does not go on, in words; null while it does. */
   readonly trouble: string | null

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { SyncStatus } from '#shared/sync-status.ts'
 import { FakeClock, SetClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
@@ -101,4 +102,41 @@ test('a clock that is set by years in either direction stops nothing', async (t)
     await rig.until(() => rig.isDrained, `drained in ${year}`, 50)
   }
   assertSame(rig)
+})
+
+test('rows that wait are counted when somebody asks, and are never 0 while they wait', async (t) => {
+  const rig = await startRig(t)
+  await rig.until(() => rig.isDrained, 'drained')
+  const waiting = (status: SyncStatus) =>
+    Object.fromEntries(status.streams.map(({ stream, waitingRows }) => [stream, waitingRows]))
+  for (const [round, stream] of (
+    ['lock_events', 'notes', 'history', 'telemetry', 'entities'] as const
+  ).entries()) {
+    rig.source.append(stream, 5)
+    assert.equal(waiting(rig.agent.status)[stream], null, `${stream}, which nobody has counted`)
+    assert.equal(waiting(await rig.agent.countedStatus())[stream], 5, stream)
+    rig.source.append(stream, 2 + round)
+    assert.equal(waiting(await rig.agent.countedStatus())[stream], 7 + round, stream)
+  }
+  rig.source.backlog = () => Promise.reject(new Error('no reader is free'))
+  rig.source.append('notes', 1)
+  assert.equal(waiting(await rig.agent.countedStatus()).notes, null)
+})
+
+test('it is in sync only when the backlog was counted and the head office can use what it has', async (t) => {
+  const rig = await startRig(t)
+  await rig.step('link')
+  assert.deepEqual(rig.agent.status.state, 'draining')
+  assert.match(rig.agent.status.explanation, /is counting what it still has to send/)
+  rig.hub.warnings = ['quarantined']
+  rig.source.append('notes', 3)
+  await rig.until(() => rig.isDrained && rig.agent.status.state === 'quarantined', 'the state')
+  assert.match(rig.agent.status.explanation, /damaged or of a version that it does not know/)
+  rig.hub.warnings = []
+  rig.source.append('notes', 1)
+  await rig.until(() => rig.agent.status.state === 'in_sync', 'in sync')
+  assert.match(
+    rig.agent.status.explanation,
+    /^The head office has acknowledged all data except that of the last seconds/,
+  )
 })

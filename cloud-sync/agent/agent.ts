@@ -69,6 +69,7 @@ const HELD = { ms: 6_500, positions: 20_000 }
 /** Carts cross zones all the time: one by one, each would cost a request and a transaction on both sides. */
 const HELD_EVENTS = { ms: 5_000, positions: 500 }
 const ROWS = 20_000
+const COUNT_TIMEOUT_MS = 2_000
 
 /**
  * Replicates a gateway to its head office: live data first, then the backlog, then rows that an audit finds missing there.
@@ -290,6 +291,22 @@ export class SyncAgent implements Part {
       throw new ConflictError('other_site', `this database already belongs to site ${claimed}`)
   }
 
+  /** As `status`, with rows counted now; those that cannot be counted in a moment are not known. */
+  async countedStatus(): Promise<SyncStatus> {
+    try {
+      await this.#monitor.recount(AbortSignal.timeout(COUNT_TIMEOUT_MS))
+      return this.status
+    } catch {
+      const { status } = this
+      const streams = status.streams.map((stream) => ({
+        ...stream,
+        waitingRows: stream.waitingRows === 0 ? 0 : null,
+      }))
+      return { ...status, streams }
+    }
+  }
+
+  /** The number of waiting rows is that of the last count. */
   get status(): SyncStatus {
     const { source, site } = this.#options
     const { backlog, total } = this.#monitor
@@ -310,7 +327,7 @@ export class SyncAgent implements Part {
         stream,
         ackedSeq: this.#cursors.at(stream).seq,
         ackedRows: this.#progress.rowsOf(stream),
-        waitingRows: backlog[stream].rows,
+        waitingRows: this.#monitor.waitingRows(stream),
         oldestMs: backlog[stream].oldestMs,
         trouble: troubles.get(stream) ?? null,
       })),
@@ -346,6 +363,7 @@ export class SyncAgent implements Part {
         trouble === null ? [] : [{ stream, ...trouble }],
       ),
       isLive: this.#monitor.isLive,
+      isCounted: this.#monitor.isCounted,
       unconfirmedRows: this.#unconfirmedRows,
       clockOffsetMs: this.#hubClock.offsetMs,
     }

@@ -36,7 +36,8 @@ export class Monitor {
   #counted: Record<SyncStream, StreamBacklog> = byStream(() => NOTHING)
   /** Rows that had been acknowledged when the backlog was counted. */
   #ackedRows: Record<SyncStream, number> = byStream(() => 0)
-  #isKnown = false
+  /** The ends of the streams when it was counted; undefined before. */
+  #countedEnds: Record<SyncStream, number> | undefined
   /** The end of telemetry at several times; the first is from some seconds ago. */
   #telemetryEnds: { atMs: number; seq: number }[] = []
   #stuck: readonly SyncStream[] = []
@@ -56,6 +57,25 @@ export class Monitor {
       const gone = progress.rowsOf(stream) - this.#ackedRows[stream]
       return { rows: Math.max(1, counted.rows - gone), oldestMs: counted.oldestMs }
     })
+  }
+
+  /** Rows of a stream that wait, as last counted; null when rows wait that are not counted yet. */
+  waitingRows(stream: SyncStream): number | null {
+    const { source, cursors } = this.#deps
+    if (cursors.at(stream).seq >= source.ends()[stream]) return 0
+    return this.#countedEnds === undefined ? null : this.backlog[stream].rows || null
+  }
+
+  /** Counts again if rows came since the last time. Throws when they cannot be counted in time. */
+  async recount(signal: AbortSignal): Promise<void> {
+    const ends = this.#deps.source.ends()
+    if (SYNC_STREAMS.some((stream) => this.#countedEnds?.[stream] !== ends[stream]))
+      await this.#count(signal, true)
+  }
+
+  /** Whether the backlog was counted since the start. */
+  get isCounted(): boolean {
+    return this.#countedEnds !== undefined
   }
 
   get stuck(): readonly SyncStream[] {
@@ -83,19 +103,24 @@ export class Monitor {
 
   /** Whether the hub has all data except the newest. */
   get isDrained(): boolean {
-    return this.#isKnown && !hasBacklog(this)
+    return this.isCounted && !hasBacklog(this)
   }
 
   async step(signal: AbortSignal): Promise<number> {
-    const { source, progress } = this.#deps
     this.#noteEnd()
     this.#watchClock()
-    const ackedRows = byStream((stream) => progress.rowsOf(stream))
-    this.#counted = await source.backlog(signal)
-    this.#ackedRows = ackedRows
-    this.#isKnown = true
+    await this.#count(signal, false)
     this.#watch()
     return LOOK_MS
+  }
+
+  async #count(signal: AbortSignal, isFresh: boolean): Promise<void> {
+    const { source, progress } = this.#deps
+    const ackedRows = byStream((stream) => progress.rowsOf(stream))
+    const ends = source.ends()
+    this.#counted = await source.backlog(signal, isFresh)
+    this.#ackedRows = ackedRows
+    this.#countedEnds = ends
   }
 
   #noteEnd(): void {

@@ -33,7 +33,8 @@ export interface SyncSource {
   claim(site: string): Promise<void>
   /** Puts what the streams get piece by piece into them at once. */
   tellAll(): Promise<void>
-  backlog(signal: AbortSignal): Promise<Record<SyncStream, StreamBacklog>>
+  /** What waits; it may be some seconds old unless it is to be `isFresh`. */
+  backlog(signal: AbortSignal, isFresh?: boolean): Promise<Record<SyncStream, StreamBacklog>>
 
   /** Days (midnight, UTC, ms) of which there are rows of a kind, oldest first; [null] for entities. */
   auditDays(kind: AuditKind, signal: AbortSignal): Promise<readonly (number | null)[]>

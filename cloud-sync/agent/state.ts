@@ -22,6 +22,8 @@ export interface Situation {
   readonly troubles: readonly (StreamTrouble & { readonly stream: SyncStream })[]
   /** The hub has all telemetry that had come some seconds ago. */
   readonly isLive: boolean
+  /** The backlog was counted since the start. */
+  readonly isCounted: boolean
   /** Acknowledged rows that the hub may have lost, until all is compared; null while they are not counted. */
   readonly unconfirmedRows: number | null
   /** How far the clock of this gateway is ahead of the hub's; null before the hub has answered. */
@@ -37,7 +39,10 @@ export function stateOf(situation: Situation): SyncState {
   if (troubles.some((trouble) => trouble.state === 'part_refused')) return 'part_refused'
   if (troubles.length > 0) return 'hub_full'
   if (stuck.length > 0) return 'stuck'
-  if (!hasBacklog(situation)) return situation.unconfirmedRows === 0 ? 'in_sync' : 'comparing'
+  if (situation.isCounted && !hasBacklog(situation)) {
+    if (situation.unconfirmedRows !== 0) return 'comparing'
+    return warnings.includes('quarantined') ? 'quarantined' : 'in_sync'
+  }
   return identity.forkedFrom === null ? 'draining' : 'forked'
 }
 
@@ -53,35 +58,37 @@ export function explain(state: SyncState, situation: Situation): string {
   if (state === 'draining' || state === 'forked') sentences.push(...remarkOnComparison(situation))
   if (forkedFrom !== null)
     sentences.push(
-      `This database is replicated as a new epoch, which follows ${forkedFrom.epoch.slice(0, 8)} (${forkedFrom.reason}); the head office keeps both epochs, and no data is lost.`,
+      `This database is replicated as a new epoch, which follows ${forkedFrom.epoch.slice(0, 8)} (${forkedFrom.reason}); the head office keeps what it received of both.`,
     )
   const { clockOffsetMs } = situation
   if (clockOffsetMs !== null && isOff(clockOffsetMs))
     sentences.push(
       `The clock of this gateway is ${describeOffset(clockOffsetMs)} that of the head office: set the one that is wrong, and let both follow a time server.`,
     )
-  if (situation.warnings.includes('quarantined'))
-    sentences.push(
-      'The head office received data that it could not read and keeps it in quarantine, where its admins can inspect it.',
-    )
+  if (state !== 'quarantined' && situation.warnings.includes('quarantined')) sentences.push(QUARANTINED)
   return sentences.join(' ')
 }
+
+const QUARANTINED =
+  'The head office received data that it could not read, damaged or of a version that it does not know, and keeps it in quarantine, where its admins can inspect it.'
+const KEPT = 'The gateway keeps what is not acknowledged as long as its disk has room'
 
 const WORDS: Record<SyncState, (situation: Situation) => string> = {
   connecting: ({ host }) => `Connecting to the head office at ${host} for the first time since the start.`,
   in_sync: () =>
-    'The head office has all data except that of the last seconds, which the gateway is sending.',
+    'The head office has acknowledged all data except that of the last seconds, which the gateway is sending.',
+  quarantined: () =>
+    `The head office has acknowledged all data except that of the last seconds, but not all of it can be used there. ${QUARANTINED}`,
   comparing: (situation) => `Connected. ${remarkOnComparison(situation).join('')}`,
-  draining: () => 'Connected. The gateway is sending its backlog; new data goes first.',
+  draining: sending,
   waiting: ({ host, detail }) =>
-    `No connection to the head office at ${host}: ${detail}. No data is lost, and the gateway retries automatically. Check the network and CARTBARN_UPSTREAM_URL if this lasts.`,
+    `No connection to the head office at ${host}: ${detail}. ${KEPT}, and retries automatically. Check the network and CARTBARN_UPSTREAM_URL if this lasts.`,
   refused: ({ host, detail }) =>
-    `The head office at ${host} does not accept this gateway: ${detail}. Check CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID, or ask the head office for a new site key. No data is lost meanwhile.`,
+    `The head office at ${host} does not accept this gateway: ${detail}. Check CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID, or ask the head office for a new site key. ${KEPT}.`,
   other_site: ({ site, detail }) =>
     `The gateway sends nothing: ${detail}, but CARTBARN_SITE_ID is ${site}. If the setting is wrong, correct it; if this disk is a copy of another gateway's, start with an empty data folder.`,
-  other_machine: ({ detail }) => `${detail} No data is lost meanwhile.`,
-  forked: () =>
-    'Connected. The gateway is sending the whole database again, because it is not the one that was replicated before.',
+  other_machine: ({ detail }) => `${detail} ${KEPT}.`,
+  forked: sending,
   stuck: ({ stuck }) =>
     `Connected, but the head office accepts no more data of ${stuck.join(', ')}. See the log output of the gateway and of the hub.`,
   unreadable: ({ troubles }) =>
@@ -89,9 +96,15 @@ const WORDS: Record<SyncState, (situation: Situation) => string> = {
   part_refused: ({ troubles }) =>
     `Connected, but ${troubles.map(describeTrouble).join('; ')}. The other streams continue. The hub may need an upgrade. The gateway retries automatically.`,
   hub_full: ({ troubles }) =>
-    `Connected, but ${describeFull(troubles)}. States of devices, configurations and intents still go through. No data is lost as long as the disk of this gateway has room: the gateway keeps it, asks every few minutes, and sends it as soon as the head office has room. Ask an admin of the head office to raise its limit for this site.`,
+    `Connected, but ${describeFull(troubles)}. States of devices, configurations and intents still go through. ${KEPT}, asks every few minutes, and sends it as soon as the head office has room. Ask an admin of the head office to raise its limit for this site.`,
   two_gateways: ({ site }) =>
-    `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or give it a site of its own and an empty data folder. No data is lost: the head office keeps what both send.`,
+    `Two gateways send as site ${site}: most likely a disk was copied, and both copies run. Switch one off, or give it a site of its own and an empty data folder. The head office keeps what both send.`,
+}
+
+function sending({ isCounted }: Situation): string {
+  return isCounted
+    ? 'Connected. The gateway is sending its backlog; new data goes first.'
+    : 'Connected. The gateway is counting what it still has to send.'
 }
 
 function remarkOnComparison({ unconfirmedRows: rows }: Situation): string[] {

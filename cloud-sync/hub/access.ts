@@ -2,8 +2,10 @@ import type { Sql } from '#hub/store/database/database.ts'
 import { findSiteDevice } from '#hub/store/site-devices.ts'
 import { findSite, type SiteRow } from '#hub/store/site-figures.ts'
 import { siteNotFound } from '#hub/store/sites.ts'
+import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import type { HubUser } from '#hub/store/users.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
+import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 
 export function isHubAdmin({ role }: HubUser): boolean {
   return role === 'admin'
@@ -29,11 +31,14 @@ export async function requireSite(sql: Sql, user: HubUser, siteId: string): Prom
 }
 
 /** The fields of a device that reads of its history need. */
-export interface SiteDevice {
+export interface TrackedDevice {
   readonly siteId: string
   readonly hardwareId: string
   readonly shortId: string
   readonly name: string | null
+}
+
+export interface SiteDevice extends TrackedDevice {
   /** JSON as its gateway wrote it. */
   readonly text: string
 }
@@ -55,5 +60,29 @@ export async function requireDevice(
     shortId: typeof short_id === 'string' ? short_id : row.hardware_id,
     name: typeof name === 'string' ? name : null,
     text: row.body,
+  }
+}
+
+const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
+
+/**
+ * As `requireDevice`, for what is answered from histories alone: they may be here some seconds before the first state of
+ * the device, which has its name.
+ */
+export async function requireTrackedDevice(
+  sql: Sql,
+  user: HubUser,
+  siteId: string,
+  id: string,
+): Promise<TrackedDevice> {
+  try {
+    return await requireDevice(sql, user, siteId, id)
+  } catch (error) {
+    if (!(error instanceof NotFoundError) || error.code !== 'device_not_found') throw error
+    const device = { siteId, hardwareId: id, shortId: id, name: null }
+    const { length: fixes } = (await readTelemetry(sql, GPS, device, NEWEST)).atMs
+    const { length: voltages } = (await readTelemetry(sql, BATTERY, device, NEWEST)).atMs
+    if (fixes + voltages === 0) throw error
+    return device
   }
 }

@@ -152,6 +152,8 @@ export interface ApiDeps {
   sync:
     | {
         readonly status: SyncStatus
+        /** Its waiting rows are counted now. */
+        countedStatus(): Promise<SyncStatus>
         audit(): Promise<void>
         exportLines(signal: AbortSignal): AsyncIterable<string>
         takeReceipt(receipt: SyncFileReceipt): Promise<void>

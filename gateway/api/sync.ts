@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import { ConflictError } from '#shared/errors.ts'
+import { attachment } from '#shared/http/attachment.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems, streamed } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -90,7 +91,8 @@ export function createSyncApi({ sync }: ApiDeps): OpenAPIHono<ApiEnv> {
       middleware: [adminOnly],
       responses: answers(syncStatusSchema, 'State, explanation and figures.', 403),
     }),
-    (c) => c.json(sync === undefined ? NOT_CONFIGURED : toSyncStatusJson(sync.status), 200),
+    async (c) =>
+      c.json(sync === undefined ? NOT_CONFIGURED : toSyncStatusJson(await sync.countedStatus()), 200),
   )
 
   api.openapi(
@@ -126,7 +128,7 @@ export function createSyncApi({ sync }: ApiDeps): OpenAPIHono<ApiEnv> {
       // what refuses does so before the first line, while there can still be an answer that says so
       const first = await lines[Symbol.asyncIterator]().next()
       const file = Readable.from(begunWith(first, lines)).compose(createGzip())
-      c.header('content-disposition', `attachment; filename="cartbarn-${site}.sync.gz"`)
+      c.header('content-disposition', attachment(`cartbarn-${site}.sync.gz`))
       return streamed(c, Readable.toWeb(file) as ReadableStream, { 'content-type': GZIP })
     },
   )

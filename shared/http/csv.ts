@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
+import { attachment } from './attachment.ts'
 
 /** What a route says of its answer as a file. */
 export const CSV_CONTENT = { 'text/csv': { schema: z.string() } }
@@ -14,7 +15,7 @@ export function sendCsv<Column extends string>(
   const lines = rows.map((row) => columns.map((column) => cellOf(row[column])).join(','))
   return c.body(`${[columns.join(','), ...lines].join('\r\n')}\r\n`, 200, {
     'content-type': 'text/csv; charset=utf-8; header=present',
-    'content-disposition': `attachment; filename="${file}"`,
+    'content-disposition': attachment(file),
   })
 }
 

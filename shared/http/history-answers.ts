@@ -15,6 +15,7 @@ import {
   historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
+import { attachment } from './attachment.ts'
 import { answers, problems } from './responses.ts'
 import { route } from './route.ts'
 
@@ -93,7 +94,7 @@ export function historyHeaders(format: HistoryFormat, file: string): Record<stri
   if (format === 'json') return { 'content-type': MEDIA_TYPES.json }
   return {
     'content-type': FILE_TYPES[format],
-    'content-disposition': `attachment; filename="${file}.${format}"`,
+    'content-disposition': attachment(`${file}.${format}`),
   }
 }
 

@@ -13,6 +13,7 @@ import {
   tripFeaturesSchema,
 } from '#shared/wire/trips.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
+import { attachment } from './attachment.ts'
 import { acceptedFormat } from './history-answers.ts'
 import { mergedItems } from './merged-items.ts'
 import { streamed } from './responses.ts'
@@ -78,7 +79,7 @@ export function wantsMap(c: Context, order: ListOrder): boolean {
 
 /** Answers with the texts of a map, in a file of this name without its ending. */
 export function streamMap(c: Context, texts: AsyncIterable<Uint8Array>, file: string): never {
-  c.header('content-disposition', `attachment; filename="${file}.geojson"`)
+  c.header('content-disposition', attachment(`${file}.geojson`))
   return streamed(c, ReadableStream.from(texts), { 'content-type': GEO_JSON })
 }
 

@@ -4,6 +4,7 @@ import { requireSite } from '#hub/access.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { clearQuarantine, listQuarantine, quarantinedBytes } from '#hub/store/site-losses.ts'
 import { NotFoundError } from '#shared/errors.ts'
+import { attachment } from '#shared/http/attachment.ts'
 import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
@@ -58,7 +59,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
       const bytes = await quarantinedBytes(database, site, id)
       if (bytes === undefined)
         throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no piece ${id}`)
-      c.header('content-disposition', `attachment; filename="quarantine-${site}.bin"`)
+      c.header('content-disposition', attachment(`quarantine-${site}-${id}.bin`))
       c.header('x-content-type-options', 'nosniff')
       // a copy that is no part of a larger buffer; the types only know values
       return c.body(Uint8Array.from(bytes), 200, { 'content-type': 'application/octet-stream' }) as never

@@ -163,3 +163,22 @@ test('an empty history is an empty list', async () => {
   const { body } = await people.request('GET', `${path}/gps?from=2020-01-01&to=2020-01-02`)
   assert.deepEqual(body, [])
 })
+
+test('a device that has sent records and no state yet answers from what is there', async () => {
+  const early = await hub.site()
+  await early.push(
+    early.part('telemetry', runsContent([{ hardwareId: 'new-1', stream: 'gps', records: gpsFrom(0, 3) }])),
+  )
+  for (const path of [
+    'devices/new-1/gps',
+    'devices/new-1/gps/latest',
+    'trips/new-1?from=2026-05-01&to=2026-05-02',
+  ]) {
+    const { status } = await people.request('GET', `/sites/${early.siteId}/${path}`)
+    assert.equal(status, 200, path)
+  }
+  const { body } = await people.request('GET', `/sites/${early.siteId}/devices/new-1/battery/latest`)
+  assert.equal(body.code, 'no_telemetry')
+  const other = await people.request('GET', `/sites/${early.siteId}/devices/new-2/gps`)
+  assert.equal(other.body.code, 'device_not_found')
+})

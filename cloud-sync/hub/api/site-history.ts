@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { requireDevice, type SiteDevice, visibleSites } from '#hub/access.ts'
+import { requireTrackedDevice, type TrackedDevice, visibleSites } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { pendingTelemetry, readTelemetry, type TelemetryRange } from '#hub/store/telemetry/reader.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
@@ -38,7 +38,7 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
   async function answer(
     c: Context<HubEnv>,
     stream: TelemetryStream,
-    device: SiteDevice,
+    device: TrackedDevice,
     query: HistoryQuery,
   ): Promise<never> {
     const { hardwareId, shortId, name } = device
@@ -63,7 +63,7 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
   /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
   async function writeForward(
     request: Omit<HistoryRequest, 'previousMs'>,
-    device: SiteDevice,
+    device: TrackedDevice,
   ): Promise<void> {
     if (request.order === 'asc') return
     request.order = 'asc'
@@ -74,7 +74,7 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
 
   async function pagesOf(
     stream: TelemetryStream,
-    device: SiteDevice,
+    device: TrackedDevice,
     all: Pick<HistoryRequest, 'fromMs' | 'toMs'>,
   ): Promise<(page: HistoryRequest) => Promise<HistoryPage>> {
     if (stream === 'gps') {
@@ -90,13 +90,13 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
   for (const stream of TELEMETRY_STREAMS)
     api.openapi(historyRoute(DEVICE_PATH, siteDeviceParams, stream), async (c) => {
       const { site, id } = c.req.valid('param')
-      const device = await requireDevice(sql, c.var.user, site, id)
+      const device = await requireTrackedDevice(sql, c.var.user, site, id)
       return answer(c, stream, device, c.req.valid('query'))
     })
 
   api.openapi(latestRoute(DEVICE_PATH, siteDeviceParams, 'gps'), async (c) => {
     const { site, id } = c.req.valid('param')
-    const device = await requireDevice(sql, c.var.user, site, id)
+    const device = await requireTrackedDevice(sql, c.var.user, site, id)
     const { atMs, latE7, longE7, speedMilliKmh } = await readTelemetry(sql, GPS, device, NEWEST)
     const speed = speedMilliKmh[0] ?? NO_SPEED
     const place = { lat: fromE7(latE7[0] ?? 0), long: fromE7(longE7[0] ?? 0) }
@@ -106,7 +106,7 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
 
   api.openapi(latestRoute(DEVICE_PATH, siteDeviceParams, 'battery'), async (c) => {
     const { site, id } = c.req.valid('param')
-    const device = await requireDevice(sql, c.var.user, site, id)
+    const device = await requireTrackedDevice(sql, c.var.user, site, id)
     const { atMs, voltageMv } = await readTelemetry(sql, BATTERY, device, NEWEST)
     const head = headOf('battery', device, atMs[0])
     return c.json({ ...head, battery_voltage: fromMilli(voltageMv[0] ?? 0) }, 200)
@@ -120,7 +120,7 @@ function rangeOf({ fromMs, toMs, order, limit }: HistoryRequest): TelemetryRange
 }
 
 /** Throws `no_telemetry` when there is no record. */
-function headOf(stream: TelemetryStream, device: SiteDevice, atMs: number | undefined) {
+function headOf(stream: TelemetryStream, device: TrackedDevice, atMs: number | undefined) {
   if (atMs === undefined) throw new NotFoundError('no_telemetry', `the device has no ${stream} telemetry`)
   return recordHead(stream, device, atMs)
 }

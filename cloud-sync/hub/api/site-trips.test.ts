@@ -196,6 +196,8 @@ test('a long trip is a line with all its positions, written a page at a time', a
   assert.equal((await long.push(long.part('telemetry', runsContent(runs)))).status, 200)
   const { features, headers } = await askMap(`/sites/${long.siteId}/trips?from=2026-05-04&to=2026-05-05`)
   assert.equal(headers.get('content-disposition'), `attachment; filename="trips-${long.siteId}.geojson"`)
+  const one = await askMap(`/sites/${long.siteId}/trips/long-1?from=2026-05-04&to=2026-05-05`)
+  assert.equal(one.headers.get('content-disposition'), 'attachment; filename="trips-long-1.geojson"')
   const [trip] = features
   const { coordinates = [] } = trip?.geometry ?? {}
   const times = trip?.properties.coordTimes ?? []

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import { requireDevice, requireSite } from '#hub/access.ts'
+import { requireSite, requireTrackedDevice } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
 import { SiteTrips } from '#hub/sites/trips.ts'
 import { siteSettingsOf } from '#hub/store/site-settings.ts'
@@ -138,12 +138,11 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
       const { from, to, ...query } = c.req.valid('query')
-      const device = await requireDevice(sql, c.var.user, site, hardwareId)
+      const device = await requireTrackedDevice(sql, c.var.user, site, hardwareId)
       const range = requireTripRange(from, to)
       const config = tripConfigOf(query, await defaultsOf(site))
       const search = { range, config, order: query.order }
-      // not with the id of the device: sites may send any text as one
-      return answer(c, [device], search, `trips-${site}`)
+      return answer(c, [device], search, `trips-${device.hardwareId}`)
     },
   )
 
@@ -155,7 +154,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     }),
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
-      const device = await requireDevice(sql, c.var.user, site, hardwareId)
+      const device = await requireTrackedDevice(sql, c.var.user, site, hardwareId)
       const search = activeTripQuery(c.req.valid('query'), await defaultsOf(site))
       const nowMs = clock.nowMs()
       const [activeTrip] = await trips.active([device], { ...search, nowMs }, c.req.raw.signal)
@@ -173,7 +172,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     async (c) => {
       const { site, hardwareId } = c.req.valid('param')
       const query = c.req.valid('query')
-      const device = await requireDevice(sql, c.var.user, site, hardwareId)
+      const device = await requireTrackedDevice(sql, c.var.user, site, hardwareId)
       const settings = await siteSettingsOf(sql, site)
       const range = summaryRange(query, new TimeZone(settings.timeZone), clock.nowMs())
       const config = tripConfigOf(query, tripDefaultsOf(settings))

@@ -60,13 +60,12 @@ function readContent({ stream, encoding, count }: SyncPart, data: Buffer): PartC
     if (encoding === 'blocks-1' && isTelemetry) return { type: 'blocks', blocks: readBlocks(data) }
     return { type: 'unreadable', reason: `${stream} in the encoding ${encoding}` }
   } catch (error) {
-    if (
-      error instanceof DamagedBlockError ||
-      error instanceof NewerBlockError ||
-      error instanceof RangeError ||
-      error instanceof SyntaxError
-    ) {
-      return { type: 'unreadable', reason: describeError(error) }
+    if (error instanceof NewerBlockError) return { type: 'unreadable', reason: describeError(error) }
+    if (error instanceof DamagedBlockError || error instanceof RangeError || error instanceof SyntaxError) {
+      return {
+        type: 'unreadable',
+        reason: `${describeError(error)}; or of a version that this hub does not know`,
+      }
     }
     throw error
   }

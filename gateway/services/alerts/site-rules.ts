@@ -32,7 +32,7 @@ const TROUBLE_MS = 5 * MINUTE_MS
 const NOT_RENEWED_MS = 10 * MINUTE_MS
 /** Nobody comes past the warning of a browser once it has ended. */
 const ENDS_SOON_MS = 14 * DAY_MS
-const WELL: ReadonlySet<SyncState> = new Set<SyncState>(['in_sync', 'comparing', 'draining'])
+const WELL: ReadonlySet<SyncState> = new Set<SyncState>(['in_sync', 'quarantined', 'comparing', 'draining'])
 const WITHOUT_CONTACT: ReadonlySet<SyncState> = new Set<SyncState>(['connecting', 'waiting'])
 
 /** Whether the head office gets what it is owed. */

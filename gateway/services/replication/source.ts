@@ -108,10 +108,10 @@ export class SyncSource {
     return await this.#deps.store.readers.run('nextRows', { stream, after, limits }, options)
   }
 
-  /** What is behind the cursors; it may be some seconds old. */
-  async backlog(signal: AbortSignal): Promise<Record<SyncStream, StreamBacklog>> {
+  /** What is behind the cursors; it may be some seconds old unless it is to be `isFresh`. */
+  async backlog(signal: AbortSignal, isFresh = false): Promise<Record<SyncStream, StreamBacklog>> {
     const nowMs = this.#deps.monotonic.monotonicMs()
-    if (this.#counted !== undefined && nowMs - this.#counted.atMs < BACKLOG_KEPT_MS)
+    if (!isFresh && this.#counted !== undefined && nowMs - this.#counted.atMs < BACKLOG_KEPT_MS)
       return this.#counted.backlog
     const backlog = await this.#backlog.count(this.cursors(), signal)
     this.#counted = { atMs: nowMs, backlog }

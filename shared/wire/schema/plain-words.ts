@@ -39,12 +39,18 @@ export function plainWords(issue: z.core.$ZodIssue): string {
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
     case 'invalid_union':
-      return 'has none of the forms it may have'
+      return options(issue) ?? 'has none of the forms it may have'
     case 'invalid_key':
       return 'has a key that is not allowed'
     default:
       return 'is not valid'
   }
+}
+
+/** The values of the field that says which form it is; undefined for a union without such a field. */
+function options(issue: z.core.$ZodIssueInvalidUnion): string | undefined {
+  if (!('options' in issue) || !Array.isArray(issue.options) || issue.options.length === 0) return undefined
+  return `must be one of: ${issue.options.map(String).join(', ')}`
 }
 
 function bound(origin: string, relation: string, limit: number | bigint): string {

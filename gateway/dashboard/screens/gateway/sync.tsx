@@ -51,7 +51,10 @@ function Facts({ details }: { details: Details }) {
   const moment = useMoments()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const { upstream, site, last_contact_at, last_error, time_to_go_s, streams } = details
-  const waiting = streams.reduce((count, { waiting_rows }) => count + waiting_rows, 0)
+  const waiting = streams.reduce<number | null>(
+    (count, { waiting_rows }) => (count === null || waiting_rows === null ? null : count + waiting_rows),
+    0,
+  )
   return (
     <dl class="facts">
       <dt>{texts.headOffice}</dt>
@@ -62,8 +65,8 @@ function Facts({ details }: { details: Details }) {
       <dd>{last_contact_at === null ? texts.never : formatAge(last_contact_at, nowMs)}</dd>
       <dt>{texts.waitingRows}</dt>
       <dd>
-        {texts.rows(formatCount(waiting))}
-        {time_to_go_s !== null && waiting > 0 && `, ${texts.timeToGo(formatSpan(time_to_go_s * 1_000))}`}
+        {waiting === null ? texts.notCounted : texts.rows(formatCount(waiting))}
+        {time_to_go_s !== null && waiting !== 0 && `, ${texts.timeToGo(formatSpan(time_to_go_s * 1_000))}`}
       </dd>
       {streams.flatMap(({ stream, waiting_rows, oldest_at, trouble }) =>
         waiting_rows === 0 && trouble === null
@@ -76,7 +79,7 @@ function Facts({ details }: { details: Details }) {
               </dt>,
               <dd key={stream} dir="auto">
                 {[
-                  texts.rows(formatCount(waiting_rows)),
+                  waiting_rows === null ? texts.notCounted : texts.rows(formatCount(waiting_rows)),
                   ...(oldest_at === null ? [] : [texts.oldest(moment(oldest_at))]),
                   ...(trouble === null ? [] : [trouble]),
                 ].join(', ')}
