@@ -2,10 +2,9 @@ import type { Sql } from '#hub/store/database/database.ts'
 import { findSiteDevice } from '#hub/store/site-devices.ts'
 import { findSite, type SiteRow } from '#hub/store/site-figures.ts'
 import { siteNotFound } from '#hub/store/sites.ts'
-import { readTelemetry } from '#hub/store/telemetry/reader.ts'
+import { hasTelemetry } from '#hub/store/telemetry/reader.ts'
 import type { HubUser } from '#hub/store/users.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
-import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 
 export function isHubAdmin({ role }: HubUser): boolean {
   return role === 'admin'
@@ -63,8 +62,6 @@ export async function requireDevice(
   }
 }
 
-const NEWEST = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
-
 /**
  * As `requireDevice`, for what is answered from histories alone: they may be here some seconds before the first state of
  * the device, which has its name.
@@ -80,9 +77,7 @@ export async function requireTrackedDevice(
   } catch (error) {
     if (!(error instanceof NotFoundError) || error.code !== 'device_not_found') throw error
     const device = { siteId, hardwareId: id, shortId: id, name: null }
-    const { length: fixes } = (await readTelemetry(sql, GPS, device, NEWEST)).atMs
-    const { length: voltages } = (await readTelemetry(sql, BATTERY, device, NEWEST)).atMs
-    if (fixes + voltages === 0) throw error
+    if (!(await hasTelemetry(sql, device))) throw error
     return device
   }
 }

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { createHub, type Hub } from '#hub/hub.ts'
 import { PostgresDatabase } from '#hub/store/database/postgres.ts'
 import { schemaStatements } from '#hub/store/database/schema.ts'
 import { whyNoPostgres } from '#hub/testing/databases.ts'
@@ -10,6 +9,7 @@ import { type PostgresServer, startPostgres } from '#hub/testing/start-postgres.
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { type SiteJson, siteSchema } from '#shared/wire/sites.ts'
+import { createHub, type Hub } from './hub.ts'
 
 const log = createLog('silent')
 const WELL = { backlog: { rows: 0, oldest_ms: null, unconfirmed_rows: 0 } }

@@ -1,4 +1,4 @@
-import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
 import type { Sql } from '../database/database.ts'
 import { type BlockSpan, blockSpans, type DeviceOfSite, devicesWithBlocks, readBlocks } from './blocks.ts'
@@ -98,4 +98,11 @@ export async function pendingTelemetry<R extends Records>(
 function clip<R extends Records>(kind: RecordKind<R>, records: R, { fromMs, toMs }: TelemetryRange): R {
   const from = indexAtOrAfter(records.atMs, fromMs)
   return kind.view(records, from, indexAtOrAfter(records.atMs, Math.floor(toMs) + 1, from))
+}
+
+/** Whether there is any record of a device. */
+export async function hasTelemetry(sql: Sql, device: DeviceOfSite): Promise<boolean> {
+  const newest = { fromMs: 0, toMs: Number.MAX_SAFE_INTEGER, order: 'desc', limit: 1 } as const
+  if ((await readTelemetry(sql, GPS, device, newest)).atMs.length > 0) return true
+  return (await readTelemetry(sql, BATTERY, device, newest)).atMs.length > 0
 }
