@@ -27,8 +27,6 @@ export interface FailedUpgrade {
 /** What came of it: this program may have the folder again, or why not. */
 export type BackOnFolder = { isBack: true; tookDatabaseBack: boolean } | { isBack: false; why: string }
 
-/** So long after it has let devices in a program may still prove to be one that cannot run. */
-const TRIAL_MS = 3_600_000
 /** What the database is looked at in. */
 const WORK = 'swap-back-unfinished'
 
@@ -52,7 +50,7 @@ export function swapDataBack(upgrade: FailedUpgrade): BackOnFolder {
 
 function swapLocked({ dataDir, version, reason, nowMs }: FailedUpgrade): BackOnFolder {
   const record = readProgramRecord(dataDir)
-  const plan = planFor(dataDir, record, nowMs)
+  const plan = planFor(dataDir, record)
   if ('why' in plan) return { isBack: false, why: plan.why }
   const { copy } = plan
   if (copy !== null) replaceDatabase(dataDir, copy, null)
@@ -64,16 +62,16 @@ function swapLocked({ dataDir, version, reason, nowMs }: FailedUpgrade): BackOnF
 
 type Plan = { record: ProgramRecord; copy: string | null } | { why: string }
 
-function planFor(dataDir: string, record: ProgramRecord | null, nowMs: number): Plan {
+function planFor(dataDir: string, record: ProgramRecord | null): Plan {
   if (record === null) return { why: `nothing in ${dataDir} says which program had it last` }
   const { program, openedAtMs, backup } = record
+  // of this program, the other one ended before it could write its own
   const isOwn = program === programVersion()
-  if (!isOwn && openedAtMs !== null && nowMs - openedAtMs > TRIAL_MS)
-    return { why: `${program} has served devices since ${new Date(openedAtMs).toISOString()}` }
+  if (!isOwn && openedAtMs !== null)
+    return { why: `${program} has let devices in since ${new Date(openedAtMs).toISOString()}, so it can run` }
   if (schemaOf(dataDir) <= knownSchema()) return { record, copy: null }
   // a copy that is kept since then lacks what came after it
-  if (isOwn || openedAtMs !== null)
-    return { why: `the database is not one of before the upgrade, and ${program} has let devices in` }
+  if (isOwn) return { why: 'the database is of a newer program, which has left no record of a copy' }
   const copy = backup === null ? null : join(dataDir, BACKUPS, backup.file)
   if (backup === null || copy === null || !existsSync(copy) || backup.schema > knownSchema())
     return { why: `${program} has changed the database, and there is no copy from before` }

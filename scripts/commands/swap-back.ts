@@ -27,8 +27,8 @@ export const swapBack: RunCommand = (argv, io) =>
     const command = createCommandLine('swap-back', io)
       .description(
         'For systemd, which calls it as root when the service has failed. A new program that could not run after an upgrade ' +
-          'is replaced by the one before it, which this is, once, and the database by its copy from before the upgrade where ' +
-          'nothing was acknowledged since. Then, and after any other fault, the service is started again. After a wrong ' +
+          'and was never ready is replaced by the one before it, which this is, once, and the database by its copy from before ' +
+          'the upgrade. Then, and after any other fault, the service is started again. After a wrong ' +
           'setting, or when somebody stopped it, nothing is done.',
       )
       .option('--programs <dir>', 'where the program and the one before it are', PROGRAMS)
