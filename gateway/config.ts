@@ -12,7 +12,14 @@ import { ConfigError } from '#shared/errors.ts'
 import { withSecretFiles } from '#shared/files/secret-files.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
 import { isLoopback } from '#shared/http/listener.ts'
-import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
+import {
+  chosenKey,
+  count,
+  describeSetting,
+  type Setting,
+  settingFault,
+  unknownSettingFault,
+} from '#shared/wire/settings.ts'
 import { webUrlFault } from '#shared/wire/webhooks.ts'
 import { isS3Target, type S3Settings, s3AddressOf, s3EndpointFault } from '#store/backups/s3/s3-address.ts'
 import { readSettingsFile } from './settings-file.ts'
@@ -727,10 +734,7 @@ function findUpstreamContradictions(settings: Settings): string[] {
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys
-      .map((key) => `${PREFIX}${key} is no setting of this program; --help lists them`)
-      .join('\n')
-  }
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => unknownSettingFault(key, NAMES)).join('\n')
   return `${PREFIX}${issue.path.join('.')}: ${issue.message}`
 }

@@ -3,7 +3,14 @@ import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
 import { withSecretFiles } from '#shared/files/secret-files.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
-import { chosenKey, count, describeSetting, type Setting, settingFault } from '#shared/wire/settings.ts'
+import {
+  chosenKey,
+  count,
+  describeSetting,
+  type Setting,
+  settingFault,
+  unknownSettingFault,
+} from '#shared/wire/settings.ts'
 
 const PREFIX = 'CARTBARN_'
 /** What commands that ask a hub read of the same environment before version 1. */
@@ -173,10 +180,7 @@ function isOurs(name: string): boolean {
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys
-      .map((key) => `${PREFIX}${key} is not a setting of the hub; --help lists all settings`)
-      .join('\n')
-  }
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((key) => unknownSettingFault(key, NAMES)).join('\n')
   return `${PREFIX}${issue.path.join('.')}: ${issue.message}`
 }

@@ -90,7 +90,7 @@ describe('a hub as a program', () => {
     })
     assert.equal(port.exitCode, 78)
     assert.match(port.stderr, /CARTBARN_HUB_PORT: must be a whole number/)
-    assert.match(port.stderr, /CARTBARN_HUB_COLOUR is not a setting of the hub/)
+    assert.match(port.stderr, /CARTBARN_HUB_COLOUR is no setting of this program/)
     const help = await runHubCommand(['--help'], settings)
     assert.match(help.stdout, /CARTBARN_HUB_DATABASE_URL/)
     assert.match(

@@ -71,9 +71,14 @@ export async function runCommand(name: string, io: CommandIo, work: () => Promis
     // its help was asked for, and is written
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok
     if (io.signal.aborted) return EXIT.interrupted
-    if (error instanceof UsageError || error instanceof ConfigError) {
+    if (error instanceof UsageError) {
       io.stderr.write(`${name}: ${error.message} (see --help)\n`)
-      return error instanceof UsageError ? EXIT.usage : EXIT.config
+      return EXIT.usage
+    }
+    if (error instanceof ConfigError) {
+      // read in a log too, where it is not clear whose help that is
+      io.stderr.write(`${name}: ${error.message} (see cartbarn ${name} --help)\n`)
+      return EXIT.config
     }
     if (!(error instanceof CommandError)) throw error
     io.stderr.write(`${name}: ${error.message}\n`)

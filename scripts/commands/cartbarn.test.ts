@@ -105,7 +105,7 @@ for (const [argv, message] of [
 const BROKEN: Record<string, (folder: string) => [settings: Record<string, string>, message: RegExp]> = {
   'a file that is not there': (folder) => [
     { CARTBARN_CONFIG: join(folder, 'none.conf') },
-    /^run: cannot read the configuration file .*none\.conf.* \(see --help\)\n$/,
+    /^run: cannot read the configuration file .*none\.conf.* \(see cartbarn run --help\)\n$/,
   ],
   'a half-written file': (folder) => {
     const CARTBARN_CONFIG = join(folder, 'half.conf')

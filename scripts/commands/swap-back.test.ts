@@ -226,7 +226,10 @@ test('a program that changed nothing of the database is replaced, and the databa
 test('what is no failed upgrade, or would lose what was acknowledged, is started again and not swapped', async (t) => {
   const now = Date.now()
   const cases: [Upgrade | null, RegExp][] = [
-    [{ openedAtMs: now - 1000 }, /stays and is started again: 9\.9\.9 has let devices in since .* so it can run/],
+    [
+      { openedAtMs: now - 1000 },
+      /stays and is started again: 9\.9\.9 has let devices in since .* so it can run/,
+    ],
     [{ isMigrated: false, openedAtMs: now - 1000 }, /9\.9\.9 has let devices in since/],
     [{ isMigrated: false, openedAtMs: now - 7_200_000 }, /9\.9\.9 has let devices in since/],
     [{ program: OWN, openedAtMs: now - 1000 }, /of a newer program, which has left no record/],

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -34,28 +42,43 @@ function newRelease(t: TestContext, files: Record<string, string>) {
 function buildPackage(
   folder: string,
   fields: { name?: string; version?: string; architecture?: string },
+  settings: string | null = null,
 ): void {
   const root = join(folder, 'root')
+  rmSync(root, { recursive: true, force: true })
   mkdirSync(join(root, 'DEBIAN'), { recursive: true, mode: 0o755 })
   const { name = 'cartbarn', version = '99.0.0', architecture = 'amd64' } = fields
   const about = `Package: ${name}\nVersion: ${version}\nArchitecture: ${architecture}\nMaintainer: a <a@b.c>\nDescription: x\n`
   writeFileSync(join(root, 'DEBIAN/control'), about)
+  if (settings !== null) {
+    mkdirSync(join(root, 'etc/cartbarn'), { recursive: true, mode: 0o755 })
+    writeFileSync(join(root, 'etc/cartbarn/cartbarn.conf'), settings)
+    writeFileSync(join(root, 'DEBIAN/conffiles'), '/etc/cartbarn/cartbarn.conf\n')
+  }
   execFileSync('dpkg-deb', ['--build', root, join(folder, 'a.deb')], { stdio: 'ignore' })
 }
 
-/** In place of dpkg: one that compares versions as it does, and only says what it would install. */
-function putDpkg(t: TestContext, folder: string): void {
-  const bin = join(folder, 'bin')
-  mkdirSync(bin)
+/** dpkg itself, on a machine of its own in a folder; before it installs, `before` is run by sh. Returns that machine. */
+function putDpkg(t: TestContext, folder: string, before = ''): string {
+  const [bin, machine] = [join(folder, 'bin'), join(folder, 'machine')]
+  for (const made of [bin, join(machine, 'var/lib/dpkg/info'), join(machine, 'var/lib/dpkg/updates')])
+    mkdirSync(made, { recursive: true })
+  writeFileSync(join(machine, 'var/lib/dpkg/status'), '')
   const real = execFileSync('sh', ['-c', 'command -v dpkg'], { encoding: 'utf8' }).trim()
-  const script = `#!/bin/sh\nif [ "$1" = --install ]; then echo "installs $2"; else exec ${real} "$@"; fi\n`
+  const script = `#!/bin/sh
+case "$*" in *--install*) ${before === '' ? ':' : before} ;; esac
+exec ${real} --root=${machine} "$@"
+`
   writeFileSync(join(bin, 'dpkg'), script, { mode: 0o755 })
   const { PATH } = process.env
   process.env.PATH = `${bin}${delimiter}${PATH}`
   t.after(() => {
     process.env.PATH = PATH
   })
+  return machine
 }
+
+const statusIn = (machine: string) => readFileSync(join(machine, 'var/lib/dpkg/status'), 'utf8')
 
 test('an archive that was signed is taken, an altered one is not', async (t) => {
   const { folder, run, sign } = newRelease(t, { 'a.tar.xz': 'content' })
@@ -100,16 +123,69 @@ test('a signed package of another name, machine or older version is refused', on
   }
 })
 
+const OWN = process.arch === 'arm64' ? 'arm64' : 'amd64'
+const isRoot = process.geteuid?.() === 0
+const asRoot = { skip: onDebian.skip || (isRoot ? false : 'only root installs a package') }
+
 test('a signed package of this version or a later one is installed by root', onDebian, async (t) => {
-  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64'
   for (const version of [programVersion(), '99.0.0']) {
     const { folder, run, sign } = newRelease(t, {})
-    putDpkg(t, folder)
-    buildPackage(folder, { architecture, version })
+    const machine = putDpkg(t, folder)
+    buildPackage(folder, { architecture: OWN, version })
     sign('a.deb')
     const { code, said } = await run('a.deb')
-    const isRoot = process.geteuid?.() === 0
     assert.equal(code, isRoot ? 0 : 1, said)
-    assert.match(said, isRoot ? /^installs .*a\.deb$/m : /only root installs a package/)
+    assert.match(said, isRoot ? /^Installed\./m : /only root installs a package/)
+    if (isRoot)
+      assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
   }
+})
+
+test(
+  'settings that a person and a release have changed stop no upgrade, and stay the person’s',
+  asRoot,
+  async (t) => {
+    const { folder, run, sign } = newRelease(t, {})
+    const machine = putDpkg(t, folder)
+    const settings = join(machine, 'etc/cartbarn/cartbarn.conf')
+    for (const [version, shipped, of = shipped] of [
+      ['99.0.0', 'A=1\n'],
+      ['99.1.0', 'A=1\n#B=\n', 'A=2\n'],
+      // it is no conffile any more
+      ['99.2.0', null, 'A=2\n'],
+      ['99.3.0', null, 'A=2\n'],
+    ] as const) {
+      if (of !== null && existsSync(settings)) writeFileSync(settings, of)
+      buildPackage(folder, { architecture: OWN, version }, shipped)
+      sign('a.deb')
+      const { code, said } = await run('a.deb')
+      assert.equal(code, 0, said)
+      assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
+      assert.equal(readFileSync(settings, 'utf8'), of)
+    }
+  },
+)
+
+test('what dpkg says is shown when it fails', asRoot, async (t) => {
+  const { folder, run, sign } = newRelease(t, {})
+  const machine = putDpkg(t, folder)
+  rmSync(join(machine, 'var/lib/dpkg/status'))
+  mkdirSync(join(machine, 'var/lib/dpkg/status'))
+  buildPackage(folder, { architecture: OWN })
+  sign('a.deb')
+  const { code, said } = await run('a.deb')
+  assert.equal(code, 1)
+  assert.match(said, /^upgrade: dpkg failed:\n.*dpkg.*status/ms)
+})
+
+test('a file that is changed once it was verified is not what is installed', asRoot, async (t) => {
+  const { folder, run, sign } = newRelease(t, {})
+  buildPackage(folder, { architecture: OWN, version: '99.9.9' })
+  writeFileSync(join(folder, 'other.deb'), readFileSync(join(folder, 'a.deb')))
+  buildPackage(folder, { architecture: OWN, version: '99.0.0' })
+  sign('a.deb')
+  const machine = putDpkg(t, folder, `mv ${join(folder, 'other.deb')} ${join(folder, 'a.deb')}`)
+  const { code, said } = await run('a.deb')
+  assert.equal(code, 0, said)
+  assert.match(statusIn(machine), /^Version: 99\.0\.0$/m)
 })

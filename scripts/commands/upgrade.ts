@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import {
   CommandError,
   type CommandIo,
@@ -7,13 +8,17 @@ import {
   pathFrom,
   type RunCommand,
   runCommand,
+  systemCode,
 } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
+import { describeError } from '#shared/errors.ts'
 import { isExecutable } from '#shared/program-files.ts'
 import { releaseKeys } from '#shared/release/release-keys.ts'
 import { ReleaseError, verifyReleaseFile } from '#shared/release/verify-release.ts'
 import { programVersion, readVersion } from '#shared/version.ts'
 
+/** On a disk, where `/tmp` may be in memory; whoever may write there cannot write the folder that is made in it. */
+const WORK = '/var/tmp'
 const ARCHITECTURES: Partial<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
 /** `cartbarn upgrade`: checks a file of a release, and installs it where it is a package of this machine. */
@@ -33,30 +38,36 @@ export const upgrade: RunCommand = (argv, io) =>
         'this program runs from its sources: upgrade it with "git pull", then start it again',
       )
     if (!existsSync(path)) throw new CommandError(`there is no ${path}`)
+    // root takes what it has verified: whoever may write the folder of the file could change it afterwards
+    const folder = mkdtempSync(join(WORK, 'cartbarn-upgrade-'))
     try {
-      verifyReleaseFile(path, keys)
-    } catch (error) {
-      if (error instanceof ReleaseError) throw new CommandError(`nothing was changed: ${error.message}`)
-      throw error
-    }
-    io.stdout.write(`${path} is as it was signed.\n`)
-    if (!path.endsWith('.deb')) {
-      io.stdout.write(
-        'Unpack it (tar -xJf), keep the program that runs now, put the new one in its place and start the gateway again.\n',
-      )
+      const copy = join(folder, basename(path))
+      verify(path, keys, copy)
+      io.stdout.write(`${path} is as it was signed.\n`)
+      if (path.endsWith('.deb')) install(path, copy, io)
+      else
+        io.stdout.write(
+          'Unpack it (tar -xJf), keep the program that runs now, put the new one in its place and start the gateway again.\n',
+        )
       return EXIT.ok
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
     }
-    checkPackage(path)
-    if (process.geteuid?.() !== 0)
-      throw new CommandError(`only root installs a package: sudo cartbarn upgrade ${path}`)
-    install(path, io)
-    return EXIT.ok
   })
 
-/** Throws unless a package is cartbarn for this machine, and not older than this program. */
-function checkPackage(path: string): void {
+function verify(path: string, keys: readonly string[], copy: string): void {
+  try {
+    verifyReleaseFile(path, keys, copy)
+  } catch (error) {
+    if (!(error instanceof ReleaseError) && systemCode(error) === undefined) throw error
+    throw new CommandError(`nothing was changed: ${describeError(error)}`)
+  }
+}
+
+/** Throws unless a package, of which `copy` is one, is cartbarn for this machine, and not older than this program. */
+function checkPackage(path: string, copy: string): void {
   const [name, version = '', architecture] = ['Package', 'Version', 'Architecture'].map((field) =>
-    run('dpkg-deb', ['--field', path, field]).trim(),
+    run('dpkg-deb', ['--field', copy, field]).trim(),
   )
   if (name !== 'cartbarn') throw new CommandError(`nothing was changed: ${path} is the package ${name}`)
   const own = ARCHITECTURES[process.arch]
@@ -73,14 +84,22 @@ function checkPackage(path: string): void {
 }
 
 /** The package stops the service, keeps the program before and starts the new one. */
-function install(path: string, { stdout }: CommandIo): void {
-  stdout.write(run('dpkg', ['--install', path]))
+function install(path: string, copy: string, { stdout }: CommandIo): void {
+  checkPackage(path, copy)
+  if (process.geteuid?.() !== 0)
+    throw new CommandError(`only root installs a package: sudo cartbarn upgrade ${path}`)
+  // where versions up to 1.0.0 are installed the settings are a conffile, and nobody answers questions here
+  stdout.write(run('dpkg', ['--force-confold', '--install', copy]))
   stdout.write('Installed. "systemctl status cartbarn" says whether it serves.\n')
 }
 
+/** Returns what a program of the system prints. Throws a `CommandError` with all that it printed when it fails. */
 function run(command: string, args: string[]): string {
-  const { error, status, stdout, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  const { error, status, stdout, stderr } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+  })
   if (error !== undefined) throw new CommandError(`cannot run ${command}: ${error.message}`, { cause: error })
-  if (status !== 0) throw new CommandError(`${command} failed: ${stderr.trim().split('\n').at(-1)}`)
+  if (status !== 0) throw new CommandError(`${command} failed:\n${`${stdout}${stderr}`.trim()}`)
   return stdout
 }

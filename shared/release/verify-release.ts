@@ -1,5 +1,14 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /** The checksums of a release, as `sha256sum` prints them, and the signature of their bytes in base64. */
@@ -22,11 +31,14 @@ export function verifyRelease(folder: string, keys: readonly string[]): void {
   if (other !== undefined) throw new ReleaseError(`${other.name} is not a file of this release`)
 }
 
-/** Throws a `ReleaseError` unless a file is the one that the sums beside it have, signed by the owner of one of `keys`. */
-export function verifyReleaseFile(path: string, keys: readonly string[]): void {
+/**
+ * Throws a `ReleaseError` unless a file is the one that the sums beside it have, signed by the owner of one of `keys`. With
+ * `copy`, a path at which nothing is yet, the bytes that were verified are there afterwards: others may write the file itself.
+ */
+export function verifyReleaseFile(path: string, keys: readonly string[], copy?: string): void {
   const sum = signedSums(dirname(path), keys).get(basename(path))
   if (sum === undefined) throw new ReleaseError(`${basename(path)} is not in the ${SUMS} beside it`)
-  checkFile(path, sum)
+  checkFile(path, sum, copy)
 }
 
 function signedSums(folder: string, keys: readonly string[]): ReadonlyMap<string, string> {
@@ -71,10 +83,10 @@ function read(folder: string, name: string): Buffer {
   return readFileSync(path)
 }
 
-function checkFile(path: string, sum: string): void {
+function checkFile(path: string, sum: string, copy?: string): void {
   let found: string
   try {
-    found = sha256OfFile(path)
+    found = sha256OfFile(path, copy)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT')
       throw new ReleaseError(`${basename(path)} is missing`)
@@ -83,16 +95,24 @@ function checkFile(path: string, sum: string): void {
   if (found !== sum) throw new ReleaseError(`${basename(path)} was altered, or not copied as a whole`)
 }
 
-/** The SHA-256 of a file, which may be larger than what one would hold in memory. */
-export function sha256OfFile(path: string): string {
+/** The SHA-256 of a file, which may be larger than what one would hold in memory; of what was written to `copy`, if given. */
+export function sha256OfFile(path: string, copy?: string): string {
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
   const file = openSync(path, 'r')
+  const target = copy === undefined ? undefined : openSync(copy, 'wx', 0o600)
   try {
-    for (let bytes = readSync(file, chunk); bytes > 0; bytes = readSync(file, chunk))
-      hash.update(chunk.subarray(0, bytes))
+    // whoever writes on meanwhile must not fill the disk
+    let left = fstatSync(file).size
+    for (let bytes = readSync(file, chunk); bytes > 0 && left > 0; bytes = readSync(file, chunk)) {
+      const read = chunk.subarray(0, bytes)
+      hash.update(read)
+      if (target !== undefined) writeFileSync(target, read)
+      left -= bytes
+    }
   } finally {
     closeSync(file)
+    if (target !== undefined) closeSync(target)
   }
   return hash.digest('hex')
 }

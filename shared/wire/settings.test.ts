@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { weakKeyFault } from './settings.ts'
+import { weakKeyFault, unknownSettingFault } from './settings.ts'
 
 for (const key of ['a'.repeat(24), '1'.repeat(16), '1234567'.repeat(4), 'abababababababababababab', ''])
   test(`"${key}" has too few different characters`, () =>
@@ -19,3 +19,18 @@ test('keys that were made at random are taken', () => {
     assert.equal(weakKeyFault(randomBytes(18).toString('base64')), undefined)
   }
 })
+
+for (const [written, says] of [
+  ['HTTPPORT', /^CARTBARN_HTTPPORT is no setting of this program; did you mean CARTBARN_HTTP_PORT\?$/],
+  ['cartbarn_log_level', /^cartbarn_log_level is no setting .* did you mean CARTBARN_LOG_LEVEL\?$/],
+  ['CartBarn_Http_Port', /^CartBarn_Http_Port is no setting .* did you mean CARTBARN_HTTP_PORT\?$/],
+  ['log-level', /^CARTBARN_log-level is no setting .* did you mean CARTBARN_LOG_LEVEL\?$/],
+  ['HTTP_PROT', /did you mean CARTBARN_HTTP_PORT\?$/],
+  ['LOGLEVL', /did you mean CARTBARN_LOG_LEVEL\?$/],
+  ['MQTT_PORTS', /did you mean CARTBARN_MQTT_PORT\?$/],
+  ['COLOUR', /^CARTBARN_COLOUR is no setting of this program$/],
+  ['', /^CARTBARN_ is no setting of this program$/],
+] as const)
+  test(`"${written}" is no setting, and the one that was meant is named if any is near`, () => {
+    assert.match(unknownSettingFault(written, ['HTTP_PORT', 'MQTT_PORT', 'LOG_LEVEL']), says)
+  })

@@ -52,6 +52,38 @@ export function settingFault(issue: z.core.$ZodRawIssue): string {
   }
 }
 
+const PREFIX = 'CARTBARN_'
+
+/** A setting that is not among `names` (without their prefix), as it was written, with the one that was probably meant. */
+export function unknownSettingFault(written: string, names: readonly string[]): string {
+  const shown = /^cartbarn_/i.test(written) ? written : PREFIX + written
+  const bare = lettersOf(shown)
+  const [nearest] = names
+    .map((name) => ({ name, edits: editsBetween(bare, lettersOf(PREFIX + name)) }))
+    .toSorted((a, b) => a.edits - b.edits)
+  const isNear = nearest !== undefined && nearest.edits <= MOST_EDITS
+  return `${shown} is no setting of this program${isNear ? `; did you mean ${PREFIX}${nearest.name}?` : ''}`
+}
+
+/** A word with more wrong letters was meant as something else. */
+const MOST_EDITS = 3
+
+const lettersOf = (name: string) => name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
+
+/** How many letters to insert, delete or replace to make one word of the other (Levenshtein). */
+function editsBetween(from: string, to: string): number {
+  let last = Array.from({ length: to.length + 1 }, (_, i) => i)
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1]
+    for (const [j, wanted] of [...to].entries())
+      next.push(
+        Math.min((next[j] ?? 0) + 1, (last[j + 1] ?? 0) + 1, (last[j] ?? 0) + (letter === wanted ? 0 : 1)),
+      )
+    last = next
+  }
+  return last.at(-1) ?? 0
+}
+
 /** What makes a key that somebody chose easy to guess, in words that follow the name of a setting; undefined if nothing does. */
 export function weakKeyFault(key: string): string | undefined {
   if (new Set(key).size < DIFFERENT_CHARACTERS)

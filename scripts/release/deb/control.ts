@@ -45,6 +45,11 @@ export function lintianOverrides(): string {
   return [
     '# the project has no address of its own',
     'cartbarn: bogus-mail-host Maintainer cartbarn@localhost',
+    'cartbarn: bogus-mail-host-in-debian-changelog cartbarn@localhost *',
+    '# systemd is recommended, not needed: the scripts call it only where it runs',
+    'cartbarn: maintainer-script-calls-systemctl *',
+    '# the first installation makes the file of settings in it, which is no conffile',
+    'cartbarn: package-contains-empty-directory [etc/cartbarn/]',
     '# Node brings its libraries along and is built so; to strip it would cut the program off that it carries',
     ...[
       'embedded-library libxml2',
@@ -69,7 +74,8 @@ export function settingsTemplate(): string {
   const lines = describeSettings().map(({ name, defaultValue, help }) =>
     name === 'CARTBARN_DATA_DIR'
       ? `# ${help}\n${name}=${DATA_DIR}\n`
-      : `# ${help}\n#${name}=${defaultValue}\n`,
+      : // an empty value is none
+        `# ${help}\n#${name}=${defaultValue === 'none' ? '' : defaultValue}\n`,
   )
   return [
     '# Settings of the gateway, as NAME=value. After a change: systemctl restart cartbarn',

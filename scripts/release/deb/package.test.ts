@@ -1,8 +1,20 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { linkSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import { readConfig } from '#gateway/config.ts'
 import { announcedServices } from '#host/announced.ts'
@@ -40,7 +52,7 @@ test(
     const lines = list.trim().split('\n')
     for (const line of lines) assert.match(line, /^[-d]rw[-x]r-[-x]r-[-x] root\/root +\d+ 2023-11-14 22:13 /)
     for (const path of [
-      ...['usr/lib/cartbarn/cartbarn', 'usr/bin/cartbarn', 'etc/cartbarn/cartbarn.conf'],
+      ...['usr/lib/cartbarn/cartbarn', 'usr/bin/cartbarn', 'etc/cartbarn/', 'usr/lib/cartbarn/cartbarn.conf'],
       ...['usr/lib/systemd/system/cartbarn.service', 'usr/lib/systemd/system/cartbarn-swap-back.service'],
       'usr/lib/cartbarn/swap-back',
     ])
@@ -59,7 +71,8 @@ test('the scripts of the package are ones that sh can read', onDebian, () => {
   for (const name of ['swap-back.sh', 'cartbarn.sh'])
     assert.equal(spawnSync('sh', ['-n', join(import.meta.dirname, name)]).status, 0, name)
   assert.match(readFileSync(join(control, 'preinst'), 'utf8'), /"\$2" != "1\.2\.3"/)
-  assert.equal(readFileSync(join(control, 'conffiles'), 'utf8'), '/etc/cartbarn/cartbarn.conf\n')
+  // dpkg asks a question about a conffile that a person has changed
+  assert.ok(!readdirSync(control).includes('conffiles'))
 })
 
 test('an upgrade keeps the program that has run so far, also after one that was undone', () => {
@@ -90,6 +103,86 @@ test('the settings of the package are those of the program, and change nothing b
   const path = join(folder, 'cartbarn.conf')
   writeFileSync(path, settingsTemplate())
   assert.deepEqual(readConfig({}, path), readConfig({ CARTBARN_DATA_DIR: '/var/lib/cartbarn' }))
+})
+
+test('each line of the settings can be made a setting, and then still changes nothing', () => {
+  const path = join(folder, 'all.conf')
+  writeFileSync(path, settingsTemplate().replaceAll(/^#(?=CARTBARN_)/gm, ''))
+  assert.deepEqual(readConfig({}, path), readConfig({ CARTBARN_DATA_DIR: '/var/lib/cartbarn' }))
+})
+
+/** Runs what the package does once its files are there, on a machine of this folder. */
+function configure(machine: string, previous: string): void {
+  const [bin, programs] = [join(machine, 'bin'), join(machine, 'usr/lib/cartbarn')]
+  for (const made of [bin, programs, join(machine, 'etc/cartbarn')]) mkdirSync(made, { recursive: true })
+  writeFileSync(join(programs, 'cartbarn.conf'), 'CARTBARN_DATA_DIR=/var/lib/cartbarn\n')
+  writeFileSync(join(programs, 'avahi.service'), '<txt-record>version=1.2.3</txt-record>')
+  // of the system, which a test does not change
+  for (const name of ['getent', 'useradd', 'chown', 'deb-systemd-helper', 'deb-systemd-invoke'])
+    writeFileSync(join(bin, name), '#!/bin/sh\n', { mode: 0o755 })
+  const script = readFileSync(join(import.meta.dirname, 'postinst.sh'), 'utf8')
+    .replaceAll(/(?<= |=)\/(?=usr\/lib|etc|run|var)/g, `${machine}/`)
+    .replaceAll('install -d -m 0700 -o cartbarn -g cartbarn', 'mkdir -p')
+    .replaceAll('@VERSION@', '1.2.3')
+  const { status, stderr } = spawnSync('sh', ['-c', script, 'postinst', 'configure', previous], {
+    env: { PATH: `${bin}:${process.env.PATH}` },
+    encoding: 'utf8',
+  })
+  assert.deepEqual([status, stderr], [0, ''])
+}
+
+test('settings are written once, and never changed by an upgrade', () => {
+  const machine = join(folder, 'with-settings')
+  const [settings, etc] = [join(machine, 'etc/cartbarn/cartbarn.conf'), join(machine, 'etc/cartbarn')]
+  configure(machine, '')
+  assert.match(readFileSync(settings, 'utf8'), /^CARTBARN_DATA_DIR=/)
+  assert.equal(statSync(settings).mode & 0o777, 0o640)
+  for (const content of ['', 'CARTBARN_LOG_LEVEL=debug\n']) {
+    writeFileSync(settings, content)
+    configure(machine, '1.0.0')
+    assert.equal(readFileSync(settings, 'utf8'), content)
+  }
+  // one that leads to a disk that is not there
+  rmSync(settings)
+  symlinkSync('/nowhere/cartbarn.conf', settings)
+  configure(machine, '1.0.0')
+  assert.equal(readlinkSync(settings), '/nowhere/cartbarn.conf')
+  assert.deepEqual(readdirSync(etc), ['cartbarn.conf'])
+})
+
+test('avahi gets its file with each installation, whole and for all to read, and keeps what a person did to it', () => {
+  const machine = join(folder, 'with-avahi')
+  const services = join(machine, 'etc/avahi/services')
+  const announced = join(services, 'cartbarn.service')
+  const marker = join(machine, 'usr/lib/cartbarn/is-new')
+  mkdirSync(services, { recursive: true })
+  const install = (previous: string) => {
+    mkdirSync(dirname(marker), { recursive: true })
+    writeFileSync(marker, '')
+    configure(machine, previous)
+    assert.ok(!existsSync(marker))
+  }
+  // the second one after a removal, which dpkg shows the last version of
+  for (const previous of ['', '1.2.2']) {
+    install(previous)
+    assert.equal(statSync(announced).mode & 0o777, 0o644)
+    rmSync(announced)
+    configure(machine, '1.2.2')
+    assert.ok(!existsSync(announced), 'a person has deleted it')
+  }
+  writeFileSync(announced, '<port>80</port><txt-record>version=1.2.2</txt-record>', { mode: 0o600 })
+  configure(machine, '1.2.2')
+  assert.equal(readFileSync(announced, 'utf8'), '<port>80</port><txt-record>version=1.2.3</txt-record>')
+  assert.equal(statSync(announced).mode & 0o777, 0o644)
+  assert.deepEqual(readdirSync(services), ['cartbarn.service'])
+})
+
+test('no script of the package writes a file of avahi under the name that avahi reads', () => {
+  for (const name of ['preinst', 'postinst'])
+    assert.doesNotMatch(
+      readFileSync(join(import.meta.dirname, `${name}.sh`), 'utf8'),
+      /(install|cp|sed -i).*"\$announced"$/m,
+    )
 })
 
 test('what avahi announces is what a gateway without settings announces', () => {

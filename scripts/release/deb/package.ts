@@ -25,7 +25,6 @@ import {
 } from './control.ts'
 
 const HERE = import.meta.dirname
-const SETTINGS = 'etc/cartbarn/cartbarn.conf'
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 /** Two is as small as nine within a tenth, in a quarter of the time. */
 const PACKING = ['-Zxz', '-z2', '--threads-max=1']
@@ -71,7 +70,11 @@ function putFiles(root: string, { program, version, licences, changelog, changed
   for (const unit of ['cartbarn.service', 'cartbarn-swap-back.service'])
     put(root, `usr/lib/systemd/system/${unit}`, read(unit))
   put(root, 'usr/lib/cartbarn/swap-back', read('swap-back.sh'), 0o755)
-  put(root, SETTINGS, settingsTemplate())
+  // postinst makes the file of settings from it; minimal systems install nothing below /usr/share/doc
+  for (const folder of ['usr/lib/cartbarn', 'usr/share/doc/cartbarn'])
+    put(root, `${folder}/cartbarn.conf`, settingsTemplate())
+  mkdirSync(join(root, 'etc/cartbarn'), { recursive: true })
+  for (const folder of ['etc', 'etc/cartbarn']) chmodSync(join(root, folder), 0o755)
   put(root, 'usr/lib/cartbarn/avahi.service', read('avahi.service').replaceAll('@VERSION@', version))
   put(root, 'usr/share/doc/cartbarn/copyright', copyrightFile(licences))
   put(
@@ -86,11 +89,8 @@ function putFiles(root: string, { program, version, licences, changelog, changed
 function putControl(root: string, { version, architecture }: DebOptions): void {
   const files = allBelow(root).filter((path) => statSync(join(root, path)).isFile())
   const sizeKb = files.reduce((sum, path) => sum + Math.ceil(statSync(join(root, path)).size / 1024), 0)
-  const sums = files
-    .filter((path) => path !== SETTINGS)
-    .map((path) => `${md5Of(join(root, path))}  ${path}\n`)
+  const sums = files.map((path) => `${md5Of(join(root, path))}  ${path}\n`)
   put(root, 'DEBIAN/control', controlFile({ version, architecture, sizeKb }))
-  put(root, 'DEBIAN/conffiles', `/${SETTINGS}\n`)
   put(root, 'DEBIAN/md5sums', sums.join(''))
   for (const name of SCRIPTS)
     put(root, `DEBIAN/${name}`, read(`${name}.sh`).replaceAll('@VERSION@', version), 0o755)

@@ -10,17 +10,32 @@ fi
 if [ ! -e "$data" ]; then
 	install -d -m 0700 -o cartbarn -g cartbarn "$data"
 fi
-# settings may be secrets
-chown root:cartbarn /etc/cartbarn/cartbarn.conf
-chmod 0640 /etc/cartbarn/cartbarn.conf
-
-# a file that somebody has deleted stays so, and one that somebody has changed too
-announced=/etc/avahi/services/cartbarn.service
-if [ -z "$2" ] && [ -d /etc/avahi/services ] && [ ! -e "$announced" ]; then
-	install -m 0644 /usr/lib/cartbarn/avahi.service "$announced"
-elif [ -f "$announced" ]; then
-	sed -i 's/>version=[^<]*</>version=@VERSION@</' "$announced"
+# The settings are written once and are the person's from then on: dpkg compares no conffile and asks nothing. Up to 1.0.0
+# the file was a conffile, which stays as it is.
+programs=/usr/lib/cartbarn
+settings=/etc/cartbarn/cartbarn.conf
+if [ ! -e "$settings" ] && [ ! -L "$settings" ]; then
+	install -m 0600 "$programs/cartbarn.conf" "$settings.new"
+	mv "$settings.new" "$settings"
 fi
+# settings may be secrets
+if [ -f "$settings" ]; then
+	chown root:cartbarn "$settings"
+	chmod 0640 "$settings"
+fi
+
+# a file that somebody has deleted stays so, and one that somebody has changed too; avahi reads a file as soon as it has this
+# name, so it gets the name once it is whole and for all to read
+announced=/etc/avahi/services/cartbarn.service
+if [ -e "$programs/is-new" ] && [ -d /etc/avahi/services ] && [ ! -e "$announced" ]; then
+	install -m 0644 "$programs/avahi.service" "$announced.new"
+	mv "$announced.new" "$announced"
+elif [ -f "$announced" ]; then
+	sed 's/>version=[^<]*</>version=@VERSION@</' "$announced" >"$announced.new"
+	chmod 0644 "$announced.new"
+	mv "$announced.new" "$announced"
+fi
+rm -f "$programs/is-new"
 
 deb-systemd-helper unmask cartbarn.service >/dev/null || true
 if deb-systemd-helper --quiet was-enabled cartbarn.service; then

@@ -3,7 +3,8 @@ set -e
 
 data=/var/lib/cartbarn
 if [ "$1" = remove ]; then
-	rm -f /usr/lib/cartbarn/cartbarn.previous /usr/lib/cartbarn/cartbarn.swap /etc/avahi/services/cartbarn.service
+	rm -f /usr/lib/cartbarn/cartbarn.previous /usr/lib/cartbarn/cartbarn.swap /usr/lib/cartbarn/is-new
+	rm -f /etc/avahi/services/cartbarn.service
 	rmdir /usr/lib/cartbarn 2>/dev/null || true
 	if [ -d /run/systemd/system ]; then
 		systemctl --system daemon-reload >/dev/null || true
@@ -13,6 +14,8 @@ if [ "$1" = remove ]; then
 	fi
 fi
 if [ "$1" = purge ]; then
+	rm -f /etc/cartbarn/cartbarn.conf /etc/cartbarn/cartbarn.conf.new
+	rmdir /etc/cartbarn 2>/dev/null || true
 	if command -v deb-systemd-helper >/dev/null; then
 		deb-systemd-helper purge cartbarn.service >/dev/null || true
 		deb-systemd-helper unmask cartbarn.service >/dev/null || true
