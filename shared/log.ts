@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { journalPrefix } from '#shared/service/journal.ts'
 
 /** Structured log: `log.info({ hardwareId }, 'connected')`; fields, not sentences. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>
@@ -7,14 +8,25 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 const SECRET_FIELDS = ['api_key', 'apiKey', 'password', 'key', 'token', 'code', 'authorization']
 
-/** The log of a program on its standard output: lines for people on a terminal, else JSON. */
+/** File descriptor of the standard output. */
+const OUTPUT = 1
+/** `level` is the first field of each line, see `createLog`. */
+const LEVEL = /^\{"level":"(\w+)"/
+
+/** The log of a program on its standard output: lines for people on a terminal, else JSON; with their priority for a journal. */
 export async function createProgramLog(level: LogLevel, isTerminal: boolean): Promise<Log> {
-  if (!isTerminal) return createLog(level)
+  if (!isTerminal) return createLog(level, destinationFor(journalPrefix(OUTPUT)))
   const { default: pretty } = await import('pino-pretty')
   return createLog(
     level,
     pretty({ colorize: true, singleLine: true, translateTime: 'SYS:HH:MM:ss.l', sync: true }),
   )
+}
+
+function destinationFor(prefixOf: ((level: string) => string) | undefined): DestinationStream | undefined {
+  if (prefixOf === undefined) return undefined
+  const output = pino.destination(OUTPUT)
+  return { write: (line) => output.write(prefixOf(LEVEL.exec(line)?.[1] ?? '') + line) }
 }
 
 /** JSON lines to `destination` (standard output unless told). A field that looks like a secret is blanked. */

@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { checkDamage, databaseRefusal, REPAIR } from './check-damage.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
 const ABOUT = 'database'
 const HEADER_BYTES = 100
-const REPAIR =
-  'stop the gateway, then: cartbarn repair; see docs/when-something-is-wrong.md, Something is damaged'
+const PAGE = 'see docs/when-something-is-wrong.md, The gateway does not start'
 
 /** What can be said of a database without opening it, which would change what a start reads of a killed one. */
 interface DatabaseFile {
@@ -34,13 +34,30 @@ function readDatabaseFile(dataDir: string): DatabaseFile {
 /** Whether there is a database of ours, and what the gateway says of its health. */
 export function checkDatabase(dataDir: string, running: Running | undefined): Finding[] {
   const path = join(dataDir, 'cartbarn.db')
-  const isThere = attempt(() => statSync(path)) !== undefined
-  if (!isThere) return [mind(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
+  const fault = faultOfLook(path)
+  if (fault === 'EACCES') return [mind(ABOUT, `this user may not look at ${path}`, 'sudo cartbarn doctor')]
+  if (fault !== undefined)
+    return [mind(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
   const file = attempt(() => readDatabaseFile(dataDir))
   if (file === undefined) return [wrong(ABOUT, `${path} cannot be read as a database`, REPAIR)]
   const size = `${Math.ceil(file.bytes / 1e6).toLocaleString('en')} MB`
-  const findings = [ok(ABOUT, `schema ${file.schema}, ${size}`)]
-  return running === undefined ? findings : [...findings, ...judgeHealth(running)]
+  const refusal = running === undefined ? databaseRefusal(dataDir) : undefined
+  if (refusal !== undefined) return [wrong(ABOUT, refusal, PAGE)]
+  return [
+    ok(ABOUT, `schema ${file.schema}, ${size}`),
+    ...checkDamage(dataDir, running),
+    ...(running === undefined ? [] : judgeHealth(running)),
+  ]
+}
+
+/** The code of the error when a file cannot be looked at; undefined when it is there. */
+function faultOfLook(path: string): string | undefined {
+  try {
+    statSync(path)
+    return undefined
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+  }
 }
 
 function judgeHealth({ health }: Running): Finding[] {
@@ -51,16 +68,6 @@ function judgeHealth({ health }: Running): Finding[] {
         ...([ABOUT, `the gateway can store nothing (${health.detail ?? 'an admin key says why'})`] as const),
         'see docs/when-something-is-wrong.md, The disk is full or gone',
       ),
-    )
-  for (const { place, outcome, detail } of health.damage ?? [])
-    findings.push(
-      outcome === 'mended'
-        ? mind(ABOUT, `${place}: ${detail}`, 'watch the disk')
-        : wrong(ABOUT, `${place}: ${detail}`, REPAIR),
-    )
-  if (health.damaged_telemetry !== undefined)
-    findings.push(
-      wrong(ABOUT, `${health.damaged_telemetry.records} records of telemetry are damaged`, REPAIR),
     )
   if (health.disk !== undefined)
     findings.push(mind('disk', health.disk.detail, 'see docs/operation.md, The data folder'))

@@ -16,6 +16,7 @@ import { checkBackups } from './check-backups.ts'
 import { checkCertificate } from './check-certificate.ts'
 import { checkFolder } from './check-folder.ts'
 import { checkClock } from './check-machine.ts'
+import { checkPackage } from './check-package.ts'
 import { checkPlainDevices } from './check-plain-devices.ts'
 import { checkPlainHttp } from './check-plain-http.ts'
 import { checkUpstream } from './check-upstream.ts'
@@ -102,6 +103,28 @@ test('a copied card is wrong, with what to type, and the head office is not aske
   )
   assert.match(lines.find((line) => /^\w+ +head office /.test(line)) ?? '', /^ok .*not asked/)
 })
+
+for (const [shown, says] of [
+  ['install ok installed 1.0.0', /^ok +package +cartbarn 1\.0\.0 is installed$/],
+  ['hold ok installed 1.0.0', /^ok /],
+  ['install ok triggers-pending 1.0.0', /^ok /],
+  [
+    'install ok unpacked 1.1.0',
+    /^wrong +package .* 1\.1\.0 is unpacked: .*: sudo dpkg --force-confold --configure -a$/,
+  ],
+  ['install ok half-configured 1.1.0', /^wrong .* is half-configured: .*--configure -a$/],
+  ['install reinstreq half-installed 1.1.0', /^wrong .* only partly installed .*: install its file again: /],
+  ['install reinstreq unpacked 1.1.0', /^wrong .* only partly installed /],
+  ['deinstall ok config-files 1.0.0', null],
+  ['unknown ok not-installed ', null],
+  ['', null],
+  [null, null],
+] as const)
+  test(`dpkg that says "${shown}" of the package ${says === null ? 'says nothing of it' : 'is believed'}`, async () => {
+    const found = await checkPackage(machineWith(shown === null ? {} : { 'dpkg-query': shown }))
+    assert.equal(found.length, says === null ? 0 : 1)
+    if (says !== null) assert.match(found.map(lineOf).join(), says)
+  })
 
 test('a port that another program has is wrong, with who has it and what to type', async (t) => {
   const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1')

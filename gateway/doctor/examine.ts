@@ -5,6 +5,7 @@ import { checkCertificate } from './check-certificate.ts'
 import { checkDatabase } from './check-database.ts'
 import { checkFolder } from './check-folder.ts'
 import { checkClock, checkDisk, checkMemory, checkSameMachine, checkService } from './check-machine.ts'
+import { checkPackage } from './check-package.ts'
 import { checkPlainDevices } from './check-plain-devices.ts'
 import { checkPlainHttp } from './check-plain-http.ts'
 import { checkPorts } from './check-ports.ts'
@@ -40,7 +41,12 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
   const service = await findService(machine)
   const settings = findSettings(options.environment, options.file, service)
   const { config } = settings
-  const common = [...checkService(service), await checkClock(machine), ...checkMemory(machine)]
+  const common = [
+    ...checkService(service),
+    ...(await checkPackage(machine)),
+    await checkClock(machine),
+    ...checkMemory(machine),
+  ]
   if (config === undefined)
     return { findings: [...settings.findings, ...common], settings, running: undefined }
   const dataDir = options.dataDir ?? config.dataDir

@@ -6,6 +6,8 @@ import { healthSchema } from '#shared/wire/system.ts'
 /** The gateway as it answers now. */
 export interface Running {
   health: z.infer<typeof healthSchema>
+  /** True if the key is an admin's, so that `health` has all. */
+  isAdmin: boolean
   /** Asks as an admin; null without a key, or for any answer but 200. */
   read(path: string): Promise<string | null>
 }
@@ -23,6 +25,8 @@ export async function findRunning(
   if (health === undefined) return undefined
   return {
     health,
+    // a member that only admins are sent, and always
+    isAdmin: health.subscriptions !== undefined,
     read: async (path) => {
       const found = key === undefined ? null : await get(path)
       return found?.status === 200 ? found.text : null

@@ -21,7 +21,7 @@ import { clockMark } from './clock-mark.ts'
 import { closedDays } from './closing.ts'
 import { autoLockTimes, countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
 import { coursePhoto, courseRow } from './course.ts'
-import { DamageFindings } from './damage/findings.ts'
+import { DAMAGE_NOTES, DamageFindings } from './damage/findings.ts'
 import { checkLog } from './damage/log-check.ts'
 import { PageSums } from './damage/page-sums.ts'
 import { isDiskReadable } from './damage/readable-disk.ts'
@@ -164,6 +164,7 @@ export class Store<Message extends Appendable = Appendable>
   async start(onUpgrade: OnUpgrade = () => undefined): Promise<void> {
     prepareDataFolder(this.#options.dataDir)
     this.#lock.take()
+    this.damage.noteIn(this.#options.dataDir)
     finishReplacement(this.#options.dataDir)
     requireOwnFile(this.#path)
     requireWholeCopy(this.#path)
@@ -511,7 +512,7 @@ const FILES = [
     'cartbarn.db-sums',
     'cartbarn.db-open',
     'cartbarn.lock',
-    ...['backup.lock', 'backups.json'],
+    ...['backup.lock', 'backups.json', DAMAGE_NOTES],
     ...['sync.slots', 'sync.json', PROGRAM_RECORD, BACKUPS],
     ...['admin-key.txt', TLS_FOLDER],
     DEMO_KEY,

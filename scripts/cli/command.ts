@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { CommanderError } from '@commander-js/extra-typings'
 import { CONFIG_EXIT_CODE, ConfigError } from '#shared/errors.ts'
+import { journalPrefix } from '#shared/service/journal.ts'
 
 /** What a command is given of the process it runs in. */
 export interface CommandIo {
@@ -76,8 +77,10 @@ export async function runCommand(name: string, io: CommandIo, work: () => Promis
       return EXIT.usage
     }
     if (error instanceof ConfigError) {
-      // read in a log too, where it is not clear whose help that is
-      io.stderr.write(`${name}: ${error.message} (see cartbarn ${name} --help)\n`)
+      // read in a log too: each line with its priority, and with the name of whose help is meant
+      const priority = journalPrefix(2)?.('error') ?? ''
+      const text = `${name}: ${error.message} (see cartbarn ${name} --help)`
+      io.stderr.write(`${text.replaceAll(/^/gm, priority)}\n`)
       return EXIT.config
     }
     if (!(error instanceof CommandError)) throw error

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { chownSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,8 +31,9 @@ function newService(t: TestContext) {
   for (const path of [data, backups, ...readdirSync(data).map((name) => join(data, name))])
     chownSync(path, OWNER, OWNER)
   const run = async (command: RunCommand, ...argv: string[]) => {
-    const { code, err } = await commands.run(command, [...argv, '--data', data])
+    const { code, out, err } = await commands.run(command, [...argv, '--data', data])
     assert.equal(code, 0, err)
+    return out
   }
   return { data, backups, run, file: commands.file('one.backup') }
 }
@@ -67,4 +69,12 @@ test('repair leaves the data to the user of the service, also a database that is
   await run(repair, '--yes')
   assert.deepEqual(notTheirs(data), [])
   assert.ok(readdirSync(data).some((name) => name.startsWith('damaged-')))
+})
+
+test('the line that repair prints for a person leaves all to the user of the service too', { skip }, async (t) => {
+  const { data, run } = newService(t)
+  const [, move = ''] = /^ {2}(cd .*)$/m.exec(await run(repair)) ?? []
+  const { status, stderr } = spawnSync('sh', ['-c', `umask 022; ${move}`], { encoding: 'utf8' })
+  assert.deepEqual([status, stderr, notTheirs(data)], [0, '', []])
+  assert.equal(lstatSync(join(data, 'damaged')).mode & 0o777, 0o700)
 })

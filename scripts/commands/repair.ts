@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { type RepairDialogue, type Repaired, repairDatabase } from '#gateway/repair.ts'
 import {
@@ -139,8 +140,18 @@ function resultOf(dataDir: string, { path, keptIn }: Repaired): string {
     return `It is in its place now. The old one is kept in ${keptIn}; delete that once you are sure. Start the gateway.`
   return [
     'It was not put in its place. To do so, with the gateway still stopped, call this command again with --yes, or:',
-    `  cd '${dataDir}' && mkdir damaged && mv cartbarn.db* damaged/ && mv '${path}' cartbarn.db${existsSync(`${path}-sums`) ? ` && mv '${path}-sums' cartbarn.db-sums` : ''}`,
+    `  cd '${dataDir}' && install -d -m 0700${ownerOptions(dataDir)} damaged && mv cartbarn.db* damaged/ && mv '${path}' cartbarn.db${existsSync(`${path}-sums`) ? ` && mv '${path}-sums' cartbarn.db-sums` : ''}`,
   ].join('\n')
+}
+
+/** For root, whose folder the owner of the data folder could not read. */
+function ownerOptions(dataDir: string): string {
+  const { uid } = statSync(dataDir)
+  if (process.geteuid?.() !== 0 || uid === 0) return ''
+  const [user, group] = ['-nu', '-ng'].map((option) =>
+    spawnSync('id', [option, String(uid)], { encoding: 'utf8' }).stdout.trim(),
+  )
+  return ` -o ${user || uid} -g ${group || uid}`
 }
 
 function shortened(lines: readonly string[]): string[] {

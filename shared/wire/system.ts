@@ -45,7 +45,11 @@ export const damagedSchema = z
     records: z
       .number()
       .int()
-      .meta({ description: 'Records in them; they are not counted anywhere.', example: 2048 }),
+      .meta({
+        description:
+          'Records in them, as far as they can be counted: 0 where their pages cannot be read. They are not counted anywhere else.',
+        example: 2048,
+      }),
     newest: z.array(damagedBlockSchema).meta({ description: 'Those found last, at most 20.' }),
   })
   .meta({
@@ -119,7 +123,10 @@ export const healthSchema = z
     }),
     damaged_telemetry: damagedSchema
       .optional()
-      .meta({ description: 'Absent when nothing is damaged. For admins.' }),
+      .meta({
+        description:
+          'Absent when nothing was found damaged since the last repair, which puts back what can be read; what is gone then is in the warnings of histories. For admins.',
+      }),
     last_check_at: isoSchema.optional().meta({
       description: 'When the last check of the whole database ended; absent until one was done. For admins.',
     }),

@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 
@@ -27,6 +29,9 @@ interface FindingsEvents {
   found: [finding: DamageFinding]
 }
 
+/** In the data folder: the findings of the gateway that runs, or ran last, for `doctor`, which may have no key. */
+export const DAMAGE_NOTES = 'damage.json'
+
 /** The newest of one place and outcome stands for all of them; so many places are far more than there are tables. */
 const MAX_FINDINGS = 200
 
@@ -39,10 +44,17 @@ export class DamageFindings extends EventEmitter<FindingsEvents> {
   readonly counts = new Tally(['set_aside', 'mended', 'lost', 'unreadable'])
   readonly #log: Log
   readonly #findings = new Map<string, DamageFinding>()
+  #path: string | undefined
 
   constructor(log: Log) {
     super()
     this.#log = log
+  }
+
+  /** Findings are noted in this data folder from now on; those of another process are forgotten. */
+  noteIn(dataDir: string): void {
+    this.#path = join(dataDir, DAMAGE_NOTES)
+    this.#note()
   }
 
   /** Oldest first; one of each place and outcome. */
@@ -60,6 +72,17 @@ export class DamageFindings extends EventEmitter<FindingsEvents> {
     this.#findings.set(key, finding)
     this.counts.add(outcome)
     this.#log.error({ place, outcome }, detail)
+    this.#note()
     this.emit('found', finding)
+  }
+
+  #note(): void {
+    if (this.#path === undefined) return
+    try {
+      if (this.#findings.size === 0) rmSync(this.#path, { force: true })
+      else writeFileSync(this.#path, `${JSON.stringify(this.all)}\n`, { mode: 0o600 })
+    } catch {
+      // a disk that takes nothing: the log has the finding
+    }
   }
 }

@@ -113,7 +113,7 @@ function notedIn(file: string): FileIdentity | null {
 }
 
 /** By the file alone: what its log says may be of another time. False when it cannot be read, which is another case. */
-function isMarkedOpen(path: string): boolean {
+export function isMarkedOpen(path: string): boolean {
   const header = Buffer.alloc(HEADER_BYTES)
   try {
     const file = openSync(path, 'r')

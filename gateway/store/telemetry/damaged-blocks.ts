@@ -85,17 +85,26 @@ function quarantineSome(
   return result
 }
 
-/** What was put aside. */
+/** What was put aside since the last repair: before that, what could be read was put back and the rest is gone for good. */
 export function damagedBlocks(connection: Connection): DamagedBlocks {
   const total = connection.get<{ blocks: number; records: number }>(
-    'SELECT count(*) AS blocks, ifnull(sum(count), 0) AS records FROM damaged_block',
+    'SELECT count(*) AS blocks, ifnull(sum(count), 0) AS records FROM damaged_block WHERE found_at_ms >= 0',
   )
   const newest = connection.all<DamagedBlock>(
     `SELECT ${BLOCK_COLUMNS}, reason, found_at_ms AS foundAtMs,
        (SELECT hardware_id FROM device d WHERE d.device_id = b.device_id) AS hardwareId
-     FROM damaged_block b ORDER BY found_at_ms DESC, block_id DESC LIMIT ${SHOWN_BLOCKS}`,
+     FROM damaged_block b WHERE found_at_ms >= 0
+     ORDER BY found_at_ms DESC, block_id DESC LIMIT ${SHOWN_BLOCKS}`,
   )
   return { blocks: total?.blocks ?? 0, records: total?.records ?? 0, newest }
+}
+
+/**
+ * Notes that a repair has dealt with all that was put aside: no person can do more about it. The time of its discovery is
+ * negative from then on. Answers still say of its ranges that records may be missing.
+ */
+export function settleDamagedBlocks(connection: Connection): void {
+  connection.run('UPDATE damaged_block SET found_at_ms = -found_at_ms WHERE found_at_ms > 0')
 }
 
 /** Which damaged blocks are asked for; both bounds included. */
@@ -185,7 +194,7 @@ function putAside(
 }
 
 function dropOldest(connection: WriterTables): number {
-  const { blocks } = damagedBlocks(connection)
+  const blocks = connection.get<{ n: number }>('SELECT count(*) AS n FROM damaged_block')?.n ?? 0
   if (blocks <= MAX_DAMAGED_BLOCKS) return 0
   return connection.run(
     `DELETE FROM damaged_block

@@ -89,8 +89,8 @@ export const gatewayTexts = defineTexts({
       unreadable: 'Still in the way',
     },
     aside: 'History that was put aside',
-    asideWhat: (blocks: string, records: string) =>
-      `${blocks} blocks, ${records} records. All other history is whole.`,
+    asideWhat: (blocks: string, records: string | null) =>
+      `${blocks} blocks, ${records === null ? 'whose records cannot be counted' : `${records} records`}. All other history is whole.`,
     streamNames: { gps: 'positions', battery: 'voltages', log: 'newest messages' },
     repairHow: 'With a good backup, restore it. Without one, stop the gateway and run on its computer:',
     quarantine: 'Messages that could not be read',
@@ -204,8 +204,8 @@ export const gatewayTexts = defineTexts({
       unreadable: 'Noch im Weg',
     },
     aside: 'Beiseitegelegte Geschichte',
-    asideWhat: (blocks: string, records: string) =>
-      `${blocks} Blöcke, ${records} Werte. Alles andere ist unversehrt.`,
+    asideWhat: (blocks: string, records: string | null) =>
+      `${blocks} Blöcke, ${records === null ? 'deren Werte nicht zu zählen sind' : `${records} Werte`}. Alles andere ist unversehrt.`,
     streamNames: { gps: 'Positionen', battery: 'Spannungen', log: 'neueste Nachrichten' },
     repairHow:
       'Mit einer guten Sicherung: diese einspielen. Ohne: das Gateway anhalten und an seinem Rechner ausführen:',

@@ -3,6 +3,7 @@ import type { Connection } from '../../db/connection.ts'
 import { forkEpoch } from '../../ledger/cursors.ts'
 import { migrate } from '../../migrate.ts'
 import { blockTables } from '../../telemetry/blocks-aside.ts'
+import { settleDamagedBlocks } from '../../telemetry/damaged-blocks.ts'
 import type { WriterTables } from '../../telemetry/log-tail.ts'
 import { saveStates } from '../../telemetry/save-states.ts'
 import { TABLES } from '../tables.ts'
@@ -67,6 +68,7 @@ export function rebuildDatabase(
       saveStates(to)
       recountDevices(to)
     }
+    settleDamagedBlocks(to)
     enterAll(to, isComplete('block_log'))
     forkEpoch(to, { reason: 'repaired' })
     const lost = isComplete('telemetry_block') ? [] : lostBlocks(from, to)

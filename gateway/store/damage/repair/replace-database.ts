@@ -14,6 +14,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { giveToOwner } from '#shared/files/owner.ts'
+import { DAMAGE_NOTES } from '../findings.ts'
 
 const DATABASE = 'cartbarn.db'
 const LOG = 'cartbarn.db-wal'
@@ -55,7 +56,8 @@ export function finishReplacement(dataDir: string): void {
     return
   }
   // the log of the one would be applied to the other: it must be gone on the disk before
-  for (const name of [LOG, SUMS, OPEN, `${DATABASE}-shm`]) rmSync(join(dataDir, name), { force: true })
+  for (const name of [LOG, SUMS, OPEN, `${DATABASE}-shm`, DAMAGE_NOTES])
+    rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
   moveDatabase(successor, join(dataDir, DATABASE))
   syncFolder(dataDir)

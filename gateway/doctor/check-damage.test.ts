@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { chmodSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import Database from 'better-sqlite3'
+import { repairDatabase } from '#gateway/repair.ts'
+import { createRandom } from '#shared/random.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { eventually } from '#shared/testing/eventually.ts'
+import { toIso } from '#shared/time.ts'
+import { sealTelemetry } from '#testing/course/telemetry-answers.ts'
+import { pagesOf, SPOILT_PAGES, spoilPage } from '#testing/damage/damaged-pages.ts'
+import { damagePage, pageOf } from '#testing/damage/page-damage.ts'
+import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import { checkDatabase } from './check-database.ts'
+import { lineOf } from './finding.ts'
+import { findRunning } from './running.ts'
+
+const NOON_MS = Date.UTC(2026, 4, 1, 12)
+const RANGE = `from=${toIso(NOON_MS - 86_400_000)}&to=${toIso(NOON_MS)}`
+const NOTHING = () => undefined
+const YES = {
+  ...{ space: NOTHING, noChecksums: NOTHING, logDamage: NOTHING, wrongBits: NOTHING },
+  ...{ schemaDamage: NOTHING, table: NOTHING, mayReplace: async () => true },
+}
+
+async function startCourse(t: TestContext): Promise<{ g: TestGateway; path: string }> {
+  const g = await startGateway({}, { clock: new FakeClock(NOON_MS) })
+  t.after(() => g.stop())
+  const client = await g.connect('cart-1', await g.register('cart-1'))
+  const random = createRandom('damage', 1)
+  for (let hour = 20; hour > 8; hour--) {
+    const samples = Array.from({ length: 150 }, (_, i) => ({
+      ts: NOON_MS - hour * 3_600_000 + i * 20_000,
+      ...{ lat: 36 + random.next(), long: -121 - random.next(), speed: random.between(0, 30) },
+    }))
+    await client.publishAsync('dev/cart-1/tlm', JSON.stringify(samples), { qos: 1 })
+    await sealTelemetry(g)
+  }
+  await client.endAsync()
+  return { g, path: join(g.config.dataDir, 'cartbarn.db') }
+}
+
+/** What doctor says of the database: of a gateway that runs with a key of its admin, or with none. */
+async function saidOf(g: TestGateway, runs: 'with key' | 'without key' | 'stopped'): Promise<string[]> {
+  if (runs === 'stopped') return checkDatabase(g.config.dataDir, undefined).map(lineOf)
+  const address = { host: '127.0.0.1', httpPort: Number(new URL(g.http).port), tls: undefined }
+  const running = await findRunning(address, runs === 'with key' ? ADMIN_KEY : undefined)
+  assert.ok(running !== undefined)
+  return checkDatabase(g.config.dataDir, running).map(lineOf)
+}
+
+const SOUND = /^ok +database +no damage is known$/m
+const isDamagedIn = (lines: readonly string[], says: RegExp) =>
+  assert.match(
+    lines.join('\n'),
+    new RegExp(`^wrong +database .*${says.source}.*: stop the gateway, then: cartbarn repair`, 'm'),
+  )
+
+test('damaged telemetry is known with and without a key, until a repair has dealt with it', async (t) => {
+  const { g, path } = await startCourse(t)
+  for (const runs of ['with key', 'without key'] as const)
+    assert.match((await saidOf(g, runs)).join('\n'), SOUND)
+  await g.restart(() => {
+    const db = new Database(path)
+    const leaves = pagesOf(db, 'telemetry_block').filter(({ kind }) => kind === 'leaf')
+    const leaf = leaves[Math.floor(leaves.length / 2)]
+    db.close()
+    assert.ok(leaf)
+    spoilPage(path, leaf.page, SPOILT_PAGES.noise())
+  })
+  const health = async () => (await g.request('GET', '/health')).body
+  await g.request('GET', `/devices/cart-1/gps?${RANGE}`)
+  await eventually(async () => (await health()).damaged_telemetry?.blocks > 0, 'it is put aside')
+  for (const runs of ['with key', 'without key'] as const) {
+    const lines = await saidOf(g, runs)
+    isDamagedIn(lines, /blocks? of telemetry (is|are) damaged \(how many records that are cannot be read\)/)
+    assert.doesNotMatch(lines.join('\n'), / 0 records/)
+  }
+  let stopped: string[] = []
+  let repaired: string[] = []
+  await g.restart(async () => {
+    stopped = await saidOf(g, 'stopped')
+    await repairDatabase(g.config.dataDir, NOON_MS, YES)
+    repaired = await saidOf(g, 'stopped')
+  })
+  isDamagedIn(stopped, /of telemetry/)
+  assert.match(repaired.join('\n'), SOUND)
+  for (const runs of ['with key', 'without key'] as const)
+    assert.match((await saidOf(g, runs)).join('\n'), SOUND)
+  assert.equal('damaged_telemetry' in (await health()), false)
+  assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
+  // what is gone for good is still said where it was
+  const { body } = await g.request('GET', `/trips/cart-1?${RANGE}`)
+  assert.ok(body.summary.warnings?.length > 0)
+})
+
+test('what a start or a read found damaged is known without a key, also of a gateway that has stopped', async (t) => {
+  const { g, path } = await startCourse(t)
+  await g.restart(() => damagePage(path, pageOf(path, 'device_state'), 'noise'))
+  const told = (await g.request('GET', '/health')).body.damage
+  assert.ok(told.length > 0)
+  for (const runs of ['with key', 'without key'] as const)
+    isDamagedIn(await saidOf(g, runs), /device_state: /)
+  let stopped: string[] = []
+  await g.restart(async () => {
+    stopped = await saidOf(g, 'stopped')
+    await repairDatabase(g.config.dataDir, NOON_MS, YES)
+  })
+  isDamagedIn(stopped, /device_state: /)
+  assert.match((await saidOf(g, 'without key')).join('\n'), SOUND)
+  assert.equal(existsSync(join(g.config.dataDir, 'damage.json')), false)
+})
+
+test('a folder that was copied while its gateway ran is wrong, in the words of a start', async (t) => {
+  const { g } = await startCourse(t)
+  const copy = mkdtempSync(join(tmpdir(), 'cartbarn-copied-'))
+  t.after(() => rmSync(copy, { recursive: true }))
+  cpSync(g.config.dataDir, copy, { recursive: true })
+  const before = readFileSync(join(copy, 'cartbarn.db'))
+  const lines = checkDatabase(copy, undefined).map(lineOf)
+  assert.match(lines.join('\n'), /^wrong +database .* was copied while a gateway had it open/)
+  assert.ok(readFileSync(join(copy, 'cartbarn.db')).equals(before))
+  // the gateway that was killed has no copy
+  assert.doesNotMatch(checkDatabase(g.config.dataDir, undefined).map(lineOf).join('\n'), /^wrong/m)
+})
+
+test('a user who may not look at the data folder is told so, and not that there is no damage', {
+  skip: process.geteuid?.() === 0 && process.seteuid === undefined && 'no other user can be acted as',
+}, async (t) => {
+  const { g } = await startCourse(t)
+  const { dataDir } = g.config
+  const act = process.geteuid?.() === 0
+  if (act) process.seteuid?.(65_534)
+  else chmodSync(dataDir, 0)
+  try {
+    const lines = await saidOf(g, 'without key')
+    assert.match(lines.join('\n'), /^mind +database +this user may not look at .*: sudo cartbarn doctor$/m)
+    assert.doesNotMatch(lines.join('\n'), /no damage|there is none/)
+  } finally {
+    if (act) process.seteuid?.(0)
+    else chmodSync(dataDir, 0o700)
+  }
+})

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { ConfigError, describeError } from '#shared/errors.ts'
+import { DAMAGE_NOTES } from '#store/damage/findings.ts'
+import { openReader } from '#store/db/connection.ts'
+import { isMarkedOpen, requireWholeCopy } from '#store/db/open-mark.ts'
+import { databasePath } from '#store/store.ts'
+import { damagedBlocks } from '#store/telemetry/damaged-blocks.ts'
+import { requireOwnFile } from '#store/upgrade/whose-database.ts'
+import { type Finding, mind, ok, wrong } from './finding.ts'
+import { attempt } from './machine.ts'
+import type { Running } from './running.ts'
+
+const ABOUT = 'database'
+/** What a person does about damage. */
+export const REPAIR =
+  'stop the gateway, then: cartbarn repair; see docs/when-something-is-wrong.md, Something is damaged'
+const notedSchema = z.array(z.object({ place: z.string(), outcome: z.string(), detail: z.string() }))
+
+/** What is damaged; `blocks` of telemetry and their `records`, as far as these could be counted. */
+interface Damage {
+  findings: z.infer<typeof notedSchema>
+  blocks: number
+  records: number
+}
+
+/**
+ * What is known to be damaged: by a gateway that tells it to an admin, else by what lies in the data folder, where this user
+ * may read it. Where nothing can be known it says so.
+ */
+export function checkDamage(dataDir: string, running: Running | undefined): Finding[] {
+  const damage = running?.isAdmin === true ? toldBy(running) : foundIn(dataDir, running !== undefined)
+  if (damage === undefined)
+    return [mind(ABOUT, 'whether anything is damaged cannot be known by this user', 'sudo cartbarn doctor')]
+  const { findings, blocks, records } = damage
+  const all = findings.map(({ place, outcome, detail }) =>
+    outcome === 'mended'
+      ? mind(ABOUT, `${place}: ${detail}`, 'watch the disk')
+      : wrong(ABOUT, `${place}: ${detail}`, REPAIR),
+  )
+  if (blocks > 0) all.push(wrong(ABOUT, telemetryInWords(blocks, records), REPAIR))
+  return all.length === 0 ? [ok(ABOUT, 'no damage is known')] : all
+}
+
+/** Why a gateway would refuse to start with this database, by the file alone; undefined when it would not. */
+export function databaseRefusal(dataDir: string): string | undefined {
+  const path = databasePath(dataDir)
+  try {
+    requireOwnFile(path)
+    requireWholeCopy(path)
+    return undefined
+  } catch (error) {
+    return describeError(error)
+  }
+}
+
+function telemetryInWords(blocks: number, records: number): string {
+  const what = blocks === 1 ? '1 block of telemetry is damaged' : `${blocks} blocks of telemetry are damaged`
+  return `${what} (${records === 0 ? 'how many records that are cannot be read' : `${records} records that are known of`})`
+}
+
+function toldBy({ health }: Running): Damage {
+  const { blocks = 0, records = 0 } = health.damaged_telemetry ?? {}
+  return { findings: health.damage ?? [], blocks, records }
+}
+
+function foundIn(dataDir: string, isRunning: boolean): Damage | undefined {
+  const findings = notedIn(dataDir)
+  if (findings === undefined) return undefined
+  const path = databasePath(dataDir)
+  // to open the database of a killed gateway would change what its start reads
+  const counted = isRunning || !isMarkedOpen(path) ? attempt(() => countIn(path)) : undefined
+  return { findings, blocks: counted?.blocks ?? 0, records: counted?.records ?? 0 }
+}
+
+function notedIn(dataDir: string): Damage['findings'] | undefined {
+  try {
+    return notedSchema.parse(JSON.parse(readFileSync(join(dataDir, DAMAGE_NOTES), 'utf8')))
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'ENOENT' ? [] : undefined
+  }
+}
+
+function countIn(path: string): { blocks: number; records: number } {
+  const reader = openReader(path)
+  try {
+    return damagedBlocks(reader)
+  } finally {
+    reader.close()
+  }
+}

@@ -1,0 +1,34 @@
+import { type Finding, ok, wrong } from './finding.ts'
+import type { Machine } from './machine.ts'
+
+const ABOUT = 'package'
+/** What dpkg knows of a package: three words of its state, and the version. Source: dpkg-query(1). */
+const FORMAT = `\${db:Status-Want} \${db:Status-Eflag} \${db:Status-Status} \${Version}`
+const INSTALLED = ['installed', 'triggers-awaited', 'triggers-pending']
+const ABSENT = ['not-installed', 'config-files']
+/** Answers of dpkg about files of settings keep what a person wrote. */
+const CONFIGURE = 'sudo dpkg --force-confold --configure -a'
+
+/** Reports whether the package is installed as a whole; nothing where there is no dpkg, or no package of it. */
+export async function checkPackage(machine: Machine): Promise<Finding[]> {
+  const shown = await machine.ask('dpkg-query', ['--show', `--showformat=${FORMAT}`, 'cartbarn'])
+  const [, error, state, version] = /^\S+ (\S+) (\S+) (\S*)$/.exec(shown?.trim() ?? '') ?? []
+  if (state === undefined || ABSENT.includes(state)) return []
+  if (error !== 'ok' || state === 'half-installed')
+    return [
+      wrong(
+        ...([ABOUT, `cartbarn ${version} is only partly installed (${state})`] as const),
+        'install its file again: sudo dpkg --force-confold --install ./cartbarn_VERSION_ARCHITECTURE.deb',
+      ),
+    ]
+  if (INSTALLED.includes(state)) return [ok(ABOUT, `cartbarn ${version} is installed`)]
+  return [
+    wrong(
+      ...([
+        ABOUT,
+        `cartbarn ${version} is ${state}: its installation did not end, and the next start takes the new program`,
+      ] as const),
+      CONFIGURE,
+    ),
+  ]
+}
