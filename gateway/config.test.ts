@@ -37,7 +37,7 @@ test('a gateway on the loopback is not announced, and none where that is off', (
 test('without any setting the defaults hold', () => {
   assert.deepEqual(readConfig({}), {
     dataDir: './data',
-    host: '0.0.0.0',
+    host: '::',
     httpPort: 8080,
     mqttPort: 1883,
     mqttsPort: undefined,

@@ -102,7 +102,10 @@ const SETTINGS = {
     schema: z.string().min(1).default(DEFAULT_DATA_DIR),
     help: 'database, side files, backups; created 0700',
   },
-  HOST: { schema: z.string().min(1).default('0.0.0.0'), help: 'address to listen on' },
+  HOST: {
+    schema: z.string().min(1).default('::'),
+    help: 'address to listen on; :: is every address of IPv4 and IPv6, 0.0.0.0 every one of IPv4',
+  },
   HTTP_PORT: { schema: port.default(8080), help: 'API, /realtime, /mqtt (WebSocket); 0 takes any free port' },
   MQTT_PORT: {
     schema: portOrOff.default(1883),

@@ -85,6 +85,8 @@ export interface Gateway extends Part {
   app: ReturnType<typeof createApp>
   /** What people call their course; empty as long as nobody has said. */
   siteName(): string
+  /** What tells its data from that of other gateways; a repair or a restore gives it another. */
+  identity(): string
   /** Takes intents of the head office. */
   intents: IntentInbox
   /** The disk, for those who watch whether the gateway still writes. */
@@ -390,6 +392,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   return {
     ...{ app, intents, disk: store },
     siteName: () => site.settings.name,
+    identity: () => store.read.syncIdentity().epoch,
     start: () => startAll(parts),
     stop: () => stopAll(parts),
     addresses: () => addressesOf(config, http, mqtt),

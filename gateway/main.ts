@@ -1,9 +1,10 @@
-import { isIPv4 } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
-import { announcedName, announcedServices, announcedText } from '#host/announced.ts'
+import { AddressWatch } from '#host/address-watch.ts'
+import { announcedName, announcedServices, announcedText, markOf } from '#host/announced.ts'
+import { readMachineSigns } from '#host/machine-signs.ts'
 import { Mdns } from '#host/mdns.ts'
+import { outerAddresses } from '#host/outer-addresses.ts'
 import { tellUpgrade } from '#host/upgrade-news.ts'
 import { Watchdog } from '#host/watchdog.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
@@ -29,18 +30,20 @@ export interface Company {
 
 /** Runs a gateway until `stopping` is aborted; resolves with the exit code. */
 export async function runGateway(config: Config, stopping: AbortSignal, company?: Company): Promise<number> {
-  const log = await createProgramLog(config.logLevel, isatty(1))
+  const log = await createProgramLog(config.logLevel, isatty(1), process.env.JOURNAL_STREAM)
   const gateway = createGateway(config, log, { onUpgrade: (step) => tellUpgrade(step) })
   // without a certificate it keeps its usual meaning: the terminal is gone
   if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
   let companion: Part | undefined
   let watchdog: Part | undefined
+  let addressWatch: Part | undefined
   let mdns: Part | undefined
   const announcement: Part = {
     start: async () => {
       const addresses = gateway.addresses()
       const url = config.publicUrl ?? (await reachableUrl(config.host, addresses.http))
-      log.info({ ...addresses, url }, 'listening')
+      const codeFile = gateway.setupCode() === null ? undefined : gateway.adminKeyFile()?.path
+      log.info({ app: `${url}/app/`, setupCodeIn: codeFile, ...addresses, url }, 'listening')
       const plain = plainDoors(config)
       if (plain !== undefined) log.warn({ host: config.host }, plain)
       companion = company?.create(addresses)
@@ -51,13 +54,25 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
       welcome({ host: config.host, addresses, plain, keyFile, appUrl, setupUrl })
       await companion?.start()
       const { disk } = gateway
-      watchdog = new Watchdog({ disk, log, status: `serves ${url}`, patienceMs: watchdogPatienceMs() })
-      await watchdog.start()
+      const watching = new Watchdog({ disk, log, status: `serves ${url}`, patienceMs: watchdogPatienceMs() })
+      watchdog = watching
+      await watching.start()
+      if (config.publicUrl === undefined) {
+        addressWatch = new AddressWatch(url, {
+          read: () => reachableUrl(config.host, addresses.http),
+          onChange: (now) => {
+            log.info({ url: now }, 'reached at another address')
+            return watching.setStatus(`serves ${now}`)
+          },
+        })
+        await addressWatch.start()
+      }
       mdns = createMdns(config, gateway, log)
       await mdns.start()
     },
     stop: async () => {
       await mdns?.stop()
+      await addressWatch?.stop()
       await watchdog?.stop()
       await companion?.stop()
     },
@@ -70,9 +85,9 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
 function createMdns({ host, isAnnounced }: Config, gateway: Gateway, log: Log): Mdns {
   const services = announcedServices(gateway.addresses())
   const text = announcedText(readVersion().replace('cartbarn ', ''), gateway.siteName())
-  const addresses = isIPv4(host) && host !== '0.0.0.0' ? { addresses: () => [host] } : {}
+  const mark = markOf(readMachineSigns(), gateway.identity(), services[0]?.port ?? 0)
   return new Mdns({
-    ...{ ...announcedName(services[0]?.port ?? 0), ...addresses, text, log },
+    ...{ names: announcedName(mark), addresses: () => outerAddresses(host), text, log },
     services: isAnnounced ? services : [],
   })
 }
@@ -110,11 +125,12 @@ function welcome({ host, addresses, plain, keyFile, appUrl, setupUrl }: Shown): 
   const curl = isSecure ? 'curl -k' : 'curl'
   const lines = [
     '',
-    `  cartbarn is running.   ${shown.join('   ')}`,
-    ...onTheNetwork(host).map((address) => `  On the network         ${address}`),
-    `  Tablets and browsers   ${appUrl}`,
+    '  cartbarn is running.',
+    `  Open in a browser      ${setupUrl !== null && isatty(2) ? setupUrl : appUrl}`,
+    ...(keyFile === null ? [] : whereTheCodeIs(keyFile, setupUrl !== null)),
+    `  Listens                ${shown.join('   ')}`,
+    ...outerAddresses(host).map(({ address }) => `  On the network         ${address}`),
     ...(plain === undefined ? [] : [`  Mind                   ${plain}`]),
-    ...(setupUrl !== null && isatty(2) ? ['', `  Set up in a browser    ${setupUrl}`] : []),
     ...(keyFile === null ? [] : whereTheKeyIs(keyFile)),
     '',
     '  Try:',
@@ -127,18 +143,14 @@ function welcome({ host, addresses, plain, keyFile, appUrl, setupUrl }: Shown): 
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
+/** The setup code is for people, and signs in with no key. */
+function whereTheCodeIs(file: AdminKeyFile, hasCode: boolean): string[] {
+  return hasCode ? [`  Setup code             in ${resolve(file.path)}`] : []
+}
+
 /** The key itself only on a terminal: anything else may be a log, which many can read. */
 function whereTheKeyIs(file: AdminKeyFile): string[] {
   const path = resolve(file.path)
   const value = isatty(2) ? file.read() : `"$(head -n 1 '${path}')"`
   return ['', `  The admin key (in ${path}):`, '', `    export KEY=${value}`]
-}
-
-/** Where carts and tablets find a gateway that listens everywhere. */
-function onTheNetwork(host: string): string[] {
-  if (host !== '0.0.0.0' && host !== '::') return []
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ family, internal }) => family === 'IPv4' && !internal)
-    .map(({ address }) => address)
 }

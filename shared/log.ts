@@ -14,8 +14,12 @@ const OUTPUT = 1
 const LEVEL = /^\{"level":"(\w+)"/
 
 /** The log of a program on its standard output: lines for people on a terminal, else JSON; with their priority for a journal. */
-export async function createProgramLog(level: LogLevel, isTerminal: boolean): Promise<Log> {
-  if (!isTerminal) return createLog(level, destinationFor(journalPrefix(OUTPUT)))
+export async function createProgramLog(
+  level: LogLevel,
+  isTerminal: boolean,
+  journalStream?: string,
+): Promise<Log> {
+  if (!isTerminal) return createLog(level, destinationFor(journalPrefix(OUTPUT, journalStream)))
   const { default: pretty } = await import('pino-pretty')
   return createLog(
     level,

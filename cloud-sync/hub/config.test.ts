@@ -79,7 +79,7 @@ test('what is wrong with any setting is said in words of ours', () => {
 test('without a certificate it listens for this machine only, unless it is told', () => {
   const tls = { CARTBARN_HUB_TLS_CERT: 'cert.pem', CARTBARN_HUB_TLS_KEY: 'key.pem' }
   assert.equal(readHubConfig({}).host, '127.0.0.1')
-  assert.equal(readHubConfig(tls).host, '0.0.0.0')
+  assert.equal(readHubConfig(tls).host, '::')
   assert.equal(readHubConfig({ CARTBARN_HUB_HOST: '0.0.0.0' }).host, '0.0.0.0')
 })
 

@@ -20,7 +20,7 @@ const COMMAND_VARIABLES = ['CARTBARN_HUB_API_KEY']
 const SETTINGS = {
   HUB_HOST: {
     schema: z.string().min(1).optional(),
-    help: 'address to listen on; without it 0.0.0.0 with a certificate, else 127.0.0.1, where only this machine reaches it',
+    help: 'address to listen on; without it :: with a certificate, which is every address of IPv4 and IPv6, else 127.0.0.1, where only this machine reaches it',
   },
   HUB_PORT: { schema: count(0, 65_535).default(8090), help: 'HTTP port; 0 takes any free port' },
   HUB_DATABASE_URL: {
@@ -136,7 +136,7 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     throw new ConfigError(`${PREFIX}HUB_TLS_CERT and ${PREFIX}HUB_TLS_KEY: set both or neither`)
   }
   return {
-    host: s.HUB_HOST ?? (s.HUB_TLS_CERT === undefined ? '127.0.0.1' : '0.0.0.0'),
+    host: s.HUB_HOST ?? (s.HUB_TLS_CERT === undefined ? '127.0.0.1' : '::'),
     port: s.HUB_PORT,
     databaseUrl: s.HUB_DATABASE_URL,
     dataDir: s.HUB_DATA_DIR,

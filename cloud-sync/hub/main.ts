@@ -16,7 +16,7 @@ import { createHub } from './hub.ts'
 
 /** Runs a hub until `stopping` is aborted; resolves with the exit code. */
 export async function runHub(config: HubConfig, stopping: AbortSignal): Promise<number> {
-  const log = await createProgramLog(config.logLevel, isatty(1))
+  const log = await createProgramLog(config.logLevel, isatty(1), process.env.JOURNAL_STREAM)
   const hub = createHub(config, log)
   const program: Part = {
     start: async () => {

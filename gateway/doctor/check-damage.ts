@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { ConfigError, describeError } from '#shared/errors.ts'
+import { describeError } from '#shared/errors.ts'
 import { DAMAGE_NOTES } from '#store/damage/findings.ts'
 import { openReader } from '#store/db/connection.ts'
 import { isMarkedOpen, requireWholeCopy } from '#store/db/open-mark.ts'

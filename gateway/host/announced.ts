@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { hostname, networkInterfaces } from 'node:os'
+import { hostname } from 'node:os'
+import type { MachineSigns } from '#domain/machine.ts'
 
 /** Where a gateway listens, as URLs. */
 export interface ListeningUrls {
@@ -46,20 +47,37 @@ function cut(text: string, bytes: number): string {
   return characters.join('')
 }
 
+/** The names of a gateway on the network. */
+export interface AnnouncedName {
+  /** Of its services, for people. */
+  name: string
+  /** Of its machine, as its certificate has it. */
+  host: string
+  /** The same with a mark: for a network in which another machine answers to `host`. */
+  markedHost: string
+}
+
 /**
- * What this gateway is called on the network: the name of its machine, and a mark of its own. Two new machines have the same
- * host name and may start in the same second, so neither could find the other by asking.
+ * The mark in the names of a gateway, the same at each start and another on each machine and for each gateway of one: by what
+ * tells the machine from others, or else by the identity of its data.
  */
-export function announcedName(httpPort: number): { name: string; host: string } {
-  const hardware = Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ internal }) => !internal)
-    .map(({ mac }) => mac)
-    .sort()
-  const mark = createHash('sha256').update(`${hardware[0]} ${httpPort}`).digest('hex').slice(0, 4)
-  const [machine = ''] = hostname().split('.')
+export function markOf(signs: MachineSigns, identity: string, httpPort: number): string {
+  const [machine = identity] = signs.board ?? signs.system ?? signs.network ?? []
+  return createHash('sha256').update(`${machine} ${httpPort}`).digest('hex').slice(0, 4)
+}
+
+/**
+ * What this gateway is called on the network. Its services have the mark in any case: two new machines have the same host
+ * name and may start in the same second, so neither could find the other by asking.
+ */
+export function announcedName(mark: string, machineName = hostname()): AnnouncedName {
+  const [first = ''] = machineName.split('.')
+  const machine = first === '' ? 'cartbarn' : first.slice(0, 40)
+  const markedHost = `${machine}-${mark}.local`
   return {
-    name: `cartbarn on ${machine.slice(0, 40)} (${mark})`,
-    host: `${machine.slice(0, 40)}-${mark}.local`,
+    name: `cartbarn on ${machine} (${mark})`,
+    // each machine is that to itself
+    host: machine === 'localhost' ? markedHost : `${machine}.local`,
+    markedHost,
   }
 }

@@ -8,21 +8,24 @@ import { type TestContext, test } from 'node:test'
 import bonjourService, { type Service } from 'bonjour-service'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { announcedName, announcedServices, announcedText } from './announced.ts'
+import { announcedName, announcedServices, announcedText, markOf } from './announced.ts'
 import { Mdns, type MdnsOptions } from './mdns.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Beside that of the machine, which is not to hear of gateways of tests. */
 const PORT = 45_353
+const LAN = { address: LOOPBACK, name: 'lo', isIpv6: false }
+/** Marks of two machines. */
+const [MARK, OTHER_MARK] = ['3f2a', '90bc']
 const URLS = { http: 'http://127.0.0.1:8080', mqtt: 'mqtt://127.0.0.1:1883' }
 const NOWHERE = { servicePath: '/nowhere/cartbarn.service', socketPath: '/nowhere/socket' }
 
 function announce(t: TestContext, more: Partial<MdnsOptions> = {}) {
   const lines: string[] = []
   const mdns = new Mdns({
-    ...announcedName(8080),
+    names: announcedName(MARK),
     ...{ services: announcedServices(URLS), text: announcedText('1.2.3', 'Pine Hill') },
-    ...{ addresses: () => [LOOPBACK], port: PORT, avahi: NOWHERE },
+    ...{ addresses: () => [LAN], port: PORT, probeMs: 5, avahi: NOWHERE },
     log: createLog('warn', { write: (line) => void lines.push(line) }),
     ...more,
   })
@@ -54,7 +57,7 @@ test('others find the app and the door of devices, until the gateway stops', asy
   await mdns.start()
   const seen = browse(t, 'cartbarn', 'http', 'mqtt')
   await eventually(() => seen.length === 3, 'found')
-  const { name, host } = announcedName(8080)
+  const { name, host } = announcedName(MARK)
   const said = seen.map((service) => [service.type, service.name, service.host, service.port])
   assert.deepEqual(said.sort(), [
     ['cartbarn', name, host, 8080],
@@ -70,21 +73,70 @@ test('others find the app and the door of devices, until the gateway stops', asy
 test('two gateways are two', async (t) => {
   const second = announcedServices({ http: 'https://127.0.0.1:8443', mqtts: 'mqtts://127.0.0.1:8883' })
   await announce(t).mdns.start()
-  await announce(t, { ...announcedName(8443), services: second }).mdns.start()
+  await announce(t, { names: announcedName(OTHER_MARK), services: second }).mdns.start()
   const seen = browse(t, 'cartbarn', 'https', 'secure-mqtt')
   await eventually(() => seen.length === 4, 'found')
   const found = seen.filter(({ type }) => type === 'cartbarn')
   assert.equal(new Set(found.map(({ name }) => name)).size, 2)
-  assert.equal(new Set(found.map(({ host }) => host)).size, 2)
 })
 
 test('it is announced on a network that comes later', async (t) => {
-  const addresses: string[] = []
+  const addresses: (typeof LAN)[] = []
   const { mdns } = announce(t, { addresses: () => [...addresses], renewMs: 5 })
   await mdns.start()
-  addresses.push(LOOPBACK)
+  addresses.push(LAN)
   const seen = browse(t, 'cartbarn')
   await eventually(() => seen.length === 1, 'found')
+})
+
+/** What another machine says when it is asked for a name: an answer with an address of its own. Source: RFC 1035, 4.1. */
+function answerOf(host: string, address: string): Buffer {
+  const name = host.split('.').flatMap((label) => [label.length, ...Buffer.from(label)])
+  const record = [...name, 0, 0, 1, 0x80, 1, 0, 0, 0, 120, 0, 4, ...address.split('.').map(Number)]
+  return Buffer.from([0, 0, 0x84, 0, 0, 0, 0, 1, 0, 0, 0, 0, ...record])
+}
+
+for (const [what, address, isConflict] of [
+  ['another machine', '192.0.2.7', true],
+  ['this machine itself', LOOPBACK, false],
+] as const)
+  test(`when ${what} answers to its name it is announced ${isConflict ? 'with' : 'without'} a mark`, async (t) => {
+    const { mdns, lines } = announce(t)
+    await mdns.start()
+    const { host, markedHost } = announcedName(MARK)
+    const socket = createSocket('udp4')
+    t.after(() => socket.close())
+    await new Promise((resolve) => socket.send(answerOf(host, address), PORT, LOOPBACK, resolve))
+    if (isConflict) await eventually(() => lines.length === 1, 'a warning')
+    const seen = browse(t, 'cartbarn')
+    await eventually(() => seen.length === 1, 'found')
+    assert.equal(seen[0]?.host, isConflict ? markedHost : host)
+    assert.equal(lines.length, isConflict ? 1 : 0)
+  })
+
+test('the host is the name of the machine, which its certificate has, and never the one that each machine has', () => {
+  assert.deepEqual(announcedName(MARK, 'barn.club.example'), {
+    ...{ name: 'cartbarn on barn (3f2a)', host: 'barn.local', markedHost: 'barn-3f2a.local' },
+  })
+  assert.equal(announcedName(MARK, 'localhost').host, 'localhost-3f2a.local')
+  assert.equal(announcedName(MARK, '').host, 'cartbarn.local')
+})
+
+test('a mark is the same at each start, and another for each machine and each gateway of one', () => {
+  const signs = { board: ['b1'], system: ['s1'], network: ['n1'] }
+  const mark = markOf(signs, 'data', 8080)
+  assert.match(mark, /^[0-9a-f]{4}$/)
+  // a network that comes later, or a repair
+  assert.equal(markOf({ board: ['b1'], system: ['s1'] }, 'repaired', 8080), mark)
+  const others = [
+    markOf({ ...signs, board: ['b2'] }, 'data', 8080),
+    markOf({ system: ['s1'] }, 'data', 8080),
+    markOf({ system: ['s2'] }, 'data', 8080),
+    markOf({}, 'data', 8080),
+    markOf({}, 'other data', 8080),
+    markOf(signs, 'data', 8081),
+  ]
+  assert.equal(new Set([mark, ...others]).size, 7)
 })
 
 test('a port that is taken is a warning', async (t) => {

@@ -1,32 +1,55 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { networkInterfaces } from 'node:os'
+import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Bonjour } from 'bonjour-service'
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import type { AnnouncedService } from './announced.ts'
+import type { AnnouncedName, AnnouncedService } from './announced.ts'
 import { AVAHI, avahiServices } from './avahi.ts'
+import type { OuterAddress } from './outer-addresses.ts'
 
 export interface MdnsOptions {
-  name: string
-  /** The name that the addresses of this machine are given under, with `.local`. */
-  host: string
+  names: AnnouncedName
   /** Empty: nothing is to be announced. */
   services: readonly AnnouncedService[]
   text: Record<string, string>
   log: Log
-  /** IPv4 addresses whose networks hear of it; asked again and again, as networks come and go. */
-  addresses?: () => string[]
+  /** Addresses at which others reach it; asked again and again, as networks come and go. */
+  addresses: () => OuterAddress[]
   avahi?: typeof AVAHI
   port?: number
   renewMs?: number
+  /** How long others have to answer to the name of the machine. */
+  probeMs?: number
 }
 
 /** Source: RFC 6762, 3. */
 const PORT = 5353
 const RENEW_MS = 15_000
+/** Source: RFC 6762, 8.1: a name is probed for so long before it is used. */
+const PROBE_MS = 750
+const IPV6_GROUP = 'ff02::fb'
+
+/** The part of an announcer that sends and receives packets, which its library does not show. */
+interface Packets {
+  query(questions: { name: string; type: 'A' | 'AAAA' }[]): void
+  on(event: 'response', listener: (packet: Response) => void): void
+}
+
+/** A packet with answers. */
+interface Response {
+  answers: readonly HostRecord[]
+  additionals: readonly HostRecord[]
+}
+
+interface HostRecord {
+  name: string
+  type: string
+  data: unknown
+}
 
 /**
  * Announces the gateway on the local network by mDNS, unless avahi does it by the file of the package. Never fails: that
@@ -34,8 +57,9 @@ const RENEW_MS = 15_000
  */
 export class Mdns implements Part {
   readonly #options: MdnsOptions
-  readonly #addresses: () => string[]
-  #announced: string[] = []
+  #announced: OuterAddress[] = []
+  /** Another machine answers to the name of this one. */
+  #isConflict = false
   #announcers: Bonjour[] = []
   #renewal: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
@@ -43,7 +67,6 @@ export class Mdns implements Part {
 
   constructor(options: MdnsOptions) {
     this.#options = options
-    this.#addresses = options.addresses ?? outerAddresses
   }
 
   async start(): Promise<void> {
@@ -76,34 +99,95 @@ export class Mdns implements Part {
   }
 
   async #announce(): Promise<void> {
-    const { log, name, services } = this.#options
-    const addresses = this.#addresses()
+    const { log, names, services } = this.#options
+    const addresses = this.#options.addresses()
     if (this.#isStopped || isDeepStrictEqual(addresses, this.#announced)) return
     // also when it fails: said once, tried again when the network is another
     this.#announced = addresses
+    // on another network it may not be so
+    this.#isConflict = false
     try {
       await this.#withdraw()
-      for (const address of addresses) this.#announcers.push(await this.#announceTo(address))
-      if (addresses.length > 0)
-        log.info({ name, services: services.map(({ type }) => type), addresses }, 'announced by mDNS')
+      for (const network of networksOf(addresses)) this.#announcers.push(await this.#openOn(network))
+      if (this.#announcers.length === 0) return
+      await setTimeout(this.#options.probeMs ?? PROBE_MS)
+      this.#publish()
+      const types = services.map(({ type }) => type)
+      log.info(
+        {
+          name: names.name,
+          host: this.#host,
+          services: types,
+          addresses: addresses.map(({ address }) => address),
+        },
+        'announced by mDNS',
+      )
     } catch (error) {
       log.warn({ reason: describeError(error) }, 'cannot announce the gateway by mDNS; its address works')
     }
   }
 
-  async #announceTo(address: string): Promise<Bonjour> {
-    const { name, host, services, text, log, port = PORT } = this.#options
+  get #host(): string {
+    const { host, markedHost } = this.#options.names
+    return this.#isConflict ? markedHost : host
+  }
+
+  #publish(): void {
+    const { names, services, text } = this.#options
+    for (const announcer of this.#announcers)
+      for (const { type, port } of services)
+        announcer.publish({ name: names.name, host: this.#host, type, port, txt: text, probe: false })
+  }
+
+  async #openOn({ address, name, isIpv6 }: OuterAddress): Promise<Bonjour> {
+    const { log, port = PORT, names } = this.#options
     const { Bonjour } = (await import('bonjour-service')).default
-    const socket = await boundSocket(port)
+    const socket = await boundSocket(isIpv6 ? 'udp6' : 'udp4', port)
+    const network = isIpv6
+      ? { type: 'udp6', ip: IPV6_GROUP, interface: `::%${name}` }
+      : { interface: address }
     // it is bound here, where a port that cannot be had is an error to catch; the library would throw out of a turn of its own
-    const announcer = new Bonjour(
-      { socket, bind: false, port, interface: address } as { port: number },
-      (error: unknown) => log.debug({ reason: describeError(error) }, 'mDNS'),
+    const options = { socket, bind: false, port, ...network }
+    const announcer = new Bonjour(options, (error: unknown) =>
+      log.debug({ reason: describeError(error) }, 'mDNS'),
     )
     socket.emit('listening')
-    for (const { type, port } of services)
-      announcer.publish({ name, host, type, port, txt: text, probe: false })
+    // its types do not show the server, which it has from its constructor on
+    const { mdns } = (announcer as unknown as { server: { mdns: Packets } }).server
+    mdns.on('response', (response) => this.#hear(response))
+    mdns.query([
+      { name: names.host, type: 'A' },
+      { name: names.host, type: 'AAAA' },
+    ])
     return announcer
+  }
+
+  /** Takes the name with the mark once another machine has the one without. */
+  #hear({ answers, additionals }: Response): void {
+    if (this.#isConflict || this.#isStopped) return
+    const own = ownAddresses()
+    const { host } = this.#options.names
+    const other = [...answers, ...additionals].find(
+      ({ name, type, data }) =>
+        (type === 'A' || type === 'AAAA') &&
+        name.toLowerCase() === host.toLowerCase() &&
+        typeof data === 'string' &&
+        !own.has(data),
+    )
+    if (other === undefined) return
+    this.#isConflict = true
+    this.#options.log.warn(
+      { host, address: other.data },
+      `another machine is called like this one: announced under another name, which the certificate does not have`,
+    )
+    this.#renewal = this.#renewal.then(() => this.#announceAgain())
+  }
+
+  async #announceAgain(): Promise<void> {
+    if (this.#isStopped) return
+    for (const announcer of this.#announcers)
+      await new Promise<void>((resolve) => announcer.unpublishAll(() => resolve()))
+    this.#publish()
   }
 
   async #withdraw(): Promise<void> {
@@ -116,8 +200,8 @@ export class Mdns implements Part {
   }
 }
 
-async function boundSocket(port: number): Promise<Socket> {
-  const socket = createSocket({ type: 'udp4', reuseAddr: true })
+async function boundSocket(type: 'udp4' | 'udp6', port: number): Promise<Socket> {
+  const socket = createSocket({ type, reuseAddr: true, ipv6Only: type === 'udp6' })
   try {
     socket.bind(port)
     await once(socket, 'listening')
@@ -128,17 +212,22 @@ async function boundSocket(port: number): Promise<Socket> {
   }
 }
 
+/** One socket for each IPv4 address; of IPv6 for each network that has no IPv4, as others hear of it by that. */
+function networksOf(addresses: readonly OuterAddress[]): OuterAddress[] {
+  const ipv4 = addresses.filter(({ isIpv6 }) => !isIpv6)
+  const names = new Set(ipv4.map(({ name }) => name))
+  const alone = addresses.filter(({ name, isIpv6 }) => isIpv6 && !names.has(name))
+  return [...ipv4, ...new Map(alone.map((one) => [one.name, one])).values()]
+}
+
+function ownAddresses(): Set<string> {
+  return new Set(
+    Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address)),
+  )
+}
+
 function avahiFault(services: readonly AnnouncedService[]): string {
   return services.length === 0
     ? 'avahi announces a gateway that is not to be found: delete its file'
     : 'avahi announces other ports than the gateway has: correct its file, or delete it and restart the gateway, which then announces itself'
-}
-
-/** The IPv4 addresses that others may reach this machine at, in a fixed order. */
-function outerAddresses(): string[] {
-  return Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ family, internal }) => family === 'IPv4' && !internal)
-    .map(({ address }) => address)
-    .sort()
 }

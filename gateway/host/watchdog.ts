@@ -35,7 +35,7 @@ const TIMES = 3
  */
 export class Watchdog implements Part {
   readonly #disk: WrittenDisk
-  readonly #status: string
+  #status: string
   readonly #log: Log
   readonly #patienceMs: number | null
   readonly #tell: (news: ServiceNews) => Promise<string | null>
@@ -60,6 +60,12 @@ export class Watchdog implements Part {
       this.#timer = setInterval(() => void this.#look(), this.#patienceMs / TIMES)
   }
 
+  /** What the program does while all is well has changed. */
+  async setStatus(status: string): Promise<void> {
+    this.#status = status
+    await this.#say({ STATUS: this.#statusNow })
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#say({ STOPPING: 1, STATUS: 'stopping' })
@@ -70,10 +76,13 @@ export class Watchdog implements Part {
     if (this.#isLooking) return
     this.#isLooking = true
     if (!this.#isFresh) await this.#disk.probe().catch(() => undefined)
-    const { isUsable, detail } = this.#disk.health
-    const STATUS = isUsable ? this.#status : `stores nothing: ${detail}`
-    if (this.#isFresh) await this.#say({ WATCHDOG: 1, STATUS })
+    if (this.#isFresh) await this.#say({ WATCHDOG: 1, STATUS: this.#statusNow })
     this.#isLooking = false
+  }
+
+  get #statusNow(): string {
+    const { isUsable, detail } = this.#disk.health
+    return isUsable ? this.#status : `stores nothing: ${detail}`
   }
 
   get #isFresh(): boolean {

@@ -78,7 +78,7 @@ export async function runCommand(name: string, io: CommandIo, work: () => Promis
     }
     if (error instanceof ConfigError) {
       // read in a log too: each line with its priority, and with the name of whose help is meant
-      const priority = journalPrefix(2)?.('error') ?? ''
+      const priority = journalPrefix(2, io.env.JOURNAL_STREAM)?.('error') ?? ''
       const text = `${name}: ${error.message} (see cartbarn ${name} --help)`
       io.stderr.write(`${text.replaceAll(/^/gm, priority)}\n`)
       return EXIT.config

@@ -71,7 +71,9 @@ test('repair leaves the data to the user of the service, also a database that is
   assert.ok(readdirSync(data).some((name) => name.startsWith('damaged-')))
 })
 
-test('the line that repair prints for a person leaves all to the user of the service too', { skip }, async (t) => {
+test('the line that repair prints for a person leaves all to the user of the service too', {
+  skip,
+}, async (t) => {
   const { data, run } = newService(t)
   const [, move = ''] = /^ {2}(cd .*)$/m.exec(await run(repair)) ?? []
   const { status, stderr } = spawnSync('sh', ['-c', `umask 022; ${move}`], { encoding: 'utf8' })

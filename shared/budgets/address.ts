@@ -1,14 +1,14 @@
 import { isIPv6 } from 'node:net'
+import { plainAddress } from '#shared/listen.ts'
 
 /**
  * Who stands behind a network address, as limits count: an IPv4 address, also one written as IPv6 (RFC 4291 2.5.5.2);
  * of IPv6 the first 64 bits, which one household or one phone has to itself (RFC 6177, RFC 7421).
  */
 export function addressOwner(address: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
-  if (mapped?.[1] !== undefined) return mapped[1]
-  const [bare = ''] = address.split('%')
-  if (!isIPv6(bare)) return address
+  const plain = plainAddress(address)
+  const [bare = ''] = plain.split('%')
+  if (!isIPv6(bare)) return plain
   const [left = '', right] = bare.split('::')
   const before = left === '' ? [] : left.split(':')
   const after = right === undefined || right === '' ? [] : right.split(':')

@@ -1,5 +1,6 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { isEveryAddress } from '#shared/listen.ts'
 
 const PATIENCE_MS = 5_000
 const MAX_CHARACTERS = 8_000_000
@@ -12,7 +13,7 @@ export interface OwnAnswer {
 
 /** Where this machine reaches what listens on an address of it. */
 export function originOf(host: string, port: number, isTls: boolean): string {
-  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  const name = isEveryAddress(host) ? '127.0.0.1' : host
   return `${isTls ? 'https' : 'http'}://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 

@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context, MiddlewareHandler } from 'hono'
 import { z } from 'zod'
+import { plainAddress, remoteAddressOf } from '#shared/listen.ts'
 import type { RequestEnv } from './api-env.ts'
 import { ownOrigin } from './own-origin.ts'
 
@@ -47,14 +48,14 @@ export class ClientAddresses {
 
   of(socketAddress: string, forwardedFor: string | undefined): string {
     if (forwardedFor === undefined || !this.isProxy(socketAddress)) return socketAddress
-    const named = forwardedFor.split(',').map((address) => address.trim())
+    const named = forwardedFor.split(',').map((address) => plainAddress(address.trim()))
     const client = named.findLast((address) => !this.isProxy(address))
     // all of them are proxies, or a proxy has written what is no address
     return client !== undefined && isIP(client) !== 0 ? client : socketAddress
   }
 
   ofRequest({ socket, headers }: IncomingMessage): string {
-    return this.of(socket.remoteAddress ?? 'unknown', headers['x-forwarded-for']?.toString())
+    return this.of(remoteAddressOf(socket), headers['x-forwarded-for']?.toString())
   }
 }
 
@@ -77,5 +78,7 @@ function addressedTo(c: Context): { isEncrypted: boolean; header: (name: string)
 }
 
 function socketAddress(c: Context): string {
-  return c.env !== undefined && 'incoming' in c.env ? (getConnInfo(c).remote.address ?? 'unknown') : 'unknown'
+  return c.env !== undefined && 'incoming' in c.env
+    ? plainAddress(getConnInfo(c).remote.address ?? 'unknown')
+    : 'unknown'
 }

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
@@ -8,6 +7,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { addressOwner } from '#shared/budgets/address.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import type { Part } from '#shared/lifecycle.ts'
+import { isEveryAddress, listenOn, remoteAddressOf } from '#shared/listen.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { SAFETY_HEADERS } from './request-guards.ts'
@@ -104,8 +104,8 @@ export class HttpListener implements Part {
 
   /** Throws when the port cannot be had. */
   async start(): Promise<void> {
-    this.#server.listen({ port: this.#options.port, host: this.#options.host, backlog: 1024 })
-    await once(this.#server, 'listening')
+    const { host, port } = this.#options
+    await listenOn(this.#server, { host, port, backlog: 1024 })
   }
 
   /** Takes no more requests; those under way go on until `drain`. */
@@ -128,7 +128,7 @@ export class HttpListener implements Part {
 
   #admit(socket: Socket): void {
     const { sockets, addresses } = this.#options
-    const address = socket.remoteAddress ?? 'unknown'
+    const address = remoteAddressOf(socket)
     if (sockets === undefined || addresses?.isProxy(address)) return
     const owner = addressOwner(address)
     if (!sockets.take(owner)) {
@@ -191,7 +191,7 @@ function endpointOf({ remoteAddress, remotePort }: Socket): string {
 
 /** A host to listen on, as a URL of this machine names it. */
 export function shownHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  if (isEveryAddress(host)) return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }
 

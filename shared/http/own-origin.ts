@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ForbiddenError } from '#shared/errors.ts'
+import { remoteAddressOf } from '#shared/listen.ts'
 
 /** Which addresses are those of trusted proxies. */
 interface Proxies {
@@ -32,7 +33,7 @@ export function ownOrigin(
 /** The same for a request as Node has it. */
 export function ownOriginOf(addresses: Proxies, { socket, headers }: IncomingMessage): string | undefined {
   return ownOrigin(addresses, {
-    socketAddress: socket.remoteAddress ?? 'unknown',
+    socketAddress: remoteAddressOf(socket),
     isEncrypted: 'encrypted' in socket,
     header: (name) => headers[name]?.toString(),
   })

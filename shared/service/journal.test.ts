@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 
 const LOG = new URL('../log.ts', import.meta.url).href
 const LINES = `import { createProgramLog } from '${LOG}'
-const log = await createProgramLog('debug', false)
+const log = await createProgramLog('debug', false, process.env.JOURNAL_STREAM)
 for (const level of ['debug', 'info', 'warn', 'error']) log[level]({ n: 1 }, 'said')`
 
 /** What a program writes into a file that stands for the stream of a journal. */

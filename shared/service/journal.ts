@@ -4,17 +4,17 @@ import { fstatSync } from 'node:fs'
 const PRIORITIES = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' } as const
 
 /**
- * The function that puts its priority before a line for this file descriptor; undefined if no journal of systemd reads that.
+ * The function that puts its priority before a line for this file descriptor, by the variable JOURNAL_STREAM; undefined if no journal of systemd reads that.
  * JOURNAL_STREAM is inherited by programs whose output goes elsewhere: only the same device and inode count.
  */
 export function journalPrefix(
   fd: number,
-  { JOURNAL_STREAM = '' }: NodeJS.ProcessEnv = process.env,
+  stream: string | undefined,
 ): ((level: string) => string) | undefined {
-  if (JOURNAL_STREAM === '') return undefined
+  if (stream === undefined || stream === '') return undefined
   try {
     const { dev, ino } = fstatSync(fd, { bigint: true })
-    if (JOURNAL_STREAM !== `${dev}:${ino}`) return undefined
+    if (stream !== `${dev}:${ino}`) return undefined
   } catch {
     return undefined
   }

@@ -42,14 +42,11 @@ const damagedBlockSchema = z
 export const damagedSchema = z
   .object({
     blocks: z.number().int().meta({ description: 'Blocks that were put aside.', example: 1 }),
-    records: z
-      .number()
-      .int()
-      .meta({
-        description:
-          'Records in them, as far as they can be counted: 0 where their pages cannot be read. They are not counted anywhere else.',
-        example: 2048,
-      }),
+    records: z.number().int().meta({
+      description:
+        'Records in them, as far as they can be counted: 0 where their pages cannot be read. They are not counted anywhere else.',
+      example: 2048,
+    }),
     newest: z.array(damagedBlockSchema).meta({ description: 'Those found last, at most 20.' }),
   })
   .meta({
@@ -121,12 +118,10 @@ export const healthSchema = z
     machine_detail: z.string().optional().meta({
       description: 'By what the machine is another one, and what to do, for people. For admins.',
     }),
-    damaged_telemetry: damagedSchema
-      .optional()
-      .meta({
-        description:
-          'Absent when nothing was found damaged since the last repair, which puts back what can be read; what is gone then is in the warnings of histories. For admins.',
-      }),
+    damaged_telemetry: damagedSchema.optional().meta({
+      description:
+        'Absent when nothing was found damaged since the last repair, which puts back what can be read; what is gone then is in the warnings of histories. For admins.',
+    }),
     last_check_at: isoSchema.optional().meta({
       description: 'When the last check of the whole database ended; absent until one was done. For admins.',
     }),

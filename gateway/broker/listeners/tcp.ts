@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
 import { Fifo } from '#shared/fifo.ts'
 import type { Part } from '#shared/lifecycle.ts'
+import { listenOn, remoteAddressOf } from '#shared/listen.ts'
 import type { AdmissionRefusal, Connections } from './admission.ts'
 
 /**
@@ -47,7 +47,7 @@ export class TcpListener implements Part {
     const server = createServer(
       { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 },
       (socket) => {
-        const address = socket.remoteAddress ?? 'unknown'
+        const address = remoteAddressOf(socket)
         const refusal = connections.admit(socket, address, { isHandshake })
         if (refusal === undefined) {
           this.#arrived(socket, address)
@@ -57,8 +57,7 @@ export class TcpListener implements Part {
         }
       },
     )
-    server.listen({ port, host, backlog: BACKLOG })
-    await once(server, 'listening')
+    await listenOn(server, { port, host, backlog: BACKLOG })
     this.#server = server
   }
 

@@ -70,8 +70,10 @@ export class KernelSync {
 }
 
 function askTimedatectl(): Promise<string | null> {
+  // it would tell the service manager of its own failure in the name of the gateway
+  const { NOTIFY_SOCKET: _, ...env } = process.env
   return new Promise((resolve) => {
-    execFile('timedatectl', ASK, { timeout: TIMEOUT_MS }, (error, output) =>
+    execFile('timedatectl', ASK, { timeout: TIMEOUT_MS, env }, (error, output) =>
       resolve(error === null ? output : null),
     )
   })

@@ -1,0 +1,42 @@
+import { once } from 'node:events'
+import type { ListenOptions, Server } from 'node:net'
+
+/** Hosts that stand for all addresses of the machine: of IPv6 and IPv4 on one socket, and of IPv4 alone. */
+const EVERY_ADDRESS = '::'
+const EVERY_IPV4_ADDRESS = '0.0.0.0'
+/** What a system without IPv6 answers. */
+const NO_IPV6 = ['EAFNOSUPPORT', 'EADDRNOTAVAIL']
+
+/** True if what listens there is reached at every address of the machine. */
+export function isEveryAddress(host: string): boolean {
+  return host === EVERY_ADDRESS || host === EVERY_IPV4_ADDRESS
+}
+
+/** Listens; `::` is all of IPv6 and IPv4, or IPv4 alone where IPv6 is off. Throws what Node throws when the port cannot be had. */
+export async function listenOn(server: Server, options: ListenOptions): Promise<void> {
+  try {
+    await begin(server, options)
+  } catch (error) {
+    if (options.host !== EVERY_ADDRESS || !isWithoutIpv6(error)) throw error
+    await begin(server, { ...options, host: EVERY_IPV4_ADDRESS })
+  }
+}
+
+async function begin(server: Server, options: ListenOptions): Promise<void> {
+  server.listen(options)
+  await once(server, 'listening')
+}
+
+function isWithoutIpv6(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && NO_IPV6.includes(String(error.code))
+}
+
+/** An address as people write it: an IPv4 address that came by a socket of IPv6 (RFC 4291 2.5.5.2) is that of IPv4. */
+export function plainAddress(address: string): string {
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address
+}
+
+/** The address at the far end of a connection; `unknown` once it is closed. */
+export function remoteAddressOf({ remoteAddress }: { readonly remoteAddress?: string | undefined }): string {
+  return remoteAddress === undefined ? 'unknown' : plainAddress(remoteAddress)
+}
