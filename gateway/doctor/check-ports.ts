@@ -1,7 +1,7 @@
-import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { Config } from '#gateway/config.ts'
-import { portHolder } from '#shared/http/port-fault.ts'
+import { PORT_OF_ROOT, portHolder } from '#shared/http/port-fault.ts'
+import { listenOn } from '#shared/listen.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import type { Machine } from './machine.ts'
 
@@ -49,7 +49,8 @@ async function checkDoor(
       : ok(about, `${name}: free`)
   if (fault === 'EADDRNOTAVAIL')
     return wrong(about, `this machine does not have the address ${host}`, 'set CARTBARN_HOST to another one')
-  if (fault === 'EACCES') return mind(about, `${name}: is for root only`, `set ${setting} to 1024 or more`)
+  if (fault === 'EACCES')
+    return mind(about, `${name}: is for root only`, `set ${setting} to 1024 or more, or ${PORT_OF_ROOT}`)
   const holder = portHolder(port, machine.root)
   const isOther = ours !== undefined && holder?.pid !== undefined && holder.pid !== ours
   if (isRunning && !isOther) return ok(about, `${name}: the gateway listens`)
@@ -62,8 +63,7 @@ async function checkDoor(
 async function whyNotFree(host: string, port: number): Promise<string | undefined> {
   const server = createServer()
   try {
-    server.listen({ host, port, exclusive: true })
-    await once(server, 'listening')
+    await listenOn(server, { host, port, exclusive: true })
     return undefined
   } catch (error) {
     return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'

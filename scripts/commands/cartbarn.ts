@@ -1,5 +1,6 @@
 // cartbarn COMMAND: the entry of everything that is shipped.
 
+import { writeFileSync } from 'node:fs'
 import { EXIT, processIo, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
 import { readVersion } from '#shared/version.ts'
@@ -20,6 +21,15 @@ const explain: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
+/** For ps and top, where Node's main thread has a name of its own; process.title would take away what it was started with. */
+function nameProcess(): void {
+  try {
+    writeFileSync('/proc/self/comm', 'cartbarn')
+  } catch {
+    // another system
+  }
+}
+
 /** Not awaited at the end of the file: the executable runs this as CommonJS. */
 async function main(words: readonly string[]): Promise<void> {
   const [, , load] = COMMANDS.find(([name]) => name === words[0]) ?? []
@@ -29,6 +39,7 @@ async function main(words: readonly string[]): Promise<void> {
   if (END_AT_ONCE.includes(words[0] ?? '')) process.exit()
 }
 
+nameProcess()
 // what any command writes is for its owner only
 process.umask(0o077)
 void main(process.argv.slice(2))

@@ -3,6 +3,10 @@ import { basename, join } from 'node:path'
 import { ConfigError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 
+/** How a service without root is given a port below 1024. */
+export const PORT_OF_ROOT =
+  'give the service the right: systemctl edit cartbarn, [Service], AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE'
+
 /**
  * What listens, with errors for the person who starts it: they name the settings of the port and of the address, and
  * who has the port where the files of the system below `root` tell.
@@ -26,7 +30,7 @@ function inWords(error: unknown, portSetting: string, hostSetting: string, root:
   const faults: Record<string, () => string> = {
     EADDRINUSE: () =>
       `port ${port} is taken by ${holderOf(Number(port), root)} set ${portSetting} to another port`,
-    EACCES: () => `port ${port} is for root only: set ${portSetting} to another port`,
+    EACCES: () => `port ${port} is for root only: set ${portSetting} to another port, or ${PORT_OF_ROOT}`,
     EADDRNOTAVAIL: () => `this machine does not have the address that ${hostSetting} names`,
   }
   const words = faults[String(code)]?.()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { weakKeyFault, unknownSettingFault } from './settings.ts'
+import { unknownSettingFault, weakKeyFault } from './settings.ts'
 
 for (const key of ['a'.repeat(24), '1'.repeat(16), '1234567'.repeat(4), 'abababababababababababab', ''])
   test(`"${key}" has too few different characters`, () =>

@@ -5,7 +5,8 @@ import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 
 /** There while systemd runs the machine: sd_booted(3). */
 const SYSTEMD_FOLDER = '/run/systemd/system'
-const ASK = ['show', '--property=NTPSynchronized', '--value']
+// with that variable it would tell the service manager of its own failure in the name of the gateway
+const ASK = ['-u', 'NOTIFY_SOCKET', 'timedatectl', 'show', '--property=NTPSynchronized', '--value']
 const ASK_MS = 30_000
 /** The kernel takes the clock for synchronized for some nine hours after the last word of the program that keeps it. */
 const FRESH_MS = HOUR_MS
@@ -70,10 +71,8 @@ export class KernelSync {
 }
 
 function askTimedatectl(): Promise<string | null> {
-  // it would tell the service manager of its own failure in the name of the gateway
-  const { NOTIFY_SOCKET: _, ...env } = process.env
   return new Promise((resolve) => {
-    execFile('timedatectl', ASK, { timeout: TIMEOUT_MS, env }, (error, output) =>
+    execFile('env', ASK, { timeout: TIMEOUT_MS }, (error, output) =>
       resolve(error === null ? output : null),
     )
   })

@@ -34,7 +34,7 @@ export async function buildExecutable(system: System, bundle: Bundle, target: st
       useSnapshot: false,
       useCodeCache: false,
       // as scripts/run.mjs says
-      execArgv: ['--max-semi-space-size=4', '--v8-pool-size=1'],
+      execArgv: ['--max-semi-space-size=4', '--v8-pool-size=1', '--disable-warning=ExperimentalWarning'],
       assets: Object.fromEntries([...code, ...files].sort(([a = ''], [b = '']) => (a < b ? -1 : 1))),
     }
     writeFileSync(join(work, 'sea.json'), JSON.stringify(config))
