@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { outerAddresses } from '#host/outer-addresses.ts'
-import { isEveryAddress } from '#shared/listen.ts'
+import { isEveryAddress } from '#shared/budgets/listen.ts'
 
 /** Addresses for documents, which nobody has: to connect a UDP socket sends nothing, it only chooses a route. Source: RFC 5737, RFC 3849. */
 const ELSEWHERE = { udp4: '192.0.2.1', udp6: '2001:db8::1' } as const

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 import type { Config } from '#gateway/config.ts'
+import { listenOn } from '#shared/budgets/listen.ts'
 import { PORT_OF_ROOT, portHolder } from '#shared/http/port-fault.ts'
-import { listenOn } from '#shared/listen.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import type { Machine } from './machine.ts'
 

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { plainAddress } from '#shared/listen.ts'
+import { plainAddress } from './listen.ts'
 
 /**
  * Who stands behind a network address, as limits count: an IPv4 address, also one written as IPv6 (RFC 4291 2.5.5.2);

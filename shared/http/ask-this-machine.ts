@@ -1,6 +1,6 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { isEveryAddress } from '#shared/listen.ts'
+import { isEveryAddress } from '#shared/budgets/listen.ts'
 
 const PATIENCE_MS = 5_000
 const MAX_CHARACTERS = 8_000_000

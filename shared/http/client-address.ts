@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net'
 import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Context, MiddlewareHandler } from 'hono'
 import { z } from 'zod'
-import { plainAddress, remoteAddressOf } from '#shared/listen.ts'
+import { plainAddress, remoteAddressOf } from '#shared/budgets/listen.ts'
 import type { RequestEnv } from './api-env.ts'
 import { ownOrigin } from './own-origin.ts'
 

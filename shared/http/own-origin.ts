@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import { remoteAddressOf } from '#shared/budgets/listen.ts'
 import { ForbiddenError } from '#shared/errors.ts'
-import { remoteAddressOf } from '#shared/listen.ts'
 
 /** Which addresses are those of trusted proxies. */
 interface Proxies {

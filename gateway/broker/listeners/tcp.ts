@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { listenOn, remoteAddressOf } from '#shared/budgets/listen.ts'
 import { Fifo } from '#shared/fifo.ts'
 import type { Part } from '#shared/lifecycle.ts'
-import { listenOn, remoteAddressOf } from '#shared/listen.ts'
 import type { AdmissionRefusal, Connections } from './admission.ts'
 
 /**

@@ -72,8 +72,6 @@ export class KernelSync {
 
 function askTimedatectl(): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile('env', ASK, { timeout: TIMEOUT_MS }, (error, output) =>
-      resolve(error === null ? output : null),
-    )
+    execFile('env', ASK, { timeout: TIMEOUT_MS }, (error, output) => resolve(error === null ? output : null))
   })
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { test } from 'node:test'
-import { addressOwner } from '#shared/budgets/address.ts'
+import { addressOwner } from './address.ts'
 import { listenOn, plainAddress, remoteAddressOf } from './listen.ts'
 
 const hasIpv6 = Object.values(networkInterfaces()).some((found) =>
