@@ -1,6 +1,7 @@
 import type { BrokerBudgets } from '#broker/limits.ts'
 import type { DoorBudgets } from '#broker/listeners/admission.ts'
 import { Budgets } from '#shared/budgets/budgets.ts'
+import { FAILED_KEYS } from '#shared/budgets/failed-keys.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import type { Config } from './config.ts'
 
@@ -8,9 +9,9 @@ import type { Config } from './config.ts'
 const HTTP_SOCKETS = 4_000
 /** Requests or messages an owner may send at once, in seconds of its rate. */
 const BURST_S = 4
-/** Wrong keys of an address, sustained and at once. */
-const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
-/** Wrong codes for signing in, of all addresses. */
+/** Wrong codes for signing in, of one address: people type them, so they are shorter than keys. */
+const FAILED_CODES_OF_ADDRESS = { perSecond: 20 / 60, burst: 20 }
+/** Wrong codes of all addresses. */
 const FAILED_CODES = { perSecond: 5, burst: 300 }
 /** `/realtime` connections of all users, and how many of them only admins get. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
@@ -53,6 +54,7 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
       total: HTTP_SOCKETS,
     }),
     failedKeys: budgets.rates('failed_keys', FAILED_KEYS),
+    failedCodesOfAddress: budgets.rates('failed_codes', FAILED_CODES_OF_ADDRESS),
     failedCodes: budgets.rates('failed_codes', FAILED_CODES),
     requests: budgets.rates('requests', { perSecond, burst: BURST_S * perSecond }),
     realtimeSockets: budgets.slots('realtime_sockets', {

@@ -460,7 +460,7 @@ test('no limit ends or begins because the clock was set', async (t) => {
   const { userId, key } = await gateway.createUser({})
   const guess = async () => (await gateway.request('GET', '/devices', { key: 'guess' })).status
   const usage = async () => (await course.get(`/users/${userId}`)).usage
-  for (let i = 0; i < 20; i++) assert.equal(await guess(), 401)
+  for (let i = 0; i < 300; i++) assert.equal(await guess(), 401)
   for (const atMs of [NOW + 10 * YEAR, NOW - 10 * YEAR, NOW]) {
     clock.set(atMs)
     assert.equal(await guess(), 429)

@@ -49,7 +49,7 @@ test('without any setting the defaults hold', () => {
     enrolment: { key: undefined, isAlways: false },
     logLevel: 'info',
     corsOrigins: [],
-    requestsPerSecond: 50,
+    requestsPerSecond: 500,
     httpSocketsPerAddress: 500,
     publicUrl: undefined,
     trustedProxies: undefined,

@@ -151,8 +151,8 @@ const SETTINGS = {
     help: 'origins that may call the API from a browser, comma-separated, or *',
   },
   REQUESTS_PER_SECOND: {
-    schema: count(0, 1_000_000).default(50),
-    help: 'sustained requests a second per API key (bursts of four times that); 0 is no limit',
+    schema: count(0, 1_000_000).default(500),
+    help: 'sustained requests a second of a key or a session (bursts of four times that); 0 is no limit',
   },
   HTTP_SOCKETS_PER_ADDRESS: {
     schema: count(1, 4_000).default(500),

@@ -1,10 +1,9 @@
 import { Budgets } from '#shared/budgets/budgets.ts'
+import { FAILED_KEYS } from '#shared/budgets/failed-keys.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 
 /** Requests a key may make at once, in seconds of its rate. */
 const BURST_S = 4
-/** Wrong keys of an address, sustained and at once. */
-const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
 /** Long histories a user reads at once. */
 const DOWNLOADS = 4
 

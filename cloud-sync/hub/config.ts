@@ -47,7 +47,7 @@ const SETTINGS = {
     help: `file that holds ${PREFIX}HUB_ADMIN_API_KEY, which ps and systemctl would show`,
   },
   HUB_REQUESTS_PER_SECOND: {
-    schema: count(0, 1_000_000).default(50),
+    schema: count(0, 1_000_000).default(500),
     help: 'requests a second of each user, with bursts of four times that; 0 is no limit',
   },
   HUB_TRUSTED_PROXIES: {

@@ -173,7 +173,7 @@ describe('signing in', () => {
     assert.deepEqual(await codeOf(signIn({ api_key: keys['a disabled user'] })), [401, 'user_inactive'])
   })
 
-  test('wrong codes are failed keys of the address, and a right one is let in all the same', async () => {
+  test('past 20 wrong codes an address is told to wait, and a right one is let in all the same', async () => {
     const code = await newCode()
     const codes: unknown[] = []
     for (let i = 0; i < 21; i++) codes.push((await signIn({ code: 'AAAABBBBCCCC' })).body.code)

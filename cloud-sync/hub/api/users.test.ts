@@ -135,9 +135,12 @@ test('the first admin is made once, however many hubs start', async () => {
     for (let i = 0; i < 6; i++) statuses.push((await ask(key ?? '')).status)
     assert.ok(statuses.includes(429), 'a user is held to its request rate')
     const guesses: Response[] = []
-    for (let i = 0; i < 21; i++) guesses.push(await ask(`cbh_guess_${i}`))
-    assert.deepEqual([guesses[19]?.status, guesses[20]?.status], [401, 429])
-    assert.ok(Number(guesses[20]?.headers.get('retry-after')) > 0)
+    // some are forgiven while they are made
+    for (let i = 0; i < 300 || (guesses.at(-1)?.status === 401 && i < 1_000); i++)
+      guesses.push(await ask(`cbh_guess_${i}`))
+    assert.deepEqual([...new Set(guesses.slice(0, 300).map(({ status }) => status))], [401])
+    assert.equal(guesses.at(-1)?.status, 429)
+    assert.ok(Number(guesses.at(-1)?.headers.get('retry-after')) > 0)
   } finally {
     await database.stop()
   }

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { Sql } from '#hub/store/database/database.ts'
 import { allSiteKeys, siteKeyState } from '#hub/store/sites.ts'
 import { addressOwner } from '#shared/budgets/address.ts'
+import { FAILED_KEYS } from '#shared/budgets/failed-keys.ts'
 import { Rates } from '#shared/budgets/rates.ts'
 import { AppError, RateLimitedError } from '#shared/errors.ts'
 import { hashSecret } from '#shared/ids.ts'
@@ -11,8 +12,6 @@ import { siteIdOfKey } from './keys.ts'
 
 /** How often all keys are read again for those that nobody has heard of. */
 const RELOAD_MS = 1_000
-/** Wrong keys of an address, sustained and at once. */
-const FAILED_KEYS = { perSecond: 20 / 60, burst: 20 }
 const RETRY_S = 60
 
 /**

@@ -14,6 +14,8 @@ interface KeyGuardDeps {
   sessions: Pick<Sessions, 'find' | 'callerOf' | 'used'>
   /** By address. */
   failedKeys: Rates
+  /** By address. */
+  failedCodesOfAddress: Rates
   /** Of all addresses together. */
   failedCodes: Rates
   /** By user, by session, or by device for its token. */
@@ -30,12 +32,14 @@ export class KeyGuard {
   readonly #users: Users
   readonly #sessions: KeyGuardDeps['sessions']
   readonly #failedKeys: Rates
+  readonly #failedCodesOfAddress: Rates
   readonly #failedCodes: Rates
   readonly #requests: Rates
 
-  constructor({ users, sessions, failedKeys, failedCodes, requests }: KeyGuardDeps) {
+  constructor({ users, sessions, failedKeys, failedCodesOfAddress, failedCodes, requests }: KeyGuardDeps) {
     this.#users = users
     this.#sessions = sessions
+    this.#failedCodesOfAddress = failedCodesOfAddress
     this.#failedCodes = failedCodes
     this.#failedKeys = failedKeys
     this.#requests = requests
@@ -77,15 +81,11 @@ export class KeyGuard {
     return login
   }
 
-  /** Reads a code, which a client may guess: a wrong one is a failed key, and there are so many for all addresses. */
+  /** Reads a code, which a client may guess: of wrong ones there are so many for an address, and for all addresses. */
   redeem<Said>(address: string, read: () => Said): Said {
-    return this.#orFailed(address, () => {
-      try {
-        return read()
-      } catch (error) {
-        if (error instanceof UnauthenticatedError) this.#failedCodes.require('all', 'wrong codes')
-        throw error
-      }
+    return this.#orRefused(read, () => {
+      this.#failedCodes.require('all', 'wrong codes')
+      this.#failedCodesOfAddress.require(addressOwner(address), 'wrong codes from one address')
     })
   }
 
@@ -96,11 +96,10 @@ export class KeyGuard {
   }
 
   /**
-   * Whose key this is, for what is answered without a key too. Undefined if it is nobody's, which is a failed key, and
-   * for every key of an address that has none left: or guesses would cost nothing here.
+   * The user of a key, for what is answered without a key too. Undefined for a wrong key, which is a failed key.
    */
   recognize(apiKey: string | undefined, address: string): User | undefined {
-    if (apiKey === undefined || this.#failedKeys.waitMs(addressOwner(address)) > 0) return undefined
+    if (apiKey === undefined) return undefined
     try {
       return this.#orFailed(address, () => this.#users.authenticate(apiKey))
     } catch {
@@ -131,15 +130,22 @@ export class KeyGuard {
     }
   }
 
-  /** Reads what opens the door; what does not is a failed key of the address, and one too many throws `rate_limited`. */
+  /** Reads a key; a wrong one is a failed key of the address, and one too many throws `rate_limited`. */
   #orFailed<Said>(address: string, read: () => Said): Said {
+    return this.#orRefused(read, () =>
+      this.#failedKeys.require(addressOwner(address), 'failed API keys from one address'),
+    )
+  }
+
+  /** Reads what opens the door; `count` counts what does not, and throws when there was too much of it. */
+  #orRefused<Said>(read: () => Said, count: () => void): Said {
     try {
       return read()
     } catch (error) {
       // what was right, and waits or is to be tried again, is no guess
       if (!(error instanceof UnauthenticatedError)) throw error
       try {
-        this.#failedKeys.require(addressOwner(address), 'failed API keys from one address')
+        count()
       } catch (limit) {
         this.refused.add('too_many_failures')
         throw limit

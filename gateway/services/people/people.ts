@@ -18,6 +18,7 @@ interface PeopleDeps {
   users: Users
   firstAdminKey: SetupCode
   failedKeys: Rates
+  failedCodesOfAddress: Rates
   failedCodes: Rates
   requests: Rates
   origins: Origins
