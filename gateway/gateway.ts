@@ -324,6 +324,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
         addresses,
         sockets: budgets.httpSockets,
         requestMs: REQUEST_MS,
+        closed: budgets.refused,
       },
     },
     (request, ...more) => (opening.isDone ? app.fetch(request, ...more) : opening.answer(request)),

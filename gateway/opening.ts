@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 import { problemOf } from '#shared/http/problem.ts'
+import { refuseConnection } from '#shared/http/raw-refusal.ts'
 import { SAFETY_HEADERS } from '#shared/http/request-guards.ts'
 import { newUuid } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
@@ -53,18 +53,14 @@ export class Opening {
         status: 503,
         headers: { ...headers, 'content-type': 'text/html; charset=utf-8' },
       })
-    const error = new AppError('unavailable', 'upgrading', 'the gateway is being upgraded; try again soon')
-    const { status, body, headers: own } = problemOf(error, newUuid())
+    const { status, body, headers: own } = problemOf(upgrading(), newUuid())
     return Response.json(body, { status, headers: { ...headers, ...own } })
   }
 
   /** Of a WebSocket, which comes again. */
   refuse(socket: Duplex): void {
     socket.on('error', () => socket.destroy())
-    socket.end(
-      `HTTP/1.1 503 ${STATUS_CODES[503]}\r\nretry-after: ${RETRY_S}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`,
-      () => socket.destroy(),
-    )
+    refuseConnection(socket, upgrading())
   }
 
   #health() {
@@ -78,4 +74,10 @@ export class Opening {
         : {}),
     }
   }
+}
+
+function upgrading(): AppError {
+  return new AppError('unavailable', 'upgrading', 'the gateway is being upgraded; try again soon', {
+    retryAfterS: RETRY_S,
+  })
 }

@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import type { Login } from '#services/people/login.ts'
@@ -6,14 +6,9 @@ import type { PlainHttp } from '#services/plain-http.ts'
 import { AppError, describeError, NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import { ownOriginOf, requireOwnOrigin } from '#shared/http/own-origin.ts'
-import { problemOf } from '#shared/http/problem.ts'
-import { SAFETY_HEADERS } from '#shared/http/request-guards.ts'
+import { refuseConnection } from '#shared/http/raw-refusal.ts'
 import { sessionTokenIn } from '#shared/http/session-cookie.ts'
-import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-
-/** How long an answer may take to be sent. */
-const GOODBYE_MS = 5_000
 
 interface UpgradeDeps {
   keyGuard: KeyGuard
@@ -72,26 +67,10 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, plai
       // never the request itself: its URL may carry a key
       if (!(error instanceof AppError))
         log.error({ reason: describeError(error) }, 'could not upgrade a connection to WebSocket')
-      refuse(
+      refuseConnection(
         socket,
         error instanceof AppError ? error : new AppError('invalid', 'invalid_request', 'bad upgrade request'),
       )
     }
   }
-}
-
-function refuse(socket: Duplex, error: AppError): void {
-  const requestId = newUuid()
-  const { status, body, headers } = problemOf(error, requestId)
-  const content = JSON.stringify(body)
-  const lines = Object.entries({
-    ...{ ...headers, ...SAFETY_HEADERS, 'cache-control': 'no-store' },
-    'x-request-id': requestId,
-    'content-length': String(Buffer.byteLength(content)),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`)
-  // Node's timeouts do not count for it any more, and whoever does not close his end would keep it for ever
-  setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
-  const answer = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${content}`
-  socket.end(answer, () => socket.destroy())
 }

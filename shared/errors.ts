@@ -7,9 +7,12 @@ export type ErrorKind =
   | 'conflict'
   | 'precondition_failed'
   | 'precondition_required'
+  | 'request_timeout'
   | 'payload_too_large'
   | 'unsupported_media_type'
+  | 'expectation_failed'
   | 'rate_limited'
+  | 'headers_too_large'
   | 'unavailable'
 
 /** One wrong field, parameter or header of a request. */

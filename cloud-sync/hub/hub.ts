@@ -97,7 +97,10 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   })
   const { host, port, tls } = config
   const http = new HttpListener(
-    { host, port, isSecure: tls !== undefined, drainMs: DRAIN_MS, keepAliveMs: KEEP_ALIVE_MS },
+    {
+      ...{ host, port, addresses, isSecure: tls !== undefined, drainMs: DRAIN_MS },
+      ...{ keepAliveMs: KEEP_ALIVE_MS, closed: budgets.refused },
+    },
     app.fetch,
   )
   const certificate = tls && new Certificate({ files: tls, settings: TLS_SETTINGS, clock, log })

@@ -12,6 +12,8 @@ export interface RequestEnv {
     requestId: string
     /** The answer is written while it is sent. */
     isStreamed?: boolean
+    /** The answer is kept in memory in the form in which it is sent. */
+    isKept?: boolean
     /** The network address of the caller. */
     address: string
     /** The origin of this program as the caller's browser sees it; undefined when the request does not say. */

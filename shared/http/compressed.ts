@@ -21,7 +21,7 @@ const LEVEL = 1
 export const compressed: MiddlewareHandler<RequestEnv> = async (c, next) => {
   await next()
   if (!takesGzip(c.req.header('accept-encoding')) || c.req.method === 'HEAD') return
-  if (c.var.isStreamed || c.res.body === null || c.res.headers.has('content-encoding')) return
+  if (c.var.isStreamed || c.var.isKept || c.res.body === null) return
   if (c.res.status === 206 || !TEXT.test(c.res.headers.get('content-type') ?? '')) return
   const { status } = c.res
   const headers = new Headers(c.res.headers)

@@ -1,16 +1,21 @@
-import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { SecureContextOptions } from 'node:tls'
-import { createAdaptorServer } from '@hono/node-server'
+import { getRequestListener, RequestError } from '@hono/node-server'
 import { addressOwner } from '#shared/budgets/address.ts'
 import { isEveryAddress, listenOn, remoteAddressOf } from '#shared/budgets/listen.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
+import { InvalidRequestError } from '#shared/errors.ts'
+import { newUuid } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
+import { Tally } from '#shared/tally.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import type { ClientAddresses } from './client-address.ts'
-import { SAFETY_HEADERS } from './request-guards.ts'
+import { HttpConnections } from './connections.ts'
+import { PacedResponse } from './paced-response.ts'
+import { problemOf } from './problem.ts'
 
 /** How long the head of a request may take to arrive, from the connection or the last answer on. */
 const HEADERS_MS = 30_000
@@ -19,6 +24,8 @@ const MOST_REQUEST_MS = 300_000
 const HSTS = 'max-age=31536000'
 /** How often it is looked whether one takes too long. */
 const CHECK_MS = 5_000
+/** Stands for the host of a request of HTTP/1.0, which needs none. */
+const UNNAMED_HOST = 'localhost'
 
 export interface HttpListenerOptions {
   host: string
@@ -37,20 +44,15 @@ export interface HttpListenerOptions {
   requestMs?: number
   /** How long a connection without a request stays open, where Node's own 5 s are too few. */
   keepAliveMs?: number
-}
-
-/** Some requests are refused before the app sees them: for their Host, or for what they expect. */
-class SafeResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  constructor(request: Request) {
-    super(request)
-    for (const [name, value] of Object.entries(SAFETY_HEADERS)) this.setHeader(name, value)
-  }
+  /** Counts connections that are closed for what their clients do not read: `http_unread`, `http_stalled`. */
+  closed?: Tally
 }
 
 /** Listens for HTTP or HTTPS and hands upgrade requests on. */
 export class HttpListener implements Part {
   readonly #options: HttpListenerOptions
   readonly #server: Server | SecureServer
+  readonly #connections: HttpConnections
   readonly #sockets = new Set<Socket>()
   /** Whose places are taken, by the far end of the connection: with TLS a request comes on another socket object. */
   readonly #places = new Map<string, string>()
@@ -60,31 +62,40 @@ export class HttpListener implements Part {
 
   constructor(
     options: HttpListenerOptions,
-    fetch: Parameters<typeof createAdaptorServer>[0]['fetch'],
+    fetch: Parameters<typeof getRequestListener>[0],
     onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
   ) {
     this.#options = options
     const { requestMs = MOST_REQUEST_MS } = options
     const plainOptions = {
-      ServerResponse: SafeResponse,
+      ServerResponse: PacedResponse,
       headersTimeout: HEADERS_MS,
       requestTimeout: requestMs,
       connectionsCheckingInterval: CHECK_MS,
+      // refused with a body that says why
+      requireHostHeader: false,
     }
-    const serverOptions = { ...plainOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS }
-    // createAdaptorServer makes an HTTP/1 server unless told otherwise, and is told HTTPS/1.1 at most
-    this.#server = createAdaptorServer(
-      options.isSecure
-        ? { fetch, createServer: createSecureServer, serverOptions }
-        : { fetch, serverOptions: plainOptions },
-    ) as Server | SecureServer
-    this.#server.prependListener('request', (_request, response: ServerResponse) => {
-      if (this.#forbidsHttp) response.setHeader('Strict-Transport-Security', HSTS)
-    })
+    this.#server = options.isSecure
+      ? createSecureServer({ ...plainOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS })
+      : createServer(plainOptions)
+    const answer = getRequestListener(fetch, { hostname: UNNAMED_HOST, errorHandler: answerError })
+    const { addresses, closed = new Tally() } = options
+    this.#connections = new HttpConnections(
+      this.#server,
+      options.isSecure ? 'secureConnection' : 'connection',
+      {
+        ...{ addresses, closed },
+        answer: (request, response) => {
+          if (this.#forbidsHttp) response.setHeader('Strict-Transport-Security', HSTS)
+          void answer(request, response)
+        },
+      },
+    )
     if (options.keepAliveMs !== undefined) this.#server.keepAliveTimeout = options.keepAliveMs
     if (onUpgrade !== undefined)
       this.#server.on('upgrade', (request, socket, head) => {
         this.#giveBack(endpointOf(request.socket))
+        this.#connections.release(request.socket)
         onUpgrade(request, socket, head)
       })
     if (options.isSecure && options.takesPlain) takePlain(this.#server)
@@ -106,6 +117,7 @@ export class HttpListener implements Part {
   async start(): Promise<void> {
     const { host, port } = this.#options
     await listenOn(this.#server, { host, port, backlog: 1024 })
+    this.#connections.start()
   }
 
   /** Takes no more requests; those under way go on until `drain`. */
@@ -124,6 +136,7 @@ export class HttpListener implements Part {
     }, drainMs)
     await Promise.race([this.#closed, new Promise((resolve) => setTimeout(resolve, 2 * drainMs).unref())])
     clearTimeout(cutOff)
+    this.#connections.stop()
   }
 
   #admit(socket: Socket): void {
@@ -154,6 +167,15 @@ export class HttpListener implements Part {
     const { host, isSecure } = this.#options
     return `${isSecure ? 'https' : 'http'}://${shownHost(host)}:${address.port}`
   }
+}
+
+/** Answers what no app sees: the library cannot read its address. */
+function answerError(error: unknown): Response {
+  if (!(error instanceof RequestError)) return new Response(null, { status: 500 })
+  const requestId = newUuid()
+  const refusal = new InvalidRequestError('invalid_request', 'the address or the Host cannot be read')
+  const { status, body, headers } = problemOf(refusal, requestId)
+  return Response.json(body, { status, headers: { ...headers, 'x-request-id': requestId } })
 }
 
 /** The first byte of a TLS connection: a record with a handshake. Source: RFC 8446, section 5.1. */

@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { AppError, describeError, type ErrorKind } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { Problem } from '#shared/wire/schema/problem.ts'
-import type { RequestEnv } from './api-env.ts'
+import { outgoingOf, type RequestEnv } from './api-env.ts'
 
 const STATUS_OF_KIND: Record<ErrorKind, ContentfulStatusCode> = {
   invalid: 400,
@@ -15,9 +15,12 @@ const STATUS_OF_KIND: Record<ErrorKind, ContentfulStatusCode> = {
   conflict: 409,
   precondition_failed: 412,
   precondition_required: 428,
+  request_timeout: 408,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  expectation_failed: 417,
   rate_limited: 429,
+  headers_too_large: 431,
   unavailable: 503,
 }
 
@@ -73,7 +76,10 @@ export function createErrorHandler<Env extends RequestEnv>(log: Log): ErrorHandl
     if (error instanceof HTTPException && error.status < 500) {
       return respond(c, problemOf(new AppError('invalid', 'invalid_request', error.message), requestId))
     }
-    log.error({ requestId, reason: error.stack ?? String(error) }, 'an HTTP request failed')
+    const reason = error.stack ?? String(error)
+    // that a client went away in the middle of its body is no fault, and nobody without a key fills the log
+    if (hasLeft(c)) log.debug({ requestId, reason }, 'the client of an HTTP request has left')
+    else log.error({ requestId, reason }, 'an HTTP request failed')
     const body = problemBody(
       500,
       { code: 'internal_error', message: 'the server failed; its log has the reason', errors: undefined },
@@ -81,6 +87,10 @@ export function createErrorHandler<Env extends RequestEnv>(log: Log): ErrorHandl
     )
     return respond(c, { status: 500, headers: { 'content-type': 'application/problem+json' }, body })
   }
+}
+
+function hasLeft(c: Context): boolean {
+  return c.req.raw.signal.aborted || outgoingOf(c)?.destroyed === true || outgoingOf(c)?.req.errored != null
 }
 
 function respond(

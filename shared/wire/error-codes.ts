@@ -140,6 +140,7 @@ export const ERROR_CODES: Readonly<
   no_recall: { status: 404, meaning: 'The carts are not called in.' },
   no_telemetry: { status: 404, meaning: 'The device has not reported this yet.' },
   method_not_allowed: { status: 405, meaning: 'The path exists, the method does not; see the Allow header.' },
+  request_timeout: { status: 408, meaning: 'The request took too long to arrive.' },
   device_exists: { status: 409, meaning: 'A device has this hardware_id or a short_id like it.' },
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
   no_course: { status: 409, meaning: 'There is no drawing of the course yet.' },
@@ -217,6 +218,7 @@ export const ERROR_CODES: Readonly<
     status: 415,
     meaning: 'Send the body as application/json, without Content-Encoding.',
   },
+  expectation_failed: { status: 417, meaning: 'The only Expect that is known is 100-continue.' },
   rate_limited: {
     status: 429,
     meaning: 'Too many requests, or too many failed keys; wait Retry-After seconds.',
@@ -231,6 +233,7 @@ export const ERROR_CODES: Readonly<
     meaning: 'The user has as many long histories under way as it may; wait Retry-After seconds.',
   },
   internal_error: { status: 500, meaning: 'A fault of the gateway. Its log has the request_id.' },
+  headers_too_large: { status: 431, meaning: 'The head of a request may have at most 16 KB.' },
   upgrading: {
     status: 503,
     meaning:

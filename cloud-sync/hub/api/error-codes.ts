@@ -21,8 +21,11 @@ const SHARED_CODES = [
     'last_admin',
   ],
   ...[
+    'request_timeout',
     'payload_too_large',
     'unsupported_media_type',
+    'expectation_failed',
+    'headers_too_large',
     'rate_limited',
     'too_many_downloads',
     'internal_error',

@@ -1,22 +1,13 @@
 import { createHash } from 'node:crypto'
 import { extname, join } from 'node:path'
 import { z } from 'zod'
+import type { KeptDocument } from '#shared/http/documents.ts'
 import type { Folder } from '#shared/program-files.ts'
 
-/** One way to send a file. */
-export interface FileForm {
-  encoding: 'br' | 'gzip' | 'identity'
-  etag: string
-  bytes: Uint8Array<ArrayBuffer>
-}
-
 /** A file of the build. */
-export interface BuiltFile {
-  type: string
+export interface BuiltFile extends KeptDocument {
   /** Another content has another name. */
   isHashed: boolean
-  /** Shortest first; the last one is for clients that take nothing else. */
-  forms: readonly FileForm[]
 }
 
 /** What scripts/release/build-dashboard.ts leaves. */

@@ -2,15 +2,18 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { NotFoundError } from '#shared/errors.ts'
+import { sendKept } from '#shared/http/documents.ts'
 import { readVersion } from '#shared/version.ts'
 import { type ApiEnv, createApi } from '../api-env.ts'
-import type { BuiltFile, FileForm } from './built-files.ts'
+import type { BuiltFile } from './built-files.ts'
 import type { Dashboard } from './dashboard.ts'
 import { BARE_POLICY, renderBarePage } from './pages.ts'
 
 const PAGE = 'index.html'
 const YEAR = 'public, max-age=31536000, immutable'
 const PREFIX = '/app/'
+/** What a browser can show by itself, with scripts in it. */
+const DOCUMENT = /^(text\/html|image\/svg)/
 
 /** What a browser may do in the app: only what comes from this host, and no script that stands in a page. */
 const APP_POLICY = [
@@ -69,41 +72,10 @@ function isRead(c: Context<ApiEnv>): boolean {
   return c.req.method === 'GET' || c.req.method === 'HEAD'
 }
 
-function send(c: Context<ApiEnv>, { type, isHashed, forms }: BuiltFile): Response {
-  const { encoding, etag, bytes } = formFor(c, forms)
-  const headers = {
-    etag,
-    'cache-control': isHashed ? YEAR : 'no-cache',
-    'content-security-policy': APP_POLICY,
-  }
-  if (isKnown(c.req.header('if-none-match'), etag)) return c.body(null, 304, headers)
-  return c.body(bytes, 200, {
-    ...headers,
-    'content-type': type,
-    'content-length': String(bytes.length),
-    ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
-  })
-}
-
-/** The shortest that the client takes. */
-function formFor(c: Context<ApiEnv>, forms: readonly FileForm[]): FileForm {
-  const encoding = accepts(c, {
-    header: 'Accept-Encoding',
-    supports: forms.map((form) => form.encoding),
-    default: 'identity',
-    // most browsers like all that they name the same
-    match: (accepted, { supports }) =>
-      supports.find((each) => accepted.some(({ type, q }) => type.toLowerCase() === each && q > 0)) ??
-      'identity',
-  })
-  const form = forms.find((each) => each.encoding === encoding) ?? forms.at(-1)
-  if (form === undefined) throw new Error('a file of the build has no content')
-  return form
-}
-
-function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false
-  return ifNoneMatch.split(',').some((tag) => ['*', etag].includes(tag.trim().replace(/^W\//, '')))
+function send(c: Context<ApiEnv>, file: BuiltFile): Response {
+  // all but documents is used by the policy of the page that it is in
+  const policy = DOCUMENT.test(file.type) ? { 'content-security-policy': APP_POLICY } : {}
+  return sendKept(c, file, { 'cache-control': file.isHashed ? YEAR : 'no-cache', ...policy })
 }
 
 /** A browser that goes there says so; programs take anything. */

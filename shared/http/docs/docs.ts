@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { etag, RETAINED_304_HEADERS } from 'hono/etag'
 import { z } from 'zod'
 import { readProgramFile } from '#shared/program-files.ts'
 import { createApiOf, type RequestEnv } from '../api-env.ts'
+import { type KeptDocument, keptText, sendKept } from '../documents.ts'
 import type { OpenApiDocument } from '../openapi.ts'
 import { route } from '../route.ts'
 import { type DocsContent, type PageParts, renderDocsPage } from './page.ts'
@@ -15,11 +15,12 @@ const ifNoneMatch = z.object({
     .meta({ description: 'The ETag of what you have; the answer is 304 if that is still right.' }),
 })
 const cacheHeaders = z.object({ ETag: z.string().meta({ description: 'Changes with the document.' }) })
-const withEtag = etag({ retainedHeaders: [...RETAINED_304_HEADERS, 'x-request-id'] })
 const NOT_MODIFIED = { description: 'Still what you have.', headers: cacheHeaders }
 
 /** Stands for the host, which every reader calls differently. */
 const HOST = 'this-host.invalid'
+/** Addresses, as readers write them, for which the page is kept. For others it is made each time: they may be anything. */
+const PAGES_KEPT = 8
 
 /** `/openapi.json` and `/docs`: what this program can do. Both are made once, when they are first asked for. */
 export function createDocsApi<Env extends RequestEnv>(
@@ -28,14 +29,14 @@ export function createDocsApi<Env extends RequestEnv>(
 ): OpenAPIHono<Env> {
   const api = createApiOf<Env>()
   let document: OpenApiDocument | undefined
-  let json: string | undefined
+  let json: Promise<KeptDocument> | undefined
   let page: { text: string; policy: string } | undefined
+  const pages = new Map<string, Promise<KeptDocument>>()
 
   api.openapi(
     route.get('/openapi.json', 'Get this document', {
       operationId: 'getOpenApiDocument',
       description: 'OpenAPI 3.1, made from what validates the requests. Needs no key.',
-      middleware: [withEtag],
       request: { headers: ifNoneMatch },
       responses: {
         200: {
@@ -46,11 +47,11 @@ export function createDocsApi<Env extends RequestEnv>(
         304: NOT_MODIFIED,
       },
     }),
-    (c) => {
+    async (c) => {
       document ??= createDocument()
-      json ??= JSON.stringify(document)
+      json ??= keptText('application/json', JSON.stringify(document))
       // the text is the document; the types only know values
-      return c.body(json, 200, { 'content-type': 'application/json', 'cache-control': 'no-cache' }) as never
+      return sendKept(c, await json, { 'cache-control': 'no-cache' }) as never
     },
   )
 
@@ -58,7 +59,6 @@ export function createDocsApi<Env extends RequestEnv>(
     route.get('/docs', 'Read this document', {
       operationId: 'getDocs',
       description: 'The same for people. Needs no key, and nothing from the internet.',
-      middleware: [withEtag],
       request: { headers: ifNoneMatch },
       responses: {
         200: {
@@ -69,14 +69,18 @@ export function createDocsApi<Env extends RequestEnv>(
         304: NOT_MODIFIED,
       },
     }),
-    (c) => {
+    async (c) => {
       document ??= createDocument()
       page ??= createPage(document, about)
       const { text, policy } = page
-      return c.html(withAddress(text, c.req.url), 200, {
-        'cache-control': 'no-cache',
-        'content-security-policy': policy,
-      })
+      const headers = { 'cache-control': 'no-cache', 'content-security-policy': policy }
+      const { origin } = new URL(c.req.url)
+      if (pages.size < PAGES_KEPT && !pages.has(origin))
+        pages.set(origin, keptText('text/html; charset=UTF-8', withAddress(text, c.req.url)))
+      const kept = await pages.get(origin)
+      if (kept === undefined) return c.html(withAddress(text, c.req.url), 200, headers)
+      // the text is the page; the types only know values
+      return sendKept(c, kept, headers) as never
     },
   )
 

@@ -1,0 +1,77 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Context } from 'hono'
+import { accepts } from 'hono/accepts'
+import { outgoingOf } from './api-env.ts'
+import { namesTag } from './etags.ts'
+import { PacedResponse } from './paced-response.ts'
+
+const compress = promisify(gzip)
+
+/** One way to send a document. */
+export interface DocumentForm {
+  encoding: 'br' | 'gzip' | 'identity'
+  etag: string
+  bytes: Uint8Array<ArrayBuffer>
+}
+
+/** A document that is made once and kept in memory. */
+export interface KeptDocument {
+  type: string
+  /** Shortest first; the last one is for clients that take nothing else. */
+  forms: readonly DocumentForm[]
+}
+
+/** A text as it is kept, compressed and not. */
+export async function keptText(type: string, text: string): Promise<KeptDocument> {
+  const bytes = Buffer.from(text)
+  const packed = Buffer.from(await compress(bytes))
+  return { type, forms: [formOf('gzip', packed), formOf('identity', bytes)] }
+}
+
+/** Bytes as they are kept. */
+export function keptBytes(type: string, bytes: Uint8Array<ArrayBuffer>): KeptDocument {
+  return { type, forms: [formOf('identity', bytes)] }
+}
+
+function formOf(encoding: 'gzip' | 'identity', bytes: Uint8Array<ArrayBuffer>): DocumentForm {
+  const digest = createHash('sha256').update(bytes).digest('hex')
+  return { encoding, etag: `"${digest.slice(0, 32)}"`, bytes }
+}
+
+/** Sends a document, or 304; all connections that wait for it share its bytes. */
+export function sendKept(
+  c: Context,
+  { type, forms }: KeptDocument,
+  headers: Record<string, string>,
+): Response {
+  const { encoding, etag, bytes } = formFor(c, forms)
+  c.set('isKept', true)
+  if (namesTag(c.req.header('if-none-match'), etag)) return c.body(null, 304, { ...headers, etag })
+  const outgoing = outgoingOf(c)
+  if (outgoing instanceof PacedResponse) outgoing.isShared = true
+  return c.body(bytes, 200, {
+    ...headers,
+    etag,
+    'content-type': type,
+    'content-length': String(bytes.length),
+    ...(encoding === 'identity' ? {} : { 'content-encoding': encoding }),
+  })
+}
+
+/** The shortest that the client takes. */
+function formFor(c: Context, forms: readonly DocumentForm[]): DocumentForm {
+  const encoding = accepts(c, {
+    header: 'Accept-Encoding',
+    supports: forms.map((form) => form.encoding),
+    default: 'identity',
+    // most browsers like all that they name the same
+    match: (accepted, { supports }) =>
+      supports.find((each) => accepted.some(({ type, q }) => type.toLowerCase() === each && q > 0)) ??
+      'identity',
+  })
+  const form = forms.find((each) => each.encoding === encoding) ?? forms.at(-1)
+  if (form === undefined) throw new Error('a document has no content')
+  return form
+}
