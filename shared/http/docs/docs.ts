@@ -19,7 +19,9 @@ const NOT_MODIFIED = { description: 'Still what you have.', headers: cacheHeader
 
 /** Stands for the host, which every reader calls differently. */
 const HOST = 'this-host.invalid'
-/** Addresses, as readers write them, for which the page is kept. For others it is made each time: they may be anything. */
+/** What the page names for readers with other addresses than the first few, as a Host header may hold anything. */
+const OTHER_ORIGIN = 'http://localhost'
+/** Addresses for which the page is made, once. */
 const PAGES_KEPT = 8
 
 /** `/openapi.json` and `/docs`: what this program can do. Both are made once, when they are first asked for. */
@@ -75,12 +77,11 @@ export function createDocsApi<Env extends RequestEnv>(
       const { text, policy } = page
       const headers = { 'cache-control': 'no-cache', 'content-security-policy': policy }
       const { origin } = new URL(c.req.url)
-      if (pages.size < PAGES_KEPT && !pages.has(origin))
-        pages.set(origin, keptText('text/html; charset=UTF-8', withAddress(text, c.req.url)))
-      const kept = await pages.get(origin)
-      if (kept === undefined) return c.html(withAddress(text, c.req.url), 200, headers)
+      const shown = pages.has(origin) || pages.size < PAGES_KEPT ? origin : OTHER_ORIGIN
+      const kept = pages.get(shown) ?? keptText('text/html; charset=UTF-8', withAddress(text, shown))
+      pages.set(shown, kept)
       // the text is the page; the types only know values
-      return sendKept(c, kept, headers) as never
+      return sendKept(c, await kept, headers) as never
     },
   )
 
