@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import { Socket } from 'node:net'
 import { addressOwner } from '#shared/budgets/address.ts'
+import { remoteAddressOf } from '#shared/budgets/listen.ts'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import type { Tally } from '#shared/tally.ts'
 import type { ClientAddresses } from './client-address.ts'
@@ -77,7 +78,7 @@ export class HttpConnections {
   }
 
   #add(socket: Socket): void {
-    const address = socket.remoteAddress ?? 'unknown'
+    const address = remoteAddressOf(socket)
     const isProxy = this.#options.addresses?.isProxy(address) === true
     const waiting = {
       owner: isProxy ? `${address} ${socket.remotePort}` : addressOwner(address),
