@@ -1,6 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { AccessRequest } from '#services/people/access-requests.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -15,6 +17,7 @@ import {
   newAccessRequestSchema,
   requestIdParams,
 } from '#shared/wire/access-requests.ts'
+import { oldestListQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { requireOwnOriginIfAny } from './sessions.ts'
@@ -65,12 +68,13 @@ export function createAccessRequestsApi({ accessRequests }: ApiDeps): OpenAPIHon
   const api = createApi()
 
   api.openapi(
-    route.get('/access-requests', 'List who asks for access', {
+    listRoute('/access-requests', 'List who asks for access', {
       description: 'For admins.',
       middleware: [adminOnly],
-      responses: answers(z.array(accessRequestSchema), 'Those that wait, oldest first.', 403),
+      request: { query: oldestListQuerySchema },
+      responses: answers(z.array(accessRequestSchema), 'Those that wait, oldest first.', 400, 403),
     }),
-    (c) => c.json(accessRequests.all().map(toAccessRequestJson), 200),
+    (c) => c.json(inOrder(accessRequests.all(), c.req.valid('query').order).map(toAccessRequestJson), 200),
   )
 
   api.openapi(

@@ -4,6 +4,7 @@ import type { Caller } from '#domain/access.ts'
 import { toAlertJson } from '#domain/alert.ts'
 import { requireStillIn } from '#services/people/login.ts'
 import { paginationOf, requireOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBodyOrNone } from '#shared/http/request-guards.ts'
 import { answers, bodyOrNone } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -35,11 +36,11 @@ export function createAlertsApi({ alerts, store, users }: ApiDeps): OpenAPIHono<
   }
 
   api.openapi(
-    route.get('/alerts', 'List alerts', {
+    listRoute('/alerts', 'List alerts', {
       description:
         'Those of carts in scope; staff and admins also see those of the site, and admins those of PINs. Kept for 400 days after they were closed.',
       request: { query: alertQuerySchema },
-      responses: answers(alertListSchema, 'Alerts, newest first.', 400),
+      responses: answers(alertListSchema, 'Alerts, newest first unless order says otherwise.', 400),
     }),
     async (c) => {
       const { from, to, state, kind, cart, ...page } = c.req.valid('query')

@@ -3,7 +3,7 @@ import { cors } from 'hono/cors'
 import { originOf } from '#services/people/login.ts'
 import { outgoingOf } from '#shared/http/api-env.ts'
 import { withAddress } from '#shared/http/client-address.ts'
-import { compressed, varyByEncoding, varyByEncodingToo } from '#shared/http/compressed.ts'
+import { compressed, varyByAccepted, varyByAcceptedToo } from '#shared/http/compressed.ts'
 import { createDocsApi } from '#shared/http/docs/docs.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
@@ -85,9 +85,9 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
         ],
       }),
     )
-    app.use(varyByEncodingToo)
+    app.use(varyByAcceptedToo)
   } else {
-    app.use(varyByEncoding)
+    app.use(varyByAccepted)
   }
   app.route('/', createHealthApi(deps))
   app.route('/', createSignInApi(deps))

@@ -1,12 +1,11 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { paginationOf, requireOrder } from '#shared/http/api-env.ts'
-import { auditLogAnswer, sendAuditLogCsv } from '#shared/http/audit-log.ts'
-import { problems } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
+import { listRoute } from '#shared/http/list-route.ts'
+import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
-import { type AuditEntryJson, auditLogQuerySchema } from '#shared/wire/audit-log.ts'
+import { type AuditEntryJson, auditLogQuerySchema, auditLogSchema } from '#shared/wire/audit-log.ts'
 import type { AuditRow } from '#store/audit-log.ts'
-import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, listerOf } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
 function toAuditEntryJson(row: AuditRow): AuditEntryJson {
@@ -29,21 +28,19 @@ export function createAuditLogApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
-    route.get('/audit-log', 'List what was done', {
+    listRoute('/audit-log', 'List what was done', {
       description:
         'Every change of users, keys, PINs, sessions, devices, device types, groups, configuration, zones and enrolment, every backup that was asked for, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
       middleware: [adminOnly],
       request: { query: auditLogQuerySchema },
-      responses: { 200: auditLogAnswer, ...problems(400, 403) },
+      responses: answers(auditLogSchema, 'What was done, newest first.', 400, 403),
     }),
     async (c) => {
-      const { from, to, user_id, action, format, ...page } = c.req.valid('query')
+      const { from, to, user_id, action, ...page } = c.req.valid('query')
       requireOrder(from, to)
       const query = { ...page, fromMs: from, toMs: to, userId: user_id, action }
-      const rows = await store.readers.run('auditEntries', query, { ...askerOf(c), isShort: true })
+      const rows = await store.readers.run('auditEntries', query, listerOf(c, page.offset > 0))
       const entries = rows.map(toAuditEntryJson)
-      // what the schema says; the types only know values
-      if (format === 'csv') return sendAuditLogCsv(c, entries) as never
       return c.json({ entries, pagination: paginationOf(page, entries) }, 200)
     },
   )

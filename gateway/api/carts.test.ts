@@ -454,7 +454,11 @@ describe('what people say of it', () => {
 
   for (const [name, body, field] of [
     ['an unknown field', { colour: 'red' }, 'colour'],
-    ['an unknown field of a part', { out_of_service: { why: 'x', since: '2026-05-01' } }, 'since'],
+    [
+      'an unknown field of a part',
+      { out_of_service: { why: 'x', since: '2026-05-01' } },
+      'out_of_service.since',
+    ],
     ['no reason', { out_of_service: {} }, 'out_of_service.why'],
     ['a blank reason', { out_of_service: { why: '  ' } }, 'out_of_service.why'],
     ['a reason of 201 characters', { out_of_service: { why: 'x'.repeat(201) } }, 'out_of_service.why'],

@@ -1,12 +1,16 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { seesCodes } from '#domain/access.ts'
 import type { CartNotesPatch } from '#services/carts/cart-notebook.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
+import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
 import {
   type CartPatch,
+  cartListQuerySchema,
   cartListSchema,
   cartParams,
   cartPatchSchema,
@@ -19,18 +23,21 @@ import { CartListTexts } from './shown/cart-list-texts.ts'
 /** `/carts`: what people drive, put together of the devices that are in it. */
 export function createCartsApi({ carts, visibleCarts, cartNotes, users }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
+  const queries = new RememberedQueries(cartListQuerySchema)
   const texts = new CartListTexts(visibleCarts)
 
-  const listRoute = route.get('/carts', 'List carts', {
+  const list = listRoute('/carts', 'List carts', {
     description:
       'All carts with a device in scope, in natural order. What is said of a cart comes from its devices in scope alone.',
-    responses: answers(cartListSchema, 'Carts in scope, and how many there are of each kind.'),
+    request: { query: cartListQuerySchema },
+    responses: answers(cartListSchema, 'Carts in scope, and how many there are of each kind.', 400),
   })
   // what tablets ask for all the time: described like the others, its text is put together of texts that are kept
-  api.openAPIRegistry.registerPath(listRoute)
-  api.get(listRoute.getRoutingPath(), (c) => {
+  api.openAPIRegistry.registerPath(list)
+  api.get(list.getRoutingPath(), list.asTable, (c) => {
     const { caller } = c.get('user')
-    return jsonText(c, texts.of(visibleCarts.all(caller), !seesCodes(caller)))
+    const seen = inOrder(visibleCarts.all(caller), queries.of(c).order)
+    return jsonText(c, texts.of(seen, !seesCodes(caller)))
   })
 
   api.openapi(

@@ -7,6 +7,7 @@ import { requireMayForce } from '#services/commands/lock-gate.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
 import { requireStillIn } from '#services/people/login.ts'
 import { paginationOf, requirePage } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -66,7 +67,7 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
   )
 
   api.openapi(
-    route.get('/devices/{id}/commands', 'List the commands of a device', {
+    listRoute('/devices/{id}/commands', 'List the commands of a device', {
       description: 'Newest first.',
       request: { params: deviceIdParams, query: deviceCommandsQuerySchema },
       responses: answers(commandListSchema, 'Commands to the device, newest first.', 400, 403, 404),
@@ -80,7 +81,7 @@ export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps)
   )
 
   api.openapi(
-    route.get('/commands', 'List all commands', {
+    listRoute('/commands', 'List all commands', {
       description: 'Commands to devices in scope, newest first. For staff and admins.',
       middleware: [staffOnly],
       request: { query: commandsQuerySchema },

@@ -9,6 +9,7 @@ export function deviceFilter(query: DeviceListQuery): (device: Device) => boolea
     is_online,
     enrolled_with_shared_key,
     order: _order,
+    format: _format,
     limit: _limit,
     offset: _offset,
     ...others

@@ -117,7 +117,7 @@ for (const [what, change, name, code = 'invalid_field'] of [
   [
     'a keyword that is not checked',
     { config_schema: { type: 'object', properties: {}, patternProperties: {} } },
-    'patternProperties',
+    'config_schema.patternProperties',
     'unknown_field',
   ],
   [

@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { DeviceTypes } from '#services/device-types.ts'
 import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -22,7 +23,7 @@ export function createDeviceTypesApi({ deviceTypes }: ApiDeps): OpenAPIHono<ApiE
   const api = createApi()
 
   api.openapi(
-    route.get('/device-types', 'List device types', {
+    listRoute('/device-types', 'List device types', {
       description: 'By name. For staff and admins.',
       middleware: [staffOnly],
       request: { query: idListQuerySchema },

@@ -470,11 +470,7 @@ for (const [query, name, code] of [
     'limit',
     'invalid_number',
   ]),
-  ...['-1', 'abc', '1.5', '', '99999999999999999999'].map((offset) => [
-    `offset=${offset}`,
-    'offset',
-    'invalid_number',
-  ]),
+  ...['-1', 'abc', '1.5', '', '1e3', ' 1'].map((offset) => [`offset=${offset}`, 'offset', 'invalid_number']),
 ] as [string, string, string][]) {
   test(`GET /devices?${query.slice(0, 30)} is 400 ${code}`, async () => {
     const { status, body } = await g.request('GET', `/devices?${query}`)
@@ -528,7 +524,9 @@ test('a parameter given twice that may be given once is 400', async () => {
     'search=a&search=b',
     'device_type=a&device_type=b',
   ]) {
-    assert.equal((await g.request('GET', `/devices?${query}`)).status, 400)
+    const { status, body } = await g.request('GET', `/devices?${query}`)
+    assert.equal(status, 400)
+    assert.match(body.detail, /^\w+: must be given only once$/)
   }
 })
 

@@ -4,6 +4,7 @@ import type { UnverifiedTimes } from '#domain/latest-state.ts'
 import { payloadOf, type RecentMessage } from '#domain/recent-messages.ts'
 import type { Device } from '#services/fleet.ts'
 import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
@@ -18,6 +19,7 @@ import {
   devicePutSchema,
   deviceSchema,
   newDeviceSchema,
+  recentMessagesQuerySchema,
   recentMessagesSchema,
   registeredDeviceSchema,
   rotatedPasswordSchema,
@@ -43,14 +45,14 @@ export function createDevicesApi({
   const queries = new RememberedQueries(deviceListQuerySchema)
   const texts = new DeviceListTexts()
 
-  const listRoute = route.get('/devices', 'List devices', {
+  const list = listRoute('/devices', 'List devices', {
     description: 'The devices in the scope of the caller with their latest state, by hardware_id.',
     request: { query: deviceListQuerySchema },
     responses: answers(deviceListSchema, 'Devices in scope, by hardware_id.', 400),
   })
   // what tablets ask for all the time: described like the others, but its query is checked once and remembered
-  api.openAPIRegistry.registerPath(listRoute)
-  api.get(listRoute.getRoutingPath(), (c) => {
+  api.openAPIRegistry.registerPath(list)
+  api.get(list.getRoutingPath(), list.asTable, (c) => {
     const query = queries.of(c)
     const { caller } = c.get('user')
     const isWanted = deviceFilter(query)
@@ -129,16 +131,23 @@ export function createDevicesApi({
   )
 
   api.openapi(
-    route.get('/devices/{id}/messages', 'List the last messages of a device', {
+    listRoute('/devices/{id}/messages', 'List the last messages of a device', {
       description:
         'The last 20 since the start of the gateway, as they came, and why one was not taken; of more than 20 in a second the first 20. They may hold keypad codes and tags. For admins.',
       middleware: [adminOnly],
-      request: { params: deviceIdParams },
-      responses: answers(recentMessagesSchema, 'The messages, newest first.', 403, 404),
+      request: { params: deviceIdParams, query: recentMessagesQuerySchema },
+      responses: answers(
+        recentMessagesSchema,
+        'The messages, newest first unless order says otherwise.',
+        400,
+        403,
+        404,
+      ),
     }),
     (c) => {
       const { recent } = fleet.require(c.req.valid('param').id)
-      return c.json({ messages: recent.all().map(toRecentJson) }, 200)
+      const messages = inOrder(recent.all().toReversed(), c.req.valid('query').order).map(toRecentJson)
+      return c.json({ messages }, 200)
     },
   )
 

@@ -3,8 +3,8 @@ import { visibleHardwareIds } from '#domain/access.ts'
 import type { Fleet } from '#services/fleet.ts'
 import { fromE7 } from '#shared/geo.ts'
 import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
 import { isOfRegistration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -37,7 +37,7 @@ export function createGeofenceEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<
   const api = createApi()
 
   api.openapi(
-    route.get('/geofence-events', 'List geofence events', {
+    listRoute('/geofence-events', 'List geofence events', {
       description: 'Zones that the devices in scope entered and left.',
       request: { query: geofenceEventQuerySchema },
       responses: answers(

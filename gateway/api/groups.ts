@@ -4,6 +4,7 @@ import { canSee } from '#domain/access.ts'
 import type { Groups } from '#services/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -40,7 +41,7 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
   }
 
   api.openapi(
-    route.get('/groups', 'List groups', {
+    listRoute('/groups', 'List groups', {
       description: 'All groups, by group_id. For staff and admins.',
       middleware: [staffOnly],
       request: { query: idListQuerySchema },
@@ -115,7 +116,7 @@ export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHon
   )
 
   api.openapi(
-    route.get('/groups/{groupId}/devices', 'List the devices of a group', {
+    listRoute('/groups/{groupId}/devices', 'List the devices of a group', {
       description: 'Those in scope, by hardware_id. For staff and admins.',
       middleware: [staffOnly],
       request: { params: groupIdParams, query: idPageQuerySchema },

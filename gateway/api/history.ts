@@ -51,8 +51,6 @@ export function createHistoryApi({ devices, store, downloads }: ApiDeps): OpenAP
         return caller !== undefined && canSee(caller, hardwareId)
       },
     })
-    c.header('vary', 'Accept', { append: true })
-    // a hardware id has no character that a file name or a header could not hold
     return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))
   }
 

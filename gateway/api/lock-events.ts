@@ -2,8 +2,8 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { seesCodes, visibleHardwareIds } from '#domain/access.ts'
 import type { Fleet } from '#services/fleet.ts'
 import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 import { isOfRegistration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
@@ -30,7 +30,7 @@ export function createLockEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<ApiE
   const api = createApi()
 
   api.openapi(
-    route.get('/lock-events', 'List lock events', {
+    listRoute('/lock-events', 'List lock events', {
       description: 'Includes events of devices that have been deleted; leaves out devices outside the scope.',
       request: { query: lockEventQuerySchema },
       responses: answers(

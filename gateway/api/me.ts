@@ -1,8 +1,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { meSchema, personSchema } from '#shared/wire/sessions.ts'
+import { meSchema, peopleQuerySchema, personSchema } from '#shared/wire/sessions.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toMeJson } from './shown/session-json.ts'
@@ -20,9 +22,10 @@ export function createMeApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   )
 
   api.openapi(
-    route.get('/people', 'List who can act on a tablet', {
+    listRoute('/people', 'List who can act on a tablet', {
       description: 'Active users who have a PIN, by name.',
-      responses: answers(z.array(personSchema), 'Those who have a PIN, by name.'),
+      request: { query: peopleQuerySchema },
+      responses: answers(z.array(personSchema), 'Those who have a PIN, by name.', 400),
     }),
     (c) => {
       const people = deps.users
@@ -30,7 +33,7 @@ export function createMeApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
         .filter(({ isActive, pinHash }) => isActive && pinHash !== null)
         .map(({ userId, name, role }) => ({ user_id: userId, name, role }))
         .sort((a, b) => a.name.localeCompare(b.name) || (a.user_id < b.user_id ? -1 : 1))
-      return c.json(people, 200)
+      return c.json([...inOrder(people, c.req.valid('query').order)], 200)
     },
   )
 

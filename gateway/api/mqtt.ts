@@ -5,6 +5,7 @@ import { parseOwner } from '#services/mqtt-access.ts'
 import { textSearch } from '#shared/device-filter.ts'
 import { NotFoundError, UnavailableError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import type {
@@ -116,7 +117,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
   const api = createApi()
 
   api.openapi(
-    route.get('/mqtt/clients', 'List MQTT clients', {
+    listRoute('/mqtt/clients', 'List MQTT clients', {
       middleware: [adminOnly],
       request: { query: mqttClientListQuerySchema },
       responses: answers(mqttClientListSchema, 'Connections and kept sessions, by client_id.', 400, 403),
@@ -182,7 +183,7 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
   )
 
   api.openapi(
-    route.get('/mqtt/quarantine', 'List messages that could not be read', {
+    listRoute('/mqtt/quarantine', 'List messages that could not be read', {
       description:
         'The newest 1000 messages. Also readings of a batch whose times the gateway did not believe (implausible_time).',
       middleware: [adminOnly],

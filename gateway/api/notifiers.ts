@@ -1,6 +1,8 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Notifier } from '#services/notifiers.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -13,6 +15,7 @@ import {
   notifierPatchSchema,
   notifierSchema,
 } from '#shared/wire/notifiers.ts'
+import { oldestListQuerySchema } from '#shared/wire/schema/params.ts'
 import { queuedTestSchema } from '#shared/wire/webhooks.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
@@ -50,12 +53,18 @@ export function createNotifiersApi({ notifiers }: Pick<ApiDeps, 'notifiers'>): O
   const api = createApi()
 
   api.openapi(
-    route.get('/notifiers', 'List notifiers', {
+    listRoute('/notifiers', 'List notifiers', {
       description: 'For admins.',
       middleware: [adminOnly],
-      responses: answers(z.array(notifierSchema), 'All notifiers, oldest first; without their tokens.', 403),
+      request: { query: oldestListQuerySchema },
+      responses: answers(
+        z.array(notifierSchema),
+        'All notifiers, oldest first; without their tokens.',
+        400,
+        403,
+      ),
     }),
-    (c) => c.json(notifiers.all().map(toNotifierJson), 200),
+    (c) => c.json(inOrder(notifiers.all(), c.req.valid('query').order).map(toNotifierJson), 200),
   )
 
   api.openapi(

@@ -1,12 +1,11 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
-import type { z } from 'zod'
 import type { Cart } from '#services/cart.ts'
 import { RateLimitedError } from '#shared/errors.ts'
 import { fromMilli } from '#shared/geo.ts'
-import { CSV_CONTENT, sendCsv } from '#shared/http/csv.ts'
-import { acceptedFormat } from '#shared/http/history-answers.ts'
-import { answers, json, problems } from '#shared/http/responses.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
+import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { requireTripRange } from '#shared/http/trip-answers.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
@@ -26,13 +25,6 @@ import { type ApiEnv, askerOf, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 import { toSilencesJson, toTrafficJson } from './report-maps.ts'
-
-const UTILISATION_COLUMNS = [
-  ...['cart', 'date', 'hours_out', 'distance', 'rounds'],
-] as const satisfies (keyof UtilisationRowJson)[]
-const BATTERY_COLUMNS = [
-  ...['cart', 'date', 'rest_voltage_morning', 'lowest_voltage'],
-] as const satisfies (keyof BatteryRowJson)[]
 
 const RETRY_S = 10
 
@@ -70,18 +62,18 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   }
 
   api.openapi(
-    route.get('/reports/utilisation', 'Report how carts were used', {
+    listRoute('/reports/utilisation', 'Report how carts were used', {
       operationId: 'reportUtilisation',
       description:
-        'Of each cart in scope and each local day of the month: how long it was out, how far it went and how many rounds it began. Of all devices of a cart the one that speaks for it. With Accept: text/csv the answer is a file.',
+        'Of each cart in scope and each local day of the month: how long it was out, how far it went and how many rounds it began. Of all devices of a cart the one that speaks for it.',
       middleware: [staffOnly],
       request: { query: monthReportQuerySchema },
-      responses: { 200: monthAnswer(utilisationSchema, 'Rows by cart and date.'), ...problems(400, 403) },
+      responses: answers(utilisationSchema, 'Rows by cart and date.', 400, 403),
     }),
     async (c) => {
-      const { month, format } = c.req.valid('query')
+      const { month, order } = c.req.valid('query')
       const { found, carts } = await report(c, (of, asker) => reports.utilisation(of, month, asker))
-      const rows = found.map(
+      const rows = inOrder(found, order).map(
         ({ cart, date, outMs, distanceM, rounds }): UtilisationRowJson => ({
           ...{ cart, date },
           hours_out: rounded(outMs / HOUR_MS, 1000),
@@ -90,25 +82,24 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
         }),
       )
       const warnings = missing(c, carts, 'gps', reports.rangeOf(month))
-      if (wantsCsv(c, format))
-        return sendCsv(c, UTILISATION_COLUMNS, rows, `utilisation-${month}.csv`) as never
+      c.set('file', `utilisation-${month}`)
       return c.json({ month, time_zone: site.settings.timeZone, rows, ...warnings }, 200)
     },
   )
 
   api.openapi(
-    route.get('/reports/battery', 'Report how packs are', {
+    listRoute('/reports/battery', 'Report how packs are', {
       operationId: 'reportBattery',
       description:
-        'Of each cart in scope and each local day of the month: the voltage it began the day with and the lowest under load. With Accept: text/csv the answer is a file.',
+        'Of each cart in scope and each local day of the month: the voltage it began the day with and the lowest under load.',
       middleware: [staffOnly],
       request: { query: monthReportQuerySchema },
-      responses: { 200: monthAnswer(batteryReportSchema, 'Rows by cart and date.'), ...problems(400, 403) },
+      responses: answers(batteryReportSchema, 'Rows by cart and date.', 400, 403),
     }),
     async (c) => {
-      const { month, format } = c.req.valid('query')
+      const { month, order } = c.req.valid('query')
       const { found, carts } = await report(c, (of, asker) => reports.packs(of, month, asker))
-      const rows = found.map(
+      const rows = inOrder(found, order).map(
         ({ cart, date, restMorningMv, lowestMv }): BatteryRowJson => ({
           ...{ cart, date },
           rest_voltage_morning: restMorningMv === null ? null : fromMilli(restMorningMv),
@@ -116,7 +107,7 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
         }),
       )
       const warnings = missing(c, carts, 'battery', reports.rangeOf(month))
-      if (wantsCsv(c, format)) return sendCsv(c, BATTERY_COLUMNS, rows, `battery-${month}.csv`) as never
+      c.set('file', `battery-${month}`)
       return c.json({ month, time_zone: site.settings.timeZone, rows, ...warnings }, 200)
     },
   )
@@ -160,16 +151,6 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   )
 
   return api
-}
-
-function monthAnswer<Schema extends z.ZodType>(schema: Schema, description: string) {
-  const answer = json(schema, description)
-  return { ...answer, content: { ...answer.content, ...CSV_CONTENT } }
-}
-
-function wantsCsv(c: Context, format: 'json' | 'csv' | undefined): boolean {
-  c.header('vary', 'Accept', { append: true })
-  return (format ?? acceptedFormat(c, ['json', 'csv'])) === 'csv'
 }
 
 /** To so many parts of one. */

@@ -161,6 +161,8 @@ describe('GET /rounds', () => {
     )
     assert.deepEqual(await listed(`&cart=${carts[0]}`), [all[1], all[2]])
     assert.deepEqual(await listed(`&cart=${carts[0]}&limit=1&offset=1`), [all[2]])
+    assert.deepEqual(await listed(`&cart=${carts[0]}&order=desc`), [all[2], all[1]])
+    assert.deepEqual(await listed(`&cart=${carts[0]}&order=desc&limit=1&offset=1`), [all[1]])
     assert.deepEqual(await listed('&cart=nothing'), [])
   })
 

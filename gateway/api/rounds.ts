@@ -2,11 +2,18 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { canSee } from '#domain/access.ts'
 import type { Cart } from '#services/cart.ts'
-import { paginationOf } from '#shared/http/api-env.ts'
+import { inOrder, paginationOf } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
+import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { answers, jsonText } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
 import { requireTripRange } from '#shared/http/trip-answers.ts'
-import { activeRoundsSchema, roundListSchema, roundQuerySchema, toRoundJson } from '#shared/wire/rounds.ts'
+import {
+  activeRoundQuerySchema,
+  activeRoundsSchema,
+  roundListSchema,
+  roundQuerySchema,
+  toRoundJson,
+} from '#shared/wire/rounds.ts'
 import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
@@ -15,6 +22,7 @@ import { RoundTexts } from './shown/round-texts.ts'
 /** `/rounds`: what carts played, hole by hole, and how far behind those are that play now. */
 export function createRoundsApi({ rounds, carts, site, clock, store }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
+  const queries = new RememberedQueries(activeRoundQuerySchema)
   const texts = new RoundTexts()
 
   /** Carts as the caller sees them, and of which it sees some devices only. */
@@ -30,23 +38,25 @@ export function createRoundsApi({ rounds, carts, site, clock, store }: ApiDeps):
     return { whole, parts }
   }
 
-  const activeRoute = route.get('/rounds/active', 'List rounds that go on', {
+  const activeRoute = listRoute('/rounds/active', 'List rounds that go on', {
     operationId: 'listActiveRounds',
     description:
       'A round goes on from when a cart leaves parking until it is back, once it was on a hole. Carts in scope; of a cart that is partly in scope, what the devices in scope say.',
-    responses: answers(activeRoundsSchema, 'Rounds that go on now.'),
+    request: { query: activeRoundQuerySchema },
+    responses: answers(activeRoundsSchema, 'Rounds that go on now.', 400),
   })
   // what tablets ask for all the time: described like the others, its text is put together of texts that are kept
   api.openAPIRegistry.registerPath(activeRoute)
-  api.get(activeRoute.getRoutingPath(), async (c) => {
+  api.get(activeRoute.getRoutingPath(), activeRoute.asTable, async (c) => {
+    const { order } = queries.of(c)
     const { whole, parts } = cartsFor(c)
     const keys = whole.map(({ key }) => key)
     const running = await rounds.running(keys, parts, { ...askerOf(c), isShort: true })
-    return jsonText(c, texts.of(running, site.settings.minutesPerHole, clock.nowMs()))
+    return jsonText(c, texts.of(inOrder(running, order), site.settings.minutesPerHole, clock.nowMs()))
   })
 
   api.openapi(
-    route.get('/rounds', 'List rounds', {
+    listRoute('/rounds', 'List rounds', {
       operationId: 'listRounds',
       description:
         'The gateway finds them in the GPS history of the devices that a cart has now, by the parking and hole zones as they are now. Carts in scope.',

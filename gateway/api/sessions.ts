@@ -5,12 +5,15 @@ import type { Login } from '#services/people/login.ts'
 import type { Session } from '#services/people/session.ts'
 import type { Proof } from '#services/people/sign-in.ts'
 import { NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { clearedSessionCookie, sessionCookie, sessionTokenIn } from '#shared/http/session-cookie.ts'
 import { toIso } from '#shared/time.ts'
+import { oldestListQuerySchema } from '#shared/wire/schema/params.ts'
 import {
   currentSessionSchema,
   meSchema,
@@ -99,14 +102,15 @@ export function createSessionsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
-    route.get('/sessions', 'List the browsers that are signed in', {
+    listRoute('/sessions', 'List the browsers that are signed in', {
       description: 'For admins.',
       middleware: [adminOnly],
-      responses: answers(z.array(sessionSchema), 'All sessions, oldest first.', 403),
+      request: { query: oldestListQuerySchema },
+      responses: answers(z.array(sessionSchema), 'All sessions, oldest first.', 400, 403),
     }),
     (c) =>
       c.json(
-        sessions.all().map((session) => toSessionJson(session, deps)),
+        inOrder(sessions.all(), c.req.valid('query').order).map((session) => toSessionJson(session, deps)),
         200,
       ),
   )

@@ -122,9 +122,14 @@ const REFUSED: [name: string, body: unknown, code: string, field?: string][] = [
     `the hours ${JSON.stringify(mon)}`,
     { opening_hours: { mon } },
     'invalid_opening_hours',
-    'opening_hours',
+    'opening_hours.mon',
   ]),
-  ['a day that is none', { opening_hours: { monday: null } }, 'invalid_opening_hours', 'opening_hours'],
+  [
+    'a day that is none',
+    { opening_hours: { monday: null } },
+    'invalid_opening_hours',
+    'opening_hours.monday',
+  ],
   ['hours in a list', { opening_hours: [] }, 'invalid_opening_hours', 'opening_hours'],
 ]
 

@@ -2,7 +2,9 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { z } from 'zod'
 import type { Device } from '#services/fleet.ts'
 import { NotFoundError } from '#shared/errors.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { latestRoute, recordHead, TELEMETRY_STREAMS } from '#shared/http/history-answers.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, jsonText, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -15,6 +17,7 @@ import {
   purgedDeviceSchema,
   purgedFleetSchema,
   purgeSchema,
+  storedMonthsQuerySchema,
   storedMonthsSchema,
   telemetryStatsSchema,
 } from '#shared/wire/telemetry.ts'
@@ -88,13 +91,17 @@ export function createTelemetryApi({ fleet, devices, telemetry, store }: ApiDeps
   }
 
   api.openapi(
-    route.get('/telemetry/months', 'Get how old the telemetry is', {
+    listRoute('/telemetry/months', 'Get how old the telemetry is', {
       description:
         'The bytes of positions and voltages by the month in which they were recorded, oldest first: what retention deletes next. The newest messages, which are not in blocks yet, are left out.',
       middleware: [adminOnly],
-      responses: answers(storedMonthsSchema, 'Bytes by month.', 403),
+      request: { query: storedMonthsQuerySchema },
+      responses: answers(storedMonthsSchema, 'Bytes by month.', 400, 403),
     }),
-    async (c) => c.json({ months: await store.readers.run('storedMonths', {}, askerOf(c)) }, 200),
+    async (c) => {
+      const months = await store.readers.run('storedMonths', {}, askerOf(c))
+      return c.json({ months: [...inOrder(months, c.req.valid('query').order)] }, 200)
+    },
   )
 
   api.openapi(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
+import { checkList } from '#shared/testing/list-rules.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import { DEFAULT_TRIP_CONFIG } from '#shared/trips/config.ts'
@@ -183,6 +184,8 @@ test('order=desc is the same list backwards, and not for maps', async () => {
     const map = await ask(`${path}&order=desc`, 'admin', { accept })
     assert.deepEqual([map.status, map.body.code], [400, 'invalid_parameter'])
     assert.equal((await ask(`${path}&order=asc`, 'admin', { accept })).status, 200)
+    const asked = (list: string, headers?: Record<string, string>) => ask(list, 'admin', headers)
+    assert.equal(await checkList(asked, path, 'trips'), ascending.trips.length)
   }
 })
 

@@ -3,7 +3,9 @@ import type { Context } from 'hono'
 import { type Caller, canSee, isStaff } from '#domain/access.ts'
 import type { Device } from '#services/fleet.ts'
 import type { TripSearch } from '#services/trips.ts'
-import { invalidQuery } from '#shared/http/api-env.ts'
+import { fileNameOf } from '#shared/file-names.ts'
+import { inOrder, invalidQuery } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
@@ -13,11 +15,12 @@ import {
   requireTripRange,
   streamMap,
   streamTripList,
+  streamTripTable,
   summaryRange,
   toActiveTripsJson,
   toDeviceActiveTripJson,
   tripAnswer,
-  wantsMap,
+  tripFormat,
 } from '#shared/http/trip-answers.ts'
 import { tripConfigOf } from '#shared/trips/config.ts'
 import { sumsOf, toTripSummaryJson } from '#shared/trips/json.ts'
@@ -62,17 +65,20 @@ export function createTripsApi({ fleet, devices, trips, store, clock, site }: Ap
     c: Context<ApiEnv>,
     found: readonly Device[],
     search: TripSearch,
+    format: ReturnType<typeof tripFormat>,
     file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
     const missing = warnOfMissing(c, store, found, { stream: 'gps', ...search.range })
-    if (wantsMap(c, search.order)) return streamMap(c, await trips.features(found, search), file)
-    return streamTripList(c, await trips.find(found, search), search, { ...more, ...missing })
+    if (format === 'geojson') return streamMap(c, await trips.features(found, search), file)
+    const lists = await trips.find(found, search)
+    if (format === 'csv') return streamTripTable(c, lists, search.order, file)
+    return streamTripList(c, lists, search, { ...more, ...missing })
   }
 
   // before the routes with an id: the word is never one
   api.openapi(
-    route.get('/trips/active', 'List devices that are on a trip now', {
+    listRoute('/trips/active', 'List devices that are on a trip now', {
       operationId: 'listActiveTrips',
       description:
         'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The minimal length of a listed trip does not apply here. hardware_ids names up to 500 devices.',
@@ -80,12 +86,12 @@ export function createTripsApi({ fleet, devices, trips, store, clock, site }: Ap
       responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400),
     }),
     async (c) => {
-      const { hardware_ids, ...query } = c.req.valid('query')
+      const { hardware_ids, order, ...query } = c.req.valid('query')
       requireFewDevices(hardware_ids ?? [], ACTIVE_DEVICES_MAX)
       const found = queriedDevices(c.var.user.caller, hardware_ids)
       const search = activeTripQuery(query, site.tripDefaults)
       const activeTrips = await trips.active(found, { ...search, asker: askerOf(c) })
-      return c.json(toActiveTripsJson(activeTrips, found.length, search), 200)
+      return c.json(toActiveTripsJson([...inOrder(activeTrips, order)], found.length, search), 200)
     },
   )
 
@@ -107,7 +113,7 @@ export function createTripsApi({ fleet, devices, trips, store, clock, site }: Ap
         order: query.order,
         asker: askerOf(c),
       }
-      return answer(c, found, search, 'trips', { devicesQueried: found.length })
+      return answer(c, found, search, tripFormat(c, query), 'trips', { devicesQueried: found.length })
     },
   )
 
@@ -128,8 +134,7 @@ export function createTripsApi({ fleet, devices, trips, store, clock, site }: Ap
         order: query.order,
         asker: askerOf(c),
       }
-      // a hardware id has no character that a file name or a header could not hold
-      return answer(c, [device], search, `trips-${device.row.hardwareId}`)
+      return answer(c, [device], search, tripFormat(c, query), `trips-${fileNameOf(device.row.hardwareId)}`)
     },
   )
 

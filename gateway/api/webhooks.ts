@@ -1,10 +1,13 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import type { Webhook } from '#services/webhooks.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
+import { oldestListQuerySchema } from '#shared/wire/schema/params.ts'
 import {
   createdWebhookSchema,
   deletedWebhookSchema,
@@ -33,12 +36,18 @@ export function createWebhooksApi({ webhooks }: Pick<ApiDeps, 'webhooks'>): Open
   const api = createApi()
 
   api.openapi(
-    route.get('/webhooks', 'List webhooks', {
+    listRoute('/webhooks', 'List webhooks', {
       description: 'For admins.',
       middleware: [adminOnly],
-      responses: answers(z.array(webhookSchema), 'All webhooks, oldest first; without their secrets.', 403),
+      request: { query: oldestListQuerySchema },
+      responses: answers(
+        z.array(webhookSchema),
+        'All webhooks, oldest first; without their secrets.',
+        400,
+        403,
+      ),
     }),
-    (c) => c.json(webhooks.all().map(toWebhookJson), 200),
+    (c) => c.json(inOrder(webhooks.all(), c.req.valid('query').order).map(toWebhookJson), 200),
   )
 
   api.openapi(

@@ -6,7 +6,9 @@ import { toSwitchesBody } from '#services/zone-set-json.ts'
 import type { SiteZoneSet } from '#services/zone-sets.ts'
 import type { ChangedZones, ZonesChange } from '#services/zones.ts'
 import { AppError } from '#shared/errors.ts'
+import { inOrder } from '#shared/http/api-env.ts'
 import { namesTag } from '#shared/http/etags.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -16,6 +18,7 @@ import {
   changedZonesSchema,
   ifMatchHeaders,
   type KeptZonesJson,
+  keptZonesQuerySchema,
   keptZonesSchema,
   newZonesSchema,
   type ZonesJson,
@@ -133,13 +136,15 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
   )
 
   api.openapi(
-    route.get('/zones/versions', 'List the kept zones of the site', {
+    listRoute('/zones/versions', 'List the kept zones of the site', {
       description:
         'The last 20 sets that people made, newest first: that one is in force, but for switches. Numbers may have gaps. For admins.',
       middleware: [adminOnly],
-      responses: answers(z.array(keptZonesSchema), 'The sets that are kept.', 403),
+      request: { query: keptZonesQuerySchema },
+      responses: answers(z.array(keptZonesSchema), 'The sets that are kept, newest first.', 400, 403),
     }),
-    (c) => c.json(zones.versions().map(toKeptZonesJson), 200),
+    (c) =>
+      c.json(inOrder(zones.versions().toReversed(), c.req.valid('query').order).map(toKeptZonesJson), 200),
   )
 
   api.openapi(

@@ -127,7 +127,7 @@ export class Reports {
     const { fromMs } = days[0] ?? { fromMs: 0 }
     const toMs = (days.at(-1)?.untilMs ?? 0) - 1
     if (toMs < fromMs) return counts
-    const all = { offset: 0, limit: Number.MAX_SAFE_INTEGER }
+    const all = { order: 'asc' as const, offset: 0, limit: Number.MAX_SAFE_INTEGER }
     for (const { cart, round } of await this.#deps.rounds.find(carts, { fromMs, toMs, ...all, asker })) {
       const { date } = this.#deps.site.timeZone.local(round.startedMs)
       const ofCart = counts.get(cart) ?? new Map<string, number>()

@@ -2,6 +2,7 @@ import type { Alert } from '#domain/alert.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent, AlertState } from '#shared/wire/alerts.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Connection } from './db/connection.ts'
 import { queueDeliveries, type Told, whoIsTold } from './deliveries.ts'
 import { syncCursors } from './ledger/cursors.ts'
@@ -60,6 +61,7 @@ export interface AlertQuery {
   cart?: string | undefined
   fromMs?: number | undefined
   toMs?: number | undefined
+  order: ListOrder
   limit: number
   offset: number
   /** Alerts of carts that the caller may see, by their keys and by the devices that told them; undefined is all. */
@@ -200,7 +202,7 @@ const IN_STATE: Record<AlertState, string> = {
 
 /** Newest first. */
 export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, query: AlertQuery): Alert[] {
-  const { state, kind, cart, fromMs, toMs, visible, siteKinds, limit, offset } = query
+  const { state, kind, cart, fromMs, toMs, visible, siteKinds, order, limit, offset } = query
   const ofCart =
     visible === undefined
       ? 'cart IS NOT NULL'
@@ -220,7 +222,7 @@ export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, quer
   return connection
     .all<AlertRow>(
       `SELECT ${COLUMNS} FROM alert WHERE ${conditions.map(([sql]) => `(${sql})`).join(' AND ')}
-       ORDER BY opened_at_ms DESC, seq DESC LIMIT ? OFFSET ?`,
+       ORDER BY opened_at_ms ${order}, seq ${order} LIMIT ? OFFSET ?`,
       ...conditions.flatMap(([, ...values]) => values),
       ...[limit, offset],
     )

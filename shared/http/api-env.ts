@@ -14,6 +14,8 @@ export interface RequestEnv {
     isStreamed?: boolean
     /** The answer is kept in memory in the form in which it is sent. */
     isKept?: boolean
+    /** What the answer is called as a file, without an ending; else it is named after its path. */
+    file?: string
     /** The network address of the caller. */
     address: string
     /** The origin of this program as the caller's browser sees it; undefined when the request does not say. */

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { createApiOf, type RequestEnv } from './api-env.ts'
-import { compressed, varyByEncoding } from './compressed.ts'
+import { compressed, varyByAccepted } from './compressed.ts'
 import { streamed } from './responses.ts'
 
 const LONG = 'cart '.repeat(1000)
 const app = createApiOf<RequestEnv>()
 app.use(compressed)
-app.use(varyByEncoding)
+app.use(varyByAccepted)
 app.get('/long', (c) => c.json({ text: LONG }, 201))
 app.get('/short', (c) => c.json({ text: 'cart' }))
 app.get('/tagged', (c) => c.body(LONG, 200, { etag: '"1"', 'content-type': 'application/geo+json' }))
@@ -27,7 +27,7 @@ for (const encoding of ['gzip', 'br, GZIP', 'deflate, gzip;q=0.5', 'gzip ; q=1.0
     const answer = await ask('/long', encoding)
     assert.deepEqual(
       [answer.status, answer.headers.get('content-encoding'), answer.headers.get('vary')],
-      [201, 'gzip', 'Accept-Encoding'],
+      [201, 'gzip', 'Accept, Accept-Encoding'],
     )
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/)
     const bytes = Buffer.from(await answer.arrayBuffer())
@@ -41,7 +41,7 @@ for (const encoding of [undefined, '', 'br', 'gzip;q=0', 'gzip; q=0.00, br', 'gz
     const answer = await ask('/long', encoding)
     assert.deepEqual(
       [answer.headers.get('content-encoding'), answer.headers.get('vary')],
-      [null, 'Accept-Encoding'],
+      [null, 'Accept, Accept-Encoding'],
     )
     assert.deepEqual(await answer.json(), { text: LONG })
   })

@@ -38,15 +38,17 @@ export const compressed: MiddlewareHandler<RequestEnv> = async (c, next) => {
   c.res = new Response(new Uint8Array(await compress(plain, { level: LEVEL })), { status, headers })
 }
 
+const VARY = 'Accept, Accept-Encoding'
+
 /** Tells caches that answers depend on what the client accepts. */
-export const varyByEncoding: MiddlewareHandler<RequestEnv> = (c, next) => {
-  setHeader(c, 'vary', 'Accept-Encoding')
+export const varyByAccepted: MiddlewareHandler<RequestEnv> = (c, next) => {
+  setHeader(c, 'vary', VARY)
   return next()
 }
 
 /** The same behind a middleware that names something else they depend on. */
-export const varyByEncodingToo: MiddlewareHandler<RequestEnv> = (c, next) => {
-  c.header('vary', 'Accept-Encoding', { append: true })
+export const varyByAcceptedToo: MiddlewareHandler<RequestEnv> = (c, next) => {
+  c.header('vary', VARY, { append: true })
   return next()
 }
 

@@ -1,8 +1,10 @@
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { z } from 'zod'
+import { fileNameOf } from '#shared/file-names.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
+import { GIVEN_TWICE } from '#shared/wire/schema/field-errors.ts'
 import { wholeNumber } from '#shared/wire/schema/params.ts'
 import {
   BATTERY_FORMATS,
@@ -16,6 +18,7 @@ import {
 } from '#shared/wire/telemetry.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
 import { attachment } from './attachment.ts'
+import { CSV_TYPE } from './csv.ts'
 import { answers, problems } from './responses.ts'
 import { route } from './route.ts'
 
@@ -29,9 +32,9 @@ const MEDIA_TYPES = {
   geojson: 'application/geo+json',
 } as const satisfies Record<HistoryFormat, string>
 
-/** The content type of what is handed out as a file. Source for `header`: RFC 4180 3. */
+/** The content type of what is handed out as a file. */
 const FILE_TYPES: Record<Exclude<HistoryFormat, 'json'>, string> = {
-  csv: `${MEDIA_TYPES.csv}; charset=utf-8; header=present`,
+  csv: CSV_TYPE,
   ndjson: `${MEDIA_TYPES.ndjson}; charset=utf-8`,
   gpx: `${MEDIA_TYPES.gpx}; charset=utf-8`,
   // RFC 7946 has no parameters for it
@@ -117,7 +120,10 @@ export function recordHead(
 }
 
 /** The form a history is wanted in. */
-export function acceptedFormat(c: Context, formats: readonly HistoryFormat[]): HistoryFormat {
+export function acceptedFormat<Format extends HistoryFormat>(
+  c: Context,
+  formats: readonly ('json' | Format)[],
+): 'json' | Format {
   const supports = formats.map((format) => MEDIA_TYPES[format])
   const type = accepts(c, { header: 'Accept', supports, default: MEDIA_TYPES.json })
   return formats.find((format) => MEDIA_TYPES[format] === type) ?? 'json'
@@ -143,6 +149,8 @@ export function historyRange({ from, to, limit }: HistoryQuery): {
 
 function parseLimit(text: HistoryQuery['limit']): number {
   if (text === undefined) return DEFAULT_LIMIT
+  if (Array.isArray(text))
+    throw invalidQuery({ name: 'limit', code: 'invalid_parameter', detail: GIVEN_TWICE })
   const limit = limitParam.safeParse(text)
   if (limit.success) return limit.data
   throw invalidQuery({

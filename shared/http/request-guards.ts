@@ -28,13 +28,14 @@ export const noStore: MiddlewareHandler<RequestEnv> = (c, next) => {
 }
 
 /** At the end of the name of a parameter. */
-const LIST_NAME = /([?&][^=&#]+?)(?:\[\]|%5B%5D)(?=[=&#]|$)/gi
+const LIST_NAME = /([?&][^=&#]+?)(?:\[\d*\]|%5B\d*%5D)(?=[=&#]|$)/gi
 
-/** Reads `hardware_ids[]=a`, as some clients write lists, as the repeated parameter it stands for. */
+/** Reads `hardware_ids[]=a` and `hardware_ids[0]=a`, as some clients write lists, as the repeated parameter it stands for. */
 export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
   const { url } = c.req
   // all that reads the query goes by this
-  if (/\[\]|%5B%5D/i.test(url)) Object.defineProperty(c.req, 'url', { value: url.replace(LIST_NAME, '$1') })
+  if (/\[\d*\]|%5B\d*%5D/i.test(url))
+    Object.defineProperty(c.req, 'url', { value: url.replace(LIST_NAME, '$1') })
   return next()
 }
 

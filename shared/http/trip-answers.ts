@@ -11,9 +11,11 @@ import {
   TRIP_DEVICES_MAX,
   TRIP_RANGE_MAX_MS,
   tripFeaturesSchema,
+  tripSchema,
 } from '#shared/wire/trips.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
 import { attachment } from './attachment.ts'
+import { CSV_CONTENT, CSV_TYPE, csvColumns, csvHeader, csvLines } from './csv.ts'
 import { acceptedFormat } from './history-answers.ts'
 import { mergedItems } from './merged-items.ts'
 import { streamed } from './responses.ts'
@@ -26,11 +28,11 @@ interface TripRange {
   toMs: number
 }
 
-/** The answer of a list of trips, for programs and for maps. */
+/** The answer of a list of trips, for programs, for maps, and for spreadsheets. */
 export function tripAnswer<Schema extends z.ZodType>(schema: Schema) {
   return {
     description: 'Trips and stops, by time.',
-    content: { 'application/json': { schema }, [GEO_JSON]: { schema: tripFeaturesSchema } },
+    content: { 'application/json': { schema }, [GEO_JSON]: { schema: tripFeaturesSchema }, ...CSV_CONTENT },
   }
 }
 
@@ -68,13 +70,48 @@ export function streamTripList(
   return streamed(c, ReadableStream.from(texts), { 'content-type': 'application/json' })
 }
 
-/** Whether the caller asked for a map: `Accept: application/geo+json`. Throws `invalid_parameter` for one that is descending. */
-export function wantsMap(c: Context, order: ListOrder): boolean {
-  c.header('vary', 'Accept', { append: true })
-  const isMap = acceptedFormat(c, ['json', 'geojson']) === 'geojson'
-  if (isMap && order === 'desc')
+const TRIP_COLUMNS = csvColumns(tripSchema)
+const NO_TRIPS = encoder.encode(csvHeader(TRIP_COLUMNS))
+
+/** Answers with the trips of such a list as CSV, in a file of this name without its ending. */
+export function streamTripTable(
+  c: Context,
+  lists: readonly FoundTrips[],
+  order: ListOrder,
+  file: string,
+): never {
+  const texts = tripTableTexts(
+    lists.map(({ trips }) => trips),
+    order,
+  )
+  c.header('content-disposition', `attachment; filename="${file}.csv"`)
+  return streamed(c, ReadableStream.from(texts), { 'content-type': CSV_TYPE })
+}
+
+async function* tripTableTexts(
+  lists: readonly FoundTrips['trips'][],
+  order: ListOrder,
+): AsyncGenerator<Uint8Array> {
+  yield NO_TRIPS
+  const decoder = new TextDecoder()
+  for await (const piece of mergedItems(lists, order)) {
+    // whole items with commas between them, and one at the end of each piece but the last
+    const rows: unknown[] = JSON.parse(`[${decoder.decode(piece).replace(/,$/, '')}]`)
+    yield encoder.encode(csvLines(TRIP_COLUMNS, rows))
+  }
+}
+
+type TripFormat = 'json' | 'geojson' | 'csv'
+
+/** The form a list of trips is wanted in. Throws `invalid_parameter` for a map that is descending. */
+export function tripFormat(
+  c: Context,
+  { format, order }: { format?: TripFormat | undefined; order: ListOrder },
+): TripFormat {
+  const wanted = format ?? acceptedFormat(c, ['json', 'geojson', 'csv'])
+  if (wanted === 'geojson' && order === 'desc')
     throw invalidQuery({ name: 'order', code: 'invalid_parameter', detail: 'a map has the order asc only' })
-  return isMap
+  return wanted
 }
 
 /** Answers with the texts of a map, in a file of this name without its ending. */

@@ -1,7 +1,9 @@
 import type { MiddlewareHandler } from 'hono'
 import { z } from 'zod'
-import { deletedUserSchema, userListQuerySchema } from '#shared/wire/users.ts'
+import { oldestListQuerySchema } from '#shared/wire/schema/params.ts'
+import { deletedUserSchema } from '#shared/wire/users.ts'
 import type { RequestEnv } from './api-env.ts'
+import { listRoute } from './list-route.ts'
 import { jsonBodyUpTo } from './request-guards.ts'
 import { answers, body, json, problems } from './responses.ts'
 import { route } from './route.ts'
@@ -27,9 +29,9 @@ export function userRoutes<
 ) {
   const userBody = jsonBodyUpTo(maxBodyBytes)
   return {
-    list: route.get('/users', 'List users', {
+    list: listRoute('/users', 'List users', {
       middleware: [adminOnly],
-      request: { query: userListQuerySchema },
+      request: { query: oldestListQuerySchema },
       responses: answers(
         z.array(schemas.user),
         'All users, oldest first unless order says otherwise.',

@@ -4,8 +4,7 @@ import {
   choiceParam,
   dateParam,
   isoSchema,
-  offsetParam,
-  pageLimitParam,
+  newestPageQuerySchema,
   paginationSchema,
 } from './schema/params.ts'
 
@@ -52,7 +51,7 @@ export const alertIdParams = z.object({
   id: z.string().meta({ description: 'alert_id', example: '8f1c…' }),
 })
 
-export const alertQuerySchema = z.object({
+export const alertQuerySchema = newestPageQuerySchema.extend({
   state: choiceParam(ALERT_STATES, 'invalid_parameter').optional().meta({
     description:
       'open: neither acknowledged nor closed. acknowledged: not closed yet. closed. All unless told.',
@@ -61,8 +60,6 @@ export const alertQuerySchema = z.object({
   cart: z.string().optional().meta({ description: 'Only of this cart.', example: '17' }),
   from: dateParam.optional(),
   to: dateParam.optional(),
-  limit: pageLimitParam,
-  offset: offsetParam,
 })
 
 /** What a person says who acknowledges or closes an alert. */

@@ -1,13 +1,5 @@
 import { z } from 'zod'
-import {
-  choiceParam,
-  dateParam,
-  isoSchema,
-  offsetParam,
-  orderParam,
-  pageLimitParam,
-  paginationSchema,
-} from './schema/params.ts'
+import { dateParam, isoSchema, newestPageQuerySchema, paginationSchema } from './schema/params.ts'
 
 const valuesSchema = z.record(z.string(), z.unknown()).nullable()
 
@@ -49,15 +41,9 @@ export const auditLogSchema = z
   .object({ entries: z.array(auditEntrySchema), pagination: paginationSchema })
   .meta({ id: 'AuditLog' })
 
-export const auditLogQuerySchema = z.object({
+export const auditLogQuerySchema = newestPageQuerySchema.extend({
   from: dateParam.optional(),
   to: dateParam.optional(),
   user_id: z.string().optional().meta({ description: 'Only of this user.' }),
   action: z.string().optional().meta({ description: 'Only this action.', example: 'user.updated' }),
-  format: choiceParam(['json', 'csv'], 'invalid_format')
-    .default('json')
-    .meta({ description: 'csv is a file of the same page.' }),
-  order: orderParam('desc', 'By time: desc is newest first, asc oldest first.'),
-  limit: pageLimitParam,
-  offset: offsetParam,
 })

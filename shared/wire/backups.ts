@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './schema/params.ts'
+import { isoSchema, listQuery } from './schema/params.ts'
 
 /** The first bytes of what a backup is: what a program must know before it can read the rest. */
 export const backupHeaderSchema = z.object({
@@ -88,6 +88,8 @@ const keptBackupSchema = z
     }),
   })
   .meta({ id: 'KeptBackup' })
+
+export const backupsQuerySchema = listQuery('desc', 'By number: desc is newest first.')
 
 export const backupsSchema = z
   .object({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { zoneTypeSchema } from './geofences.ts'
-import { dateParam, hardwareIdSchema, isoSchema } from './schema/params.ts'
+import { dateParam, hardwareIdSchema, isoSchema, listQuery } from './schema/params.ts'
 
 /** The `:cart` of a cart's paths. */
 export const cartParams = z.object({
@@ -141,6 +141,8 @@ export const cartNoteBodySchema = z.object({
     .nullable(),
   note: z.string().nullable(),
 })
+
+export const cartListQuerySchema = listQuery('asc', 'By cart in natural order (2 before 10): asc or desc.')
 
 const count = z.number().int().min(0)
 export const cartListSchema = z

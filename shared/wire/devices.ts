@@ -5,10 +5,9 @@ import { groupIdSchema } from './groups.ts'
 import {
   hardwareIdSchema,
   isoSchema,
+  listQuery,
   numberParam,
-  offsetParam,
-  orderParam,
-  pageLimitParam,
+  pageQuery,
   paginationSchema,
   searchParam,
   stringListParam,
@@ -109,9 +108,7 @@ const deviceListParams = {
     .optional()
     .meta({ description: 'Only those whose latest voltage is lower, in volts.', example: 48.5 }),
   search: searchParam('Part of the name, hardware_id or short_id, in upper or lower case.').optional(),
-  order: orderParam('asc', 'By hardware_id: asc or desc.'),
-  limit: pageLimitParam,
-  offset: offsetParam,
+  ...pageQuery('asc', 'By hardware_id: asc or desc.').shape,
 }
 
 const attributeParamSchema = z.union([z.string(), z.array(z.string())])
@@ -166,24 +163,36 @@ const cartSchema = z
     example: '17',
   })
 
+function isOnly(keys: unknown, name: string): boolean {
+  return Array.isArray(keys) && keys.every((key) => key === name)
+}
+
 export const newDeviceSchema = z
-  .strictObject({
-    hardware_id: z
-      .string()
-      .refine(
-        isHardwareId,
-        'must be 1 to 64 letters, digits, dots, underscores or hyphens, not active, . or ..',
-      )
-      .meta({
-        pattern: '^[A-Za-z0-9._-]{1,64}$',
-        description: "Case-sensitive, for ever; not active, . or .., and no other device's short_id.",
-        example: 'cart-07',
-      }),
-    device_type: deviceTypeSchema,
-    name: nameSchema.nullable().optional(),
-    cart: cartSchema.nullable().optional(),
-    group_id: groupIdSchema.nullable().optional(),
-  })
+  .strictObject(
+    {
+      hardware_id: z
+        .string()
+        .refine(
+          isHardwareId,
+          'must be 1 to 64 letters, digits, dots, underscores or hyphens, not active, . or ..',
+        )
+        .meta({
+          pattern: '^[A-Za-z0-9._-]{1,64}$',
+          description: "Case-sensitive, for ever; not active, . or .., and no other device's short_id.",
+          example: 'cart-07',
+        }),
+      device_type: deviceTypeSchema,
+      name: nameSchema.nullable().optional(),
+      cart: cartSchema.nullable().optional(),
+      group_id: groupIdSchema.nullable().optional(),
+    },
+    {
+      error: (issue) =>
+        issue.code === 'unrecognized_keys' && isOnly(issue.keys, 'short_id')
+          ? 'is made up by the gateway: leave it out'
+          : undefined,
+    },
+  )
   .meta({ id: 'NewDevice' })
 
 export const devicePatchSchema = z
@@ -230,6 +239,8 @@ const recentMessageSchema = z
       .meta({ description: 'Parts of it that were not taken.' }),
   })
   .meta({ id: 'RecentMessage' })
+
+export const recentMessagesQuerySchema = listQuery('desc', 'By at: desc is newest first.')
 
 export const recentMessagesSchema = z
   .object({ messages: z.array(recentMessageSchema).meta({ description: 'Newest first.' }) })

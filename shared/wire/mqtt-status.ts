@@ -1,14 +1,6 @@
 import { z } from 'zod'
 import { MQTT_TRANSPORTS } from '#shared/mqtt-status.ts'
-import {
-  isoSchema,
-  listQuery,
-  offsetParam,
-  orderParam,
-  pageLimitParam,
-  paginationSchema,
-  searchParam,
-} from './schema/params.ts'
+import { isoSchema, listQuery, pageQuery, paginationSchema, searchParam } from './schema/params.ts'
 
 const count = z.number().int().min(0)
 const perSecond = z
@@ -69,15 +61,12 @@ export const mqttClientListSchema = z
   })
   .meta({ id: 'MqttClientList' })
 
-export const mqttClientListQuerySchema = z.object({
+export const mqttClientListQuerySchema = pageQuery('asc', 'By client_id: asc or desc.').extend({
   connected: z
     .enum(['true', 'false'])
     .optional()
     .meta({ description: 'Only those that are connected, or away.' }),
   search: searchParam('Part of the client_id.').optional(),
-  order: orderParam('asc', 'By client_id: asc or desc.'),
-  limit: pageLimitParam,
-  offset: offsetParam,
 })
 
 export const quarantineQuerySchema = listQuery('desc', 'By the time of receipt: desc is newest first.')

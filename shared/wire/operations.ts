@@ -9,9 +9,9 @@ import {
 } from './access-requests.ts'
 import { alertListSchema, alertNoteSchema, alertQuerySchema, alertSchema } from './alerts.ts'
 import { auditLogQuerySchema, auditLogSchema } from './audit-log.ts'
-import { backupsSchema, startedBackupSchema } from './backups.ts'
+import { backupsQuerySchema, backupsSchema, startedBackupSchema } from './backups.ts'
 import { cartLocksSchema, newCartLocksSchema } from './cart-locks.ts'
-import { cartListSchema, cartPatchSchema, cartSchema } from './carts.ts'
+import { cartListQuerySchema, cartListSchema, cartPatchSchema, cartSchema } from './carts.ts'
 import { clockConfirmationSchema, confirmedClockSchema } from './clock.ts'
 import {
   commandListSchema,
@@ -51,6 +51,7 @@ import {
   devicePutSchema,
   deviceSchema,
   newDeviceSchema,
+  recentMessagesQuerySchema,
   recentMessagesSchema,
   registeredDeviceSchema,
   rotatedPasswordSchema,
@@ -105,8 +106,8 @@ import {
   trafficSchema,
   utilisationSchema,
 } from './reports.ts'
-import { activeRoundsSchema, roundListSchema, roundQuerySchema } from './rounds.ts'
-import { idListQuerySchema, idPageQuerySchema } from './schema/params.ts'
+import { activeRoundQuerySchema, activeRoundsSchema, roundListSchema, roundQuerySchema } from './rounds.ts'
+import { idListQuerySchema, idPageQuerySchema, oldestListQuerySchema } from './schema/params.ts'
 import {
   currentSessionSchema,
   meSchema,
@@ -115,6 +116,7 @@ import {
   newPinSchema,
   newSessionSchema,
   pairingCodeSchema,
+  peopleQuerySchema,
   personSchema,
   sessionSchema,
   setPinSchema,
@@ -133,6 +135,7 @@ import {
   purgedDeviceSchema,
   purgedFleetSchema,
   purgeSchema,
+  storedMonthsQuerySchema,
   storedMonthsSchema,
   telemetryStatsSchema,
 } from './telemetry.ts'
@@ -156,7 +159,6 @@ import {
   issuedKeySchema,
   newUserSchema,
   rotatedKeySchema,
-  userListQuerySchema,
   userPatchSchema,
   userSchema,
 } from './users.ts'
@@ -170,6 +172,7 @@ import {
 import {
   appliedZonesSchema,
   changedZonesSchema,
+  keptZonesQuerySchema,
   keptZonesSchema,
   newZonesSchema,
   switchedZonesSchema,
@@ -212,9 +215,9 @@ export const operations = {
   'PUT /devices/{id}': { body: devicePutSchema, answer: deviceSchema },
   'DELETE /devices/{id}': { answer: deletedDeviceSchema },
   'GET /devices/{id}/details': { answer: deviceDetailsSchema },
-  'GET /devices/{id}/messages': { answer: recentMessagesSchema },
+  'GET /devices/{id}/messages': { query: recentMessagesQuerySchema, answer: recentMessagesSchema },
   'POST /devices/{id}/rotate-mqtt-password': { answer: rotatedPasswordSchema },
-  'GET /backups': { answer: backupsSchema },
+  'GET /backups': { query: backupsQuerySchema, answer: backupsSchema },
   'POST /backups': { answer: startedBackupSchema },
   'GET /enrolment': { answer: enrolmentSchema },
   'POST /enrolment': { body: newEnrolmentSchema, answer: openedEnrolmentSchema },
@@ -230,12 +233,12 @@ export const operations = {
   'DELETE /devices/{id}/telemetry': { answer: purgedDeviceSchema },
   'DELETE /devices/{id}/telemetry/gps': { answer: deletedRecordsSchema },
   'DELETE /devices/{id}/telemetry/battery': { answer: deletedRecordsSchema },
-  'GET /telemetry/months': { answer: storedMonthsSchema },
+  'GET /telemetry/months': { query: storedMonthsQuerySchema, answer: storedMonthsSchema },
   'POST /telemetry/purge': { body: purgeSchema, answer: purgedFleetSchema },
-  'GET /carts': { answer: cartListSchema },
+  'GET /carts': { query: cartListQuerySchema, answer: cartListSchema },
   'GET /carts/{cart}': { answer: cartSchema },
   'PATCH /carts/{cart}': { body: cartPatchSchema, answer: cartSchema },
-  'GET /rounds/active': { answer: activeRoundsSchema },
+  'GET /rounds/active': { query: activeRoundQuerySchema, answer: activeRoundsSchema },
   'GET /rounds': { query: roundQuerySchema, answer: roundListSchema },
   'GET /lock-events': { query: lockEventQuerySchema, answer: lockEventListSchema },
   'GET /trips/active': { query: activeTripsQuerySchema, answer: activeTripsSchema },
@@ -253,7 +256,7 @@ export const operations = {
   'GET /alerts/{id}': { answer: alertSchema },
   'POST /alerts/{id}/acknowledge': { body: alertNoteSchema, answer: alertSchema },
   'POST /alerts/{id}/close': { body: alertNoteSchema, answer: alertSchema },
-  'GET /users': { query: userListQuerySchema, answer: z.array(userSchema) },
+  'GET /users': { query: oldestListQuerySchema, answer: z.array(userSchema) },
   'POST /users': { body: newUserSchema, answer: issuedKeySchema },
   'GET /users/{id}': { answer: userSchema },
   'PATCH /users/{id}': { body: userPatchSchema, answer: userSchema },
@@ -270,14 +273,14 @@ export const operations = {
   'PUT /zones': { body: newZonesSchema, answer: changedZonesSchema },
   'POST /zones/switch': { body: zoneSwitchSchema, answer: switchedZonesSchema },
   'GET /zones/applied': { answer: appliedZonesSchema },
-  'GET /zones/versions': { answer: z.array(keptZonesSchema) },
+  'GET /zones/versions': { query: keptZonesQuerySchema, answer: z.array(keptZonesSchema) },
   'POST /zones/versions/{version}/restore': { answer: changedZonesSchema },
   'GET /geofences/{id}/download': { query: geofenceDownloadQuerySchema, answer: groupGeofencesSchema },
-  'GET /webhooks': { answer: z.array(webhookSchema) },
+  'GET /webhooks': { query: oldestListQuerySchema, answer: z.array(webhookSchema) },
   'POST /webhooks': { body: newWebhookSchema, answer: createdWebhookSchema },
   'DELETE /webhooks/{id}': { answer: deletedWebhookSchema },
   'POST /webhooks/{id}/test': { answer: queuedTestSchema },
-  'GET /notifiers': { answer: z.array(notifierSchema) },
+  'GET /notifiers': { query: oldestListQuerySchema, answer: z.array(notifierSchema) },
   'POST /notifiers': { body: newNotifierSchema, answer: createdNotifierSchema },
   'PATCH /notifiers/{id}': { body: notifierPatchSchema, answer: notifierSchema },
   'DELETE /notifiers/{id}': { answer: deletedNotifierSchema },
@@ -326,10 +329,10 @@ export const operations = {
   'DELETE /geofences/{id}': { answer: changedGeofencesSchema },
   'GET /geofence-events': { query: geofenceEventQuerySchema, answer: geofenceEventListSchema },
   'GET /me': { answer: meSchema },
-  'GET /people': { answer: z.array(personSchema) },
+  'GET /people': { query: peopleQuerySchema, answer: z.array(personSchema) },
   'PUT /users/{id}/pin': { body: newPinSchema, answer: setPinSchema },
   'POST /sessions': { body: newSessionSchema, answer: meSchema },
-  'GET /sessions': { answer: z.array(sessionSchema) },
+  'GET /sessions': { query: oldestListQuerySchema, answer: z.array(sessionSchema) },
   'GET /sessions/current': { answer: currentSessionSchema },
   'DELETE /sessions/current': { answer: signedOutSchema },
   'POST /sessions/current/person': { body: newPersonSchema, answer: meSchema },
@@ -337,7 +340,7 @@ export const operations = {
   'DELETE /sessions/{id}': { answer: signedOutSchema },
   'POST /pairing-codes': { body: newPairingCodeSchema, answer: pairingCodeSchema },
   'POST /access-requests': { body: newAccessRequestSchema, answer: createdAccessRequestSchema },
-  'GET /access-requests': { answer: z.array(accessRequestSchema) },
+  'GET /access-requests': { query: oldestListQuerySchema, answer: z.array(accessRequestSchema) },
   'POST /access-requests/{id}/allow': { body: allowedRequestSchema, answer: allowedAccessSchema },
   'DELETE /access-requests/{id}': { answer: deletedAccessRequestSchema },
 } satisfies Record<string, OperationSchemas>

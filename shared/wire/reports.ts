@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { choiceParam, dateParam, isoSchema, monthParam } from './schema/params.ts'
+import { dateParam, isoSchema, listQuery, monthParam } from './schema/params.ts'
 
 const cart = z.string().meta({ description: 'What the cart is called.', example: '17' })
 const dateSchema = z.string().meta({ description: 'A day by the clocks of the site.', example: '2026-05-01' })
@@ -19,11 +19,8 @@ const warnings = {
 }
 
 /** The query of a report of a month. */
-export const monthReportQuerySchema = z.object({
+export const monthReportQuerySchema = listQuery('asc', 'By cart and date: asc or desc.').extend({
   month: monthParam,
-  format: choiceParam(['json', 'csv'], 'invalid_format')
-    .optional()
-    .meta({ description: 'In place of Accept; csv is a file of the rows.' }),
 })
 
 const ofMonth = {

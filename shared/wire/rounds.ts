@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { currentHole, minutesBehind } from '#shared/rounds/pace.ts'
 import type { CartRound } from '#shared/rounds/round.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
-import { dateParam, isoSchema, offsetParam, pageLimitParam, paginationSchema } from './schema/params.ts'
+import { dateParam, isoSchema, listQuery, pageQuery, paginationSchema } from './schema/params.ts'
 
 const holeSchema = z.number().int().meta({ description: 'The number of the hole.', example: 7 })
 
@@ -55,12 +55,14 @@ export const roundListSchema = z
   })
   .meta({ id: 'RoundList' })
 
-export const roundQuerySchema = z.object({
+const ORDER = 'By started_at: asc is oldest first, desc newest first.'
+
+export const activeRoundQuerySchema = listQuery('asc', ORDER)
+
+export const roundQuerySchema = pageQuery('asc', ORDER).extend({
   from: dateParam.meta({ description: 'Rounds that began then or later; ISO 8601.' }),
   to: dateParam.meta({ description: 'Rounds that began then or earlier; up to 31 days after from.' }),
   cart: z.string().optional().meta({ description: 'Only of this cart.', example: '17' }),
-  limit: pageLimitParam,
-  offset: offsetParam,
 })
 
 /** What of a round is another each time it is asked for. */

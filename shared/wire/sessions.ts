@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema } from './schema/params.ts'
+import { isoSchema, listQuery } from './schema/params.ts'
 import { roleSchema, userNameSchema, userSchema } from './users.ts'
 
 const userIdSchema = z
@@ -10,6 +10,8 @@ const userIdSchema = z
 export const sessionNameSchema = userNameSchema
   .max(100)
   .meta({ description: 'For people: which tablet it is.', example: 'Starter tablet' })
+
+export const peopleQuerySchema = listQuery('asc', 'By name: asc or desc.')
 
 /** The PIN of a person. */
 const pinSchema = z

@@ -58,8 +58,8 @@ const openingHoursSchema = z
 const openingHoursPatchSchema = z
   .unknown()
   .superRefine((hours, ctx) => {
-    const message = openingHoursMistake(hours)
-    if (message !== null) ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_opening_hours' } })
+    for (const { path, message } of openingHoursMistakes(hours))
+      ctx.addIssue({ code: 'custom', path, message, params: { code: 'invalid_opening_hours' } })
   })
   .meta({
     type: 'object',
@@ -68,15 +68,16 @@ const openingHoursPatchSchema = z
     example: { mon: ['07:00', '20:00'], tue: null },
   })
 
-function openingHoursMistake(hours: unknown): string | null {
-  if (hours === null || hours === undefined) return null
-  if (typeof hours !== 'object' || Array.isArray(hours)) return 'must be an object of days, or null'
-  for (const [day, open] of Object.entries(hours)) {
-    if (!WEEKDAYS.some((known) => known === day)) return `${day} is no day: mon, tue, wed, thu, fri, sat, sun`
-    if (open !== null && readOpenHours(open) === undefined)
-      return `${day} must be null, or opening and a later closing as ["HH:MM", "HH:MM"]`
-  }
-  return null
+function openingHoursMistakes(hours: unknown): { path: string[]; message: string }[] {
+  if (hours === null || hours === undefined) return []
+  if (typeof hours !== 'object' || Array.isArray(hours))
+    return [{ path: [], message: 'must be an object of days, or null' }]
+  return Object.entries(hours).flatMap(([day, open]) => {
+    if (!WEEKDAYS.some((known) => known === day))
+      return [{ path: [day], message: `is no day: ${WEEKDAYS.join(', ')}` }]
+    if (open === null || readOpenHours(open) !== undefined) return []
+    return [{ path: [day], message: 'must be null, or opening and a later closing as ["HH:MM", "HH:MM"]' }]
+  })
 }
 
 const voltsSchema = number(VOLTS).nullable()

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { choiceParam, dateParam, isoSchema } from './schema/params.ts'
+import { choiceParam, dateParam, isoSchema, listQuery } from './schema/params.ts'
 
 const recordBase = {
   _id: z.string().meta({ description: 'The same for the same record for ever.', example: 'k4Jx0Zq1mB3uYw' }),
@@ -101,6 +101,8 @@ export const telemetryStatsSchema = z.object({
 })
 
 /** `GET /telemetry/months` */
+export const storedMonthsQuerySchema = listQuery('asc', 'By month: asc is oldest first.')
+
 export const storedMonthsSchema = z
   .object({
     months: z.array(

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { DEFAULT_TRIP_CONFIG, type TripConfig } from '#shared/trips/config.ts'
 import {
+  choiceParam,
   dateParam,
   hardwareIdSchema,
   isoSchema,
+  listQuery,
   numberParam,
-  orderParam,
   stringListParam,
 } from './schema/params.ts'
 
@@ -86,17 +87,23 @@ const activity = {
     }),
 }
 
-const order = {
-  order: orderParam(
-    'asc',
-    'By startTime: asc is oldest first, desc newest first. A map has the order asc only.',
-  ),
-}
+const tripListQuery = listQuery(
+  'asc',
+  'By startTime: asc is oldest first, desc newest first. A map has the order asc only.',
+).extend({
+  format: choiceParam(['json', 'geojson', 'csv'], 'invalid_format')
+    .optional()
+    .meta({ description: 'In place of Accept; geojson is a map, csv a file of the trips.' }),
+})
 
-export const deviceTripsQuerySchema = z.object({ ...range, ...order, ...configQuery })
-export const tripsQuerySchema = z.object({ ...range, ...order, ...devices, ...configQuery })
+export const deviceTripsQuerySchema = tripListQuery.extend({ ...range, ...configQuery })
+export const tripsQuerySchema = tripListQuery.extend({ ...range, ...devices, ...configQuery })
 export const deviceActiveTripQuerySchema = z.object({ ...activity, ...configQuery })
-export const activeTripsQuerySchema = z.object({ ...devices, ...activity, ...configQuery })
+export const activeTripsQuerySchema = listQuery('asc', 'By hardware_id: asc or desc.').extend({
+  ...devices,
+  ...activity,
+  ...configQuery,
+})
 export const tripSummaryQuerySchema = z.object({
   from: range.from.optional(),
   to: range.to.optional(),

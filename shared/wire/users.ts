@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isoSchema, listQuery } from './schema/params.ts'
+import { isoSchema } from './schema/params.ts'
 
 export const roleSchema = z.enum(['user', 'staff', 'admin'])
 export type Role = z.infer<typeof roleSchema>
@@ -125,5 +125,3 @@ export const deletedUserSchema = z.object({
   success: z.literal(true),
   deleted: z.string().meta({ description: 'user_id' }),
 })
-
-export const userListQuerySchema = listQuery('asc', 'By created_at: asc is oldest first.')

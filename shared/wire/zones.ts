@@ -10,7 +10,7 @@ import {
   zoneTypeSchema,
 } from './geofences.ts'
 import { groupIdSchema } from './groups.ts'
-import { dateParam, isoSchema, wholeNumber } from './schema/params.ts'
+import { dateParam, isoSchema, listQuery, wholeNumber } from './schema/params.ts'
 
 const SITE_ZONES_MAX = 500
 const GROUPS_MAX = 1000
@@ -194,6 +194,8 @@ export const appliedZonesSchema = z
       .meta({ description: 'Carts with a teebox that has not said so yet.', example: ['12'] }),
   })
   .meta({ id: 'AppliedZones' })
+
+export const keptZonesQuerySchema = listQuery('desc', 'By version: desc is newest first.')
 
 /** A set of zones that is kept. */
 export const keptZonesSchema = z

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { type ClientAddresses, withAddress } from '#shared/http/client-address.ts'
-import { compressed, varyByEncoding } from '#shared/http/compressed.ts'
+import { compressed, varyByAccepted } from '#shared/http/compressed.ts'
 import { createNotFoundHandler } from '#shared/http/not-found.ts'
 import { createErrorHandler } from '#shared/http/problem.ts'
 import { noStore, withPlainNames, withRequestId } from '#shared/http/request-guards.ts'
@@ -24,7 +24,7 @@ export function createHubApp(deps: HubAppDeps): OpenAPIHono<HubEnv> {
   app.use(withPlainNames)
   // not what gateways are answered: it is short, and asked for all the time
   app.use(compressed)
-  app.use(varyByEncoding)
+  app.use(varyByAccepted)
   addPeopleApi(app, deps)
   app.onError((error, c) => cursorProblem(error, c.var.requestId) ?? answerError(error, c))
   app.notFound(createNotFoundHandler(app))

@@ -2,6 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireDevice, requireSite } from '#hub/access.ts'
 import { deleteErased, deleteRestored, listErased, restoreErased } from '#hub/store/erased.ts'
 import { ConflictError } from '#shared/errors.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -30,7 +31,7 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
-    route.get('/sites/{site}/erased', 'List what a site erased', {
+    listRoute('/sites/{site}/erased', 'List what a site erased', {
       description:
         'Telemetry that the gateway had erased and devices that it does not have any more. No other answer has them; CARTBARN_HUB_ERASED_KEEP_DAYS says for how long they can be put back. For admins.',
       middleware: [adminOnly],

@@ -8,6 +8,7 @@ import {
   withdrawIntent,
 } from '#hub/store/site-intents.ts'
 import { ConflictError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -77,7 +78,7 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
   )
 
   api.openapi(
-    route.get('/sites/{site}/intents', 'List the intents of a site', {
+    listRoute('/sites/{site}/intents', 'List the intents of a site', {
       request: { params: siteParams, query: siteIntentListQuerySchema },
       responses: answers(
         siteIntentListSchema,

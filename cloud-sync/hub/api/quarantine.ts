@@ -5,6 +5,7 @@ import type { Database } from '#hub/store/database/database.ts'
 import { clearQuarantine, listQuarantine, quarantinedBytes } from '#hub/store/site-losses.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { attachment } from '#shared/http/attachment.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
@@ -23,7 +24,7 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
-    route.get('/sites/{site}/quarantine', 'List the quarantine of a site', {
+    listRoute('/sites/{site}/quarantine', 'List the quarantine of a site', {
       description: 'Parts and rows that arrived undamaged but that the hub could not read. For admins.',
       middleware: [adminOnly],
       ...pageOfSite(quarantineListSchema, 'Pieces'),

@@ -4,6 +4,7 @@ import type { Sql } from '#hub/store/database/database.ts'
 import { listSiteAlerts, siteAlertOf } from '#hub/store/site-alerts.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import { paginationOf, requireOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
@@ -41,10 +42,10 @@ function toAlertJson(body: AlertBody): AlertJson {
 export function createSiteAlertsApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(
-    route.get('/sites/{site}/alerts', 'List the alerts of a site', {
+    listRoute('/sites/{site}/alerts', 'List the alerts of a site', {
       description: 'As its gateway has them; pin_locked is for admins.',
       request: { params: siteParams, query: alertQuerySchema },
-      responses: answers(alertListSchema, 'Alerts, newest first.', 400, 403, 404),
+      responses: answers(alertListSchema, 'Alerts, newest first unless order says otherwise.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

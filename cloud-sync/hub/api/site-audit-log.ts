@@ -3,11 +3,10 @@ import { requireSite } from '#hub/access.ts'
 import { listAuditEntries } from '#hub/store/audit-log.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { paginationOf, requireOrder } from '#shared/http/api-env.ts'
-import { auditLogAnswer, sendAuditLogCsv } from '#shared/http/audit-log.ts'
-import { problems } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
+import { listRoute } from '#shared/http/list-route.ts'
+import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
-import { type AuditEntryJson, auditLogQuerySchema } from '#shared/wire/audit-log.ts'
+import { type AuditEntryJson, auditLogQuerySchema, auditLogSchema } from '#shared/wire/audit-log.ts'
 import type { AuditEntryBody } from '#shared/wire/replication/sync.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
@@ -33,22 +32,20 @@ export function createSiteAuditLogApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
-    route.get('/sites/{site}/audit-log', 'List what was done at a site', {
+    listRoute('/sites/{site}/audit-log', 'List what was done at a site', {
       description:
         'The audit log of the gateway, with its users. Entries stay here for CARTBARN_HUB_AUDIT_LOG_RETENTION_DAYS, also when the gateway has deleted them. For admins.',
       middleware: [adminOnly],
       request: { params: siteParams, query: auditLogQuerySchema },
-      responses: { 200: auditLogAnswer, ...problems(400, 403, 404) },
+      responses: answers(auditLogSchema, 'What was done, newest first.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { from, to, user_id, action, format, ...page } = c.req.valid('query')
+      const { from, to, user_id, action, ...page } = c.req.valid('query')
       requireOrder(from, to)
       await requireSite(sql, c.var.user, site)
       const query = { ...page, fromMs: from, toMs: to, userId: user_id, action }
       const entries = (await listAuditEntries(sql, site, query)).map(toAuditEntryJson)
-      // what the schema says; the types only know values
-      if (format === 'csv') return sendAuditLogCsv(c, entries) as never
       return c.json({ entries, pagination: paginationOf(page, entries) }, 200)
     },
   )

@@ -3,11 +3,13 @@ import { requireSite, seesCodes } from '#hub/access.ts'
 import { siteCarts } from '#hub/sites/carts.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { NotFoundError } from '#shared/errors.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import type { Clock } from '#shared/time.ts'
 import { countCarts, toCartJson } from '#shared/wire/cart-json.ts'
-import { cartListSchema, cartParams, cartSchema } from '#shared/wire/carts.ts'
+import { cartListQuerySchema, cartListSchema, cartParams, cartSchema } from '#shared/wire/carts.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
@@ -16,11 +18,11 @@ export function createSiteCartsApi(sql: Sql, clock: Clock): OpenAPIHono<HubEnv> 
   const api = createHubPart()
 
   api.openapi(
-    route.get('/sites/{site}/carts', 'List the carts of a site', {
+    listRoute('/sites/{site}/carts', 'List the carts of a site', {
       description:
         'The same answer as GET /carts of the gateway, judged by what it told last. Carts of a gateway that is not heard of become silent.',
-      request: { params: siteParams },
-      responses: answers(cartListSchema, 'All carts of the site, in natural order.', 403, 404),
+      request: { params: siteParams, query: cartListQuerySchema },
+      responses: answers(cartListSchema, 'All carts of the site, in natural order.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -29,7 +31,7 @@ export function createSiteCartsApi(sql: Sql, clock: Clock): OpenAPIHono<HubEnv> 
       const masksCodes = !seesCodes(c.var.user)
       return c.json(
         {
-          carts: carts.map((cart) => toCartJson(cart, masksCodes)),
+          carts: inOrder(carts, c.req.valid('query').order).map((cart) => toCartJson(cart, masksCodes)),
           counts: countCarts(carts),
           has_parking_zone: carts.some(({ ground }) => ground.hasParking),
         },

@@ -240,10 +240,12 @@ test('lock events are those of the gateway, newest first, by its filters', async
   assert.deepEqual(await ids('?code=04A1'), ['e1'])
   assert.deepEqual(await ids('?from=1970-01-01T00:00:02Z'), ['e3', 'e2'])
   assert.deepEqual(await ids('?limit=1&offset=1'), ['e2'])
+  for (const offset of ['10001', '9007199254740991', '9'.repeat(30)])
+    assert.deepEqual(await ids(`?offset=${offset}`), [])
   assert.deepEqual(await ids('?order=asc'), ['e1', 'e2', 'e3'])
   assert.deepEqual(await ids('?before=e3'), ['e2', 'e1'])
   assert.deepEqual(await ids('?before=e3&order=asc&limit=1'), ['e1'])
-  for (const query of ['order=newest', 'before=nothing', 'before=%00', 'offset=10001']) {
+  for (const query of ['order=newest', 'before=nothing', 'before=%00']) {
     const refused = await people.request('GET', `/sites/${site.siteId}/lock-events?${query}`)
     assert.deepEqual([refused.status, refused.body.code], [400, 'invalid_parameter'], query)
   }

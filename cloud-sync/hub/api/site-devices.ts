@@ -3,6 +3,7 @@ import { requireDevice, requireSite, visibleSites } from '#hub/access.ts'
 import { type DeviceSearch, searchDevices } from '#hub/sites/device-search.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { attributeFilters } from '#shared/device-filter.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
@@ -24,7 +25,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
 
   api.openapi(
-    route.get('/devices', 'List devices of all sites', {
+    listRoute('/devices', 'List devices of all sites', {
       operationId: 'listDevices',
       description:
         'The devices of all sites in the scope of the caller, with their latest states, for example for a map.',
@@ -47,7 +48,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    route.get('/sites/{site}/devices', 'List the devices of a site', {
+    listRoute('/sites/{site}/devices', 'List the devices of a site', {
       description: 'The same answer as GET /devices of the gateway: the latest states, by hardware_id.',
       request: { params: siteParams, query: siteDeviceListQuerySchema },
       responses: answers(deviceListSchema, 'Devices, by hardware_id.', 400, 403, 404),
@@ -85,7 +86,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
 /** Throws the error for a wrong name of an attribute. */
 function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): DeviceSearch {
   const { hardware_ids: hardwareIds, battery_below: batteryBelow, search = '', ...rest } = query
-  const { device_type, cart, group_id, is_online, order, limit, offset, ...others } = rest
+  const { device_type, cart, group_id, is_online, order, format: _, limit, offset, ...others } = rest
   const fields = { device_type, cart, group_id, is_online }
   const attributes = attributeFilters(others)
   return { siteIds, hardwareIds, fields, batteryBelow, search, attributes, order, limit, offset }

@@ -4,8 +4,8 @@ import type { Sql } from '#hub/store/database/database.ts'
 import { registrationsOf } from '#hub/store/site-devices.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
 import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 import { isOfRegistration, type Registration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
@@ -99,7 +99,7 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
   }
 
   api.openapi(
-    route.get('/sites/{site}/lock-events', 'List lock events', {
+    listRoute('/sites/{site}/lock-events', 'List lock events', {
       description: 'Includes the events of deleted devices.',
       request: { params: siteParams, query: lockEventQuerySchema },
       responses: answers(
@@ -124,7 +124,7 @@ export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
   )
 
   api.openapi(
-    route.get('/sites/{site}/geofence-events', 'List geofence events', {
+    listRoute('/sites/{site}/geofence-events', 'List geofence events', {
       description: 'The zones that carts entered and left.',
       request: { params: siteParams, query: geofenceEventQuerySchema },
       responses: answers(

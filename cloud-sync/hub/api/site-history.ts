@@ -56,7 +56,6 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
       },
       pageRows: PAGE_ROWS,
     })
-    c.header('vary', 'Accept', { append: true })
     return streamed(c, text, historyHeaders(format, `${stream}-${hardwareId}`))
   }
 

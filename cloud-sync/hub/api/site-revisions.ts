@@ -2,10 +2,15 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { entitiesOf } from '#hub/store/entities.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
 import { entityRev } from '#shared/sync-hash.ts'
-import { type SiteRevision, siteRevisionsSchema } from '#shared/wire/replication/site-intents.ts'
+import {
+  type SiteRevision,
+  siteRevisionsQuerySchema,
+  siteRevisionsSchema,
+} from '#shared/wire/replication/site-intents.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { operatorOnly } from './guards.ts'
@@ -25,12 +30,12 @@ const SUBJECTS = {
 export function createSiteRevisionsApi(sql: Sql): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(
-    route.get('/sites/{site}/revisions', 'List the revisions that intents can name', {
+    listRoute('/sites/{site}/revisions', 'List the revisions that intents can name', {
       description:
         'The revision of each object that an intent can change, as the gateway last reported it. Give it as base_rev, and the gateway refuses the intent if the object was changed at the site meanwhile. For operators and admins.',
       middleware: [operatorOnly],
-      request: { params: siteParams },
-      responses: answers(siteRevisionsSchema, 'All revisions of the site.', 403, 404),
+      request: { params: siteParams, query: siteRevisionsQuerySchema },
+      responses: answers(siteRevisionsSchema, 'All revisions of the site.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')
@@ -44,7 +49,10 @@ export function createSiteRevisionsApi(sql: Sql): OpenAPIHono<HubEnv> {
         if ('group_id' in named && !Number.isSafeInteger(named.group_id)) continue
         revisions.push({ ...named, rev: entityRev(JSON.parse(body)) })
       }
-      return c.json({ revisions, none: entityRev(null) }, 200)
+      return c.json(
+        { revisions: [...inOrder(revisions, c.req.valid('query').order)], none: entityRev(null) },
+        200,
+      )
     },
   )
   return api

@@ -4,6 +4,7 @@ import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { runsContent, type SiteClient } from '#hub/testing/site-client.ts'
+import { checkList } from '#shared/testing/list-rules.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import {
   assertFigures,
@@ -120,6 +121,8 @@ test('order=desc is the same list backwards, and not for maps', async () => {
     assert.equal((await ask('&order=newest')).body.code, 'invalid_parameter')
     const map = await ask('&order=desc', { accept: 'application/geo+json' })
     assert.deepEqual([map.status, map.body.code], [400, 'invalid_parameter'])
+    const asked = (list: string, headers = {}) => people.request('GET', list, { headers })
+    assert.equal(await checkList(asked, `/sites/${site.siteId}/trips${path}`, 'trips'), trips.length)
   }
 })
 

@@ -4,6 +4,9 @@ import { requireSite, requireTrackedDevice } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
 import { SiteTrips } from '#hub/sites/trips.ts'
 import { siteSettingsOf } from '#hub/store/site-settings.ts'
+import { fileNameOf } from '#shared/file-names.ts'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
@@ -13,11 +16,12 @@ import {
   requireTripRange,
   streamMap,
   streamTripList,
+  streamTripTable,
   summaryRange,
   toActiveTripsJson,
   toDeviceActiveTripJson,
   tripAnswer,
-  wantsMap,
+  tripFormat,
 } from '#shared/http/trip-answers.ts'
 import { tripDefaultsOf } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
@@ -81,18 +85,20 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     c: Context<HubEnv>,
     devices: readonly TripDevice[],
     { range, config, order }: TripListQuery,
+    format: ReturnType<typeof tripFormat>,
     file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
     const search = { range, config, order, signal: c.req.raw.signal }
-    if (wantsMap(c, order)) return streamMap(c, await trips.features(devices, search), file)
+    if (format === 'geojson') return streamMap(c, await trips.features(devices, search), file)
     const lists = await trips.find(devices, search)
+    if (format === 'csv') return streamTripTable(c, lists, order, file)
     return streamTripList(c, lists, search, more)
   }
 
   // before the routes with an id: the word is never one
   api.openapi(
-    route.get('/sites/{site}/trips/active', 'List the devices of a site that are on a trip now', {
+    listRoute('/sites/{site}/trips/active', 'List the devices of a site that are on a trip now', {
       operationId: 'listSiteActiveTrips',
       description: `For all devices of the site, or for up to ${TRIP_DEVICES_MAX} that the request names; it must name them if the site has more.`,
       request: { params: siteParams, query: activeTripsQuerySchema },
@@ -100,12 +106,12 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
     }),
     async (c) => {
       const { site } = c.req.valid('param')
-      const { hardware_ids, ...query } = c.req.valid('query')
+      const { hardware_ids, order, ...query } = c.req.valid('query')
       await requireSite(sql, c.var.user, site)
       const devices = await queriedDevices(site, hardware_ids)
       const search = activeTripQuery(query, await defaultsOf(site))
       const activeTrips = await trips.active(devices, { ...search, nowMs: clock.nowMs() }, c.req.raw.signal)
-      return c.json(toActiveTripsJson(activeTrips, devices.length, search), 200)
+      return c.json(toActiveTripsJson([...inOrder(activeTrips, order)], devices.length, search), 200)
     },
   )
 
@@ -124,7 +130,9 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const devices = await queriedDevices(site, hardware_ids)
       const config = tripConfigOf(query, await defaultsOf(site))
       const search = { range, config, order: query.order }
-      return answer(c, devices, search, `trips-${site}`, { devicesQueried: devices.length })
+      return answer(c, devices, search, tripFormat(c, query), `trips-${site}`, {
+        devicesQueried: devices.length,
+      })
     },
   )
 
@@ -142,7 +150,9 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const range = requireTripRange(from, to)
       const config = tripConfigOf(query, await defaultsOf(site))
       const search = { range, config, order: query.order }
-      return answer(c, [device], search, `trips-${device.hardwareId}`)
+      // sites may send any text as an id
+      const file = `trips-${site}-${fileNameOf(device.hardwareId)}`
+      return answer(c, [device], search, tripFormat(c, query), file)
     },
   )
 

@@ -5,6 +5,7 @@ import { pageOfSites, renameSite, type SiteRow, siteFigures } from '#hub/store/s
 import { listGaps } from '#hub/store/site-losses.ts'
 import { importFile } from '#hub/sync/import-file.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -60,7 +61,7 @@ export function createSitesApi({
   }
 
   api.openapi(
-    route.get('/sites', 'List sites', {
+    listRoute('/sites', 'List sites', {
       description: 'The sites in the scope of the caller and the state of each, by site_id.',
       request: { query: siteListQuerySchema },
       responses: answers(siteListSchema, 'Sites in scope, by site_id.', 400),
@@ -172,7 +173,7 @@ export function createSitesApi({
   )
 
   api.openapi(
-    route.get('/sites/{site}/gaps', 'List the gaps of a site', {
+    listRoute('/sites/{site}/gaps', 'List the gaps of a site', {
       description: 'Records that the gateway deleted before it could send them.',
       ...pageOfSite(gapListSchema, 'Gaps'),
     }),

@@ -1,5 +1,6 @@
 import type { AlertState } from '#shared/wire/alerts.ts'
 import type { AlertBody } from '#shared/wire/replication/sync.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { JSON_BODY, type Sql, type SqlValue } from './database/database.ts'
 
 /** What to list; absent fields do not filter. */
@@ -9,6 +10,7 @@ export interface SiteAlertQuery {
   readonly cart?: string | undefined
   readonly fromMs?: number | undefined
   readonly toMs?: number | undefined
+  readonly order: ListOrder
   readonly limit: number
   readonly offset: number
 }
@@ -21,9 +23,9 @@ const IN_STATE: Record<AlertState, string> = {
 }
 const OPENED = `CAST(${field('opened_at_ms')} AS BIGINT)`
 
-/** Alerts of a site as its gateway sent them, newest first. */
+/** Alerts of a site as its gateway sent them, by the time they were opened. */
 export async function listSiteAlerts(sql: Sql, siteId: string, query: SiteAlertQuery): Promise<AlertBody[]> {
-  const { state, kinds, cart, fromMs, toMs, limit, offset } = query
+  const { state, kinds, cart, fromMs, toMs, order, limit, offset } = query
   const values: SqlValue[] = [siteId]
   const put = (value: SqlValue) => `$${values.push(value)}`
   const conditions = [
@@ -36,7 +38,7 @@ export async function listSiteAlerts(sql: Sql, siteId: string, query: SiteAlertQ
   ]
   const rows = await sql.all<{ body: string }>(
     `SELECT body FROM entity WHERE ${conditions.map((one) => `(${one})`).join(' AND ')}
-     ORDER BY ${OPENED} DESC, entity_key DESC LIMIT ${put(limit)} OFFSET ${put(offset)}`,
+     ORDER BY ${OPENED} ${order}, entity_key ${order} LIMIT ${put(limit)} OFFSET ${put(offset)}`,
     values,
   )
   // rows fit their schema when they are taken

@@ -1,8 +1,10 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
+import { inOrder } from '#shared/http/api-env.ts'
+import { listRoute } from '#shared/http/list-route.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
-import { backupsSchema, startedBackupSchema } from '#shared/wire/backups.ts'
+import { backupsQuerySchema, backupsSchema, startedBackupSchema } from '#shared/wire/backups.ts'
 import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
 import type { ApiDeps } from '../deps.ts'
@@ -12,11 +14,12 @@ export function createBackupsApi({ backups }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
-    route.get('/backups', 'Get how the backups are', {
+    listRoute('/backups', 'Get how the backups are', {
       description:
         'Tells where the nightly backups are, which there were after the last good one, and when the next is made. It does not look at the target: a stick may have been pulled out since. For admins.',
       middleware: [adminOnly],
-      responses: answers(backupsSchema, 'The nightly backups, also when there are none.', 403),
+      request: { query: backupsQuerySchema },
+      responses: answers(backupsSchema, 'The nightly backups, also when there are none.', 400, 403),
     }),
     (c) => {
       const { status, nextMs } = backups
@@ -36,9 +39,9 @@ export function createBackupsApi({ backups }: ApiDeps): OpenAPIHono<ApiEnv> {
           ...{ last_good_at: isoOrNull(lastGoodMs), overdue: isOverdue },
           last_error: fault === null ? null : { at: toIso(triedAtMs ?? 0), detail: fault },
           ...{ next_at: isoOrNull(nextMs), keep, lacks },
-          backups: stay
-            .map(({ number, atMs, rows, bytes }) => ({ number, at: toIso(atMs), rows, bytes }))
-            .reverse(),
+          backups: inOrder(stay, c.req.valid('query').order).map(({ number, atMs, rows, bytes }) => {
+            return { number, at: toIso(atMs), rows, bytes }
+          }),
         },
         200,
       )

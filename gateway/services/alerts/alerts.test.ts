@@ -96,7 +96,7 @@ class Course {
   }
 
   list() {
-    const query = { limit: 1000, offset: 0, ...this.#alerts.scopeOf(ADMIN) }
+    const query = { order: 'desc' as const, limit: 1000, offset: 0, ...this.#alerts.scopeOf(ADMIN) }
     return this.#store.readers.run('alerts', query, { owner: 'test' })
   }
 

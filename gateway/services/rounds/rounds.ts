@@ -6,6 +6,7 @@ import type { Log } from '#shared/log.ts'
 import { RoundFinder } from '#shared/rounds/finder.ts'
 import type { CartRound } from '#shared/rounds/round.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
@@ -25,6 +26,7 @@ interface RoundsDeps {
 /** What is asked of past rounds. */
 interface RoundSearch extends TimeRange {
   /** Rounds that are skipped and that are answered, of all carts together. */
+  order: ListOrder
   offset: number
   limit: number
   asker: JobOptions
@@ -103,20 +105,24 @@ export class Rounds implements Part {
   /** Rounds of these carts that began in a range, by time. */
   async find(
     carts: readonly Cart[],
-    { fromMs, toMs, offset, limit, asker }: RoundSearch,
+    { fromMs, toMs, order, offset, limit, asker }: RoundSearch,
   ): Promise<CartRound[]> {
     const nowMs = this.#deps.clock.nowMs()
-    const range = { fromMs, toMs, nowMs, latestMs: this.#latestMs(), most: offset + limit }
+    const range = {
+      fromMs,
+      toMs,
+      nowMs,
+      latestMs: this.#latestMs(),
+      most: order === 'asc' ? offset + limit : Infinity,
+    }
     const found = await inParallel(carts, JOBS_IN_FLIGHT, async (cart) => {
       const { devices, zones, ground } = this.#groundOf(cart)
       if (!ground.hasParking) return []
       const rounds = await this.#deps.store.readers.run('rounds', { ...range, devices, zones }, asker)
       return rounds.map((round) => ({ cart: cart.key, round }))
     })
-    return found
-      .flat()
-      .sort(byStart)
-      .slice(offset, offset + limit)
+    const all = found.flat().sort(byStart)
+    return (order === 'asc' ? all : all.reverse()).slice(offset, offset + limit)
   }
 
   #groundOf({ devices }: Cart) {

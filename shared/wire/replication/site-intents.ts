@@ -1,5 +1,11 @@
 import { z } from 'zod'
-import { choiceParam, isoSchema, newestPageQuerySchema, paginationSchema } from '../schema/params.ts'
+import {
+  choiceParam,
+  isoSchema,
+  listQuery,
+  newestPageQuerySchema,
+  paginationSchema,
+} from '../schema/params.ts'
 import { siteParams } from '../sites.ts'
 import {
   commandSendSchema,
@@ -115,6 +121,8 @@ const siteRevisionSchema = z.object({
   rev: z.string().meta({ description: 'What to give as base_rev.', example: '9f86d081884c7d65' }),
 })
 export type SiteRevision = z.infer<typeof siteRevisionSchema>
+
+export const siteRevisionsQuerySchema = listQuery('asc', 'By kind and id: asc or desc.')
 
 export const siteRevisionsSchema = z
   .object({

@@ -2,14 +2,18 @@ import type { z } from 'zod'
 import { type FieldError, fieldPath } from '#shared/errors.ts'
 import { plainWords } from './plain-words.ts'
 
+/** What is said of a parameter that takes one value and has several. */
+export const GIVEN_TWICE = 'must be given only once'
+
 /** What is wrong with what was sent, field by field, from an issue of its schema. */
 export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
+    const detail = plainWords(issue)
     return issue.keys.map((key) => ({
       in: target,
-      name: key,
+      name: fieldPath([...issue.path, key]),
       code: 'unknown_field',
-      detail: 'is no field of this request',
+      detail,
     }))
   }
   const name = fieldPath(issue.path) || 'body'
@@ -17,7 +21,11 @@ export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, s
   if (issue.code === 'custom' && typeof issue.params?.code === 'string') {
     return [{ in: target, name, code: issue.params.code, detail }]
   }
-  const isMissing = issue.code === 'invalid_type' && valueAt(sent, issue.path) === undefined
+  const value = valueAt(sent, issue.path)
+  if (target === 'query' && Array.isArray(value)) {
+    return [{ in: target, name, code: 'invalid_parameter', detail: GIVEN_TWICE }]
+  }
+  const isMissing = issue.code === 'invalid_type' && value === undefined
   if (isMissing) {
     return [
       {

@@ -39,26 +39,18 @@ export function numberParam(max = Number.MAX_SAFE_INTEGER) {
   return number.meta({ type: 'number', minimum: 0, maximum: max })
 }
 
-export const offsetParam = wholeNumber(0, Number.MAX_SAFE_INTEGER)
-  .default(0)
-  .meta({ description: 'Items to skip.' })
-export const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
-
-/** More would be read to be thrown away; `before` goes as deep as the list. */
-const SKIPPED_MAX = 10_000
-
-/** Items to skip in a list that may have any number of items. */
-const shallowOffsetParam = z
+/** Items to skip. What is beyond the exact whole numbers is read as the last of them: it is past every end. */
+export const offsetParam = z
   .string()
-  .transform((text, ctx) => {
-    if (!/^\d{1,16}$/.test(text)) return fail(ctx, 'invalid_number', 'must be a whole number')
-    if (Number(text) <= SKIPPED_MAX) return Number(text)
-    const message = `must be at most ${SKIPPED_MAX}: for what is further down, use before with the id of the last item`
-    return fail(ctx, 'invalid_parameter', message)
-  })
-  .meta({ type: 'integer', minimum: 0, maximum: SKIPPED_MAX })
+  .transform((text, ctx) =>
+    /^\d+$/.test(text)
+      ? Math.min(Number(text), Number.MAX_SAFE_INTEGER)
+      : fail(ctx, 'invalid_number', 'must be a whole number of at least 0'),
+  )
+  .meta({ type: 'integer', minimum: 0 })
   .default(0)
-  .meta({ description: 'Items to skip. What is further down is found with before.' })
+  .meta({ description: 'Items to skip; of a list that has fewer, none is returned.' })
+export const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
 
 const LIST_ORDERS = ['asc', 'desc'] as const
 export type ListOrder = (typeof LIST_ORDERS)[number]
@@ -68,15 +60,26 @@ export function orderParam(preset: ListOrder, what: string) {
   return choiceParam(LIST_ORDERS, 'invalid_parameter').default(preset).meta({ description: what })
 }
 
+/** The form of a list; `shared/http/list-route.ts` makes the file. */
+export const tableFormatParam = choiceParam(['json', 'csv'], 'invalid_format')
+  .optional()
+  .meta({ description: 'In place of Accept; csv is a file of the same rows.' })
+
 /** The query of a list that is answered whole. */
 export function listQuery(preset: ListOrder, what: string) {
-  return z.object({ order: orderParam(preset, what) })
+  return z.object({ order: orderParam(preset, what), format: tableFormatParam })
 }
+
+/** The query of a list that is answered in pages. */
+export function pageQuery(preset: ListOrder, what: string) {
+  return listQuery(preset, what).extend({ limit: pageLimitParam, offset: offsetParam })
+}
+
+const BY_TIME = 'By time: desc is newest first, asc oldest first.'
 
 /** A page of what happened, by time; `idName` names what `before` takes. */
 export function eventPageQuery(idName: string) {
-  return z.object({
-    order: orderParam('desc', 'By time: desc is newest first, asc oldest first.'),
+  return pageQuery('desc', BY_TIME).extend({
     before: z
       .string()
       .min(1)
@@ -85,23 +88,20 @@ export function eventPageQuery(idName: string) {
       .meta({
         description: `Only what is older than the item with this ${idName}: with that of the last item of a page, the next page.`,
       }),
-    limit: pageLimitParam,
-    offset: shallowOffsetParam,
   })
 }
 
 /** A list that is answered whole, by id. */
 export const idListQuerySchema = listQuery('asc', 'By id: asc or desc.')
 
-const pageQuerySchema = z.object({ limit: pageLimitParam, offset: offsetParam })
-
 /** A page of a list by id. */
-export const idPageQuerySchema = pageQuerySchema.extend(idListQuerySchema.shape)
+export const idPageQuerySchema = pageQuery('asc', 'By id: asc or desc.')
 
 /** A page of what happened, newest first. */
-export const newestPageQuerySchema = pageQuerySchema.extend({
-  order: orderParam('desc', 'By time: desc is newest first, asc oldest first.'),
-})
+export const newestPageQuerySchema = pageQuery('desc', BY_TIME)
+
+/** A list that is answered whole, by the time something was made. */
+export const oldestListQuerySchema = listQuery('asc', 'By created_at: asc is oldest first.')
 
 const SEARCH_MAX = 64
 
@@ -131,7 +131,6 @@ export const dateParam = z
     example: '2026-05-01T08:30:00Z',
   })
 
-/** One of a few words; anything else is refused under `code`, with the words. */
 /** A month by the calendar. */
 export const monthParam = z
   .string()
@@ -142,6 +141,7 @@ export const monthParam = z
   )
   .meta({ description: 'A month by the clocks of the site.', example: '2026-05' })
 
+/** One of a few words; anything else is refused under `code`, with the words. */
 export function choiceParam<Choice extends string>(choices: readonly Choice[], code: string) {
   const choice = z.string().transform((text, ctx) => {
     const chosen = choices.find((one) => one === text)

@@ -38,6 +38,8 @@ export function plainWords(issue: z.core.$ZodIssue): string {
       return issue.pattern === undefined ? `must be a valid ${issue.format}` : `must match ${issue.pattern}`
     case 'not_multiple_of':
       return `must be a multiple of ${issue.divisor}`
+    case 'unrecognized_keys':
+      return 'is no field of this request'
     case 'invalid_union':
       return options(issue) ?? 'has none of the forms it may have'
     case 'invalid_key':

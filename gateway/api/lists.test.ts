@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { checkList, linesIn, listFaults, listOperations } from '#shared/testing/list-rules.ts'
+import { checkRepeated } from '#shared/testing/parameter-rules.ts'
+import { DAY_MS, toIso } from '#shared/time.ts'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+import type { GatewayDocument } from './documents/openapi.ts'
+
+/** Answers that have rows in them and are no list of rows. */
+const NO_LISTS = {
+  '/health': 'a status: what is damaged is a part of it',
+  '/recall': 'the state of one recall, with its carts',
+  '/carts/{cart}': 'one cart, with its devices and zones',
+  '/groups/{groupId}/config/{type}': 'one layer, with its warnings',
+  '/zones': 'a map',
+  '/geofences/{id}': 'a map',
+  '/geofences/{id}/download': 'a map',
+  '/groups/{groupId}/geofences': 'a map',
+  '/course': 'a map',
+  '/reports/traffic': 'a map: cells of a grid have no order',
+  '/reports/silence': 'a map: the longest silences',
+  '/carts/{cart}/track': 'columns of numbers, to be drawn',
+  '/replay': 'columns of numbers, to be drawn',
+}
+
+const clock = new FakeClock()
+let g: TestGateway
+let document: GatewayDocument
+
+before(async () => {
+  g = await startGateway({}, { clock })
+  document = (await g.request('GET', '/openapi.json', { key: null })).body
+  for (const id of ['a', 'b']) {
+    clock.advance(1000)
+    const device = await g.device(id)
+    const { userId } = await g.createUser({ name: `=${id}, "x"\n`.trim(), email: `${id}@x.example` })
+    await g.request('PUT', `/users/${userId}/pin`, { body: { pin: '4711' } })
+    await g.request('POST', '/groups', { body: { name: id } })
+    await g.request('PUT', `/groups/1/devices/${id}`)
+    await g.request('POST', '/access-requests', { key: null, body: { name: id } })
+    await g.request('POST', `/devices/a/commands`, { body: { command: 'unlock' } })
+    await g.request('POST', '/webhooks', { body: { url: `http://127.0.0.1:9/${id}` } })
+    await g.request('POST', '/notifiers', { body: { channel: 'ntfy', to: `https://127.0.0.1:9/${id}` } })
+    for (const eid of ['1', '2']) {
+      const event = { eid, event: 'lock', source: 'rfid', code: '-04A1', ts: clock.nowMs() - Number(eid) }
+      await device.publishAsync(`dev/${id}/evt`, JSON.stringify(event), { qos: 1 })
+      await device.publishAsync(`dev/${id}/tlm`, `{"lat":${eid},"long":-2.5,"battery_voltage":50}`, {
+        qos: 1,
+      })
+      clock.advance(1000)
+    }
+    await device.publishAsync(`dev/${id}/tlm`, '{', { qos: 1 })
+  }
+})
+after(() => g.stop())
+
+test('every GET that answers rows has an order and is a file of CSV, or there is a reason', () => {
+  assert.deepEqual(listFaults(document, NO_LISTS), [])
+})
+
+test('every list obeys order and format, and another word is an error', async () => {
+  const ids = { '{groupId}': '1', '{id}': 'a', '{hardwareId}': 'a' }
+  const range = `from=${toIso(clock.nowMs() - DAY_MS)}&to=${toIso(clock.nowMs())}`
+  const values: Record<string, string> = {
+    from: range,
+    to: '',
+    month: `month=${toIso(clock.nowMs()).slice(0, 7)}`,
+  }
+  const counts: Record<string, number> = {}
+  const ask = (path: string, headers = {}) => g.request('GET', path, { headers })
+  for (const { path, name, operation } of listOperations(document)) {
+    if (Object.hasOwn(NO_LISTS, path)) continue
+    const filled = Object.entries(ids).reduce((text, [place, id]) => text.replace(place, id), path)
+    const needed = operation.parameters.filter((one) => one.in === 'query' && one.required)
+    const query = needed.map((one) => values[one.name] ?? assert.fail(`${path} needs ${one.name}`))
+    const full = query.some(Boolean) ? `${filled}?${query.filter(Boolean).join('&')}` : filled
+    counts[path] = await checkList(ask, full, name)
+  }
+  const { '/users': users, '/lock-events': events, '/people': people, '/devices/{id}/gps': fixes } = counts
+  assert.deepEqual([users, events, people, fixes], [3, 4, 2, 2])
+  for (const path of ['/webhooks', '/notifiers', '/access-requests', '/carts', '/groups', '/mqtt/quarantine'])
+    assert.equal(counts[path], 2, path)
+})
+
+test('cells hold what JSON says: text is no formula, numbers are numbers, and what is always an object has columns', async () => {
+  const { body, headers } = await g.request('GET', '/users?format=csv&order=desc')
+  const [names = [], ...users] = linesIn(body)
+  const of = (name: string) => users.map((user) => user[names.indexOf(name)])
+  assert.deepEqual(of('name'), [`'=b, "x"`, `'=a, "x"`, 'Admin'])
+  assert.deepEqual(of('usage.total_requests').slice(0, 2), ['0', '0'])
+  assert.deepEqual(of('email'), ['b@x.example', 'a@x.example', ''])
+  assert.equal(headers.get('content-disposition'), 'attachment; filename="users.csv"')
+  const devices = (await g.request('GET', '/groups/1/devices?format=csv')).headers
+  assert.equal(devices.get('content-disposition'), 'attachment; filename="groups-1-devices.csv"')
+  const events = linesIn((await g.request('GET', '/lock-events?format=csv&limit=1')).body)
+  assert.equal(events[1]?.[events[0]?.indexOf('code') ?? -1], "'-04A1")
+})
+
+test('a parameter that takes one value says so when it is given two', async () => {
+  const ids = { id: 'a', groupId: '1', hardwareId: 'a', cart: 'a', type: 'teebox' }
+  const ask = (method: string, path: string) => g.request(method, path)
+  assert.ok((await checkRepeated(document, ask, ids)) > 150)
+})
+
+test('an error is an error in whatever form', async () => {
+  const answer = await g.request('GET', '/lock-events?before=nobody', { headers: { accept: 'text/csv' } })
+  assert.deepEqual([answer.status, answer.body.code], [400, 'invalid_parameter'])
+  const { key } = await g.createUser({})
+  assert.equal((await g.request('GET', '/users?format=csv', { key })).body.code, 'admin_required')
+})
