@@ -1,5 +1,5 @@
 import { SyncAgent } from '#agent/agent.ts'
-import { toDeviceJson } from '#api/shown/device-json.ts'
+import { toDeviceStateJson } from '#api/shown/device-json.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { Origins } from '#services/origins.ts'
@@ -46,7 +46,7 @@ export function createReplication(deps: ReplicationDeps) {
   const sync = new SyncAgent({
     source: new SyncSource({ ...deps, monotonic: clock }),
     inbox: intents,
-    latest: new LatestStates({ fleet, events, toDeviceJson, cartSaidOf }),
+    latest: new LatestStates({ fleet, events, toDeviceJson: toDeviceStateJson, cartSaidOf }),
     upstream,
     site: upstream.siteId,
     holdMs: upstream.holdMs,

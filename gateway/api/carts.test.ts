@@ -71,7 +71,7 @@ describe('what a cart is', () => {
     await eventually(async () => !(await course.cart(id)).devices[0]?.is_online, 'the device is offline')
     assert.deepEqual(await course.cart(id), {
       cart: id,
-      devices: [{ hardware_id: id, device_type: 'teebox', name: null, is_online: false }],
+      devices: [{ hardware_id: id, device_type: 'teebox', is_online: false }],
       ...{ state: 'unknown', is_moving: false, is_low: false, is_asleep: false, position: null, zones: [] },
       ...{
         lock: null,

@@ -71,7 +71,7 @@ test('a file registers devices that log in with what the answer says, and the sa
     ...{ hardware_id: 'a-1', device_type: 'teebox', name: 'Cart 1', cart: '1', group_id: northId },
   })
   assert.deepEqual(await device('a-2'), {
-    ...{ hardware_id: 'a-2', device_type: 'cartcaddie', name: null, cart: '1', group_id: null },
+    ...{ hardware_id: 'a-2', device_type: 'cartcaddie', name: undefined, cart: '1', group_id: null },
   })
   const client = await g.connect('a-1', credentials[0].password)
   const configs: string[] = []
@@ -104,7 +104,7 @@ test('a dry run tells the same counts and makes nothing', async () => {
   await g.register('c-1')
   const file = 'hardware_id,device_type,name\nc-1,teebox,Renamed\nc-2,teebox,\n'
   assert.deepEqual(await imported(file, '?dry_run=true'), { counts: [1, 1, 0], credentials: [] })
-  assert.equal((await device('c-1')).name, null)
+  assert.equal((await device('c-1')).name, undefined)
   assert.equal((await g.request('GET', '/devices/c-2')).status, 404)
   const wrong = await send('hardware_id,device_type\nc-3,tractor\n', '?dry_run=true')
   assert.deepEqual([wrong.status, wrong.body.errors[0].code], [400, 'unknown_device_type'])
@@ -169,7 +169,7 @@ test('each line that is wrong is told by its number, and nothing of the file is 
     [18, 'invalid'],
   ])
   for (const id of ['e-1', 'e-12']) assert.equal((await g.request('GET', `/devices/${id}`)).status, 404)
-  assert.equal((await device('e-0')).name, null)
+  assert.equal((await device('e-0')).name, undefined)
 })
 
 test('quotation marks that are left open are told by their line', async () => {

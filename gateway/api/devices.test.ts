@@ -227,19 +227,43 @@ test('a user in scope renames a device and clears its name; updated_at moves', a
   const old = (await g.request('GET', '/devices/named')).body
   for (const [given, expected] of [
     [' Nine ', 'Nine'],
-    ['', ''],
+    ['', undefined],
     ['ü'.repeat(200), 'ü'.repeat(200)],
-    [null, null],
+    ['  ', undefined],
+    ['x', 'x'],
+    [null, undefined],
   ]) {
     clock.advance(1000)
     const { status, body } = await g.request('PATCH', '/devices/named', { key, body: { name: given } })
     assert.equal(status, 200)
-    assert.deepEqual(body, { ...old, name: expected, updated_at: new Date(clock.nowMs()).toISOString() })
+    const updated_at = new Date(clock.nowMs()).toISOString()
+    assert.deepEqual(body, {
+      ...old,
+      ...(expected === undefined ? {} : { name: expected }),
+      updated_at,
+    })
     assert.deepEqual((await g.request('GET', '/devices/named')).body, body)
   }
   clock.advance(1000)
   const unmoved = await g.request('PATCH', '/devices/named', { key, body: {} })
   assert.equal(unmoved.body.updated_at, new Date(clock.nowMs() - 1000).toISOString())
+})
+
+test('a device without a name has no such member, wherever it is shown', async () => {
+  const device = await g.device('nameless')
+  await g.request('POST', '/groups', { body: { name: 'N', group_id: 77 } })
+  await g.request('PUT', '/groups/77/devices/nameless')
+  for (const name of ['Some', null]) {
+    await g.request('PATCH', '/devices/nameless', { body: { name } })
+    const shown = [
+      (await g.request('GET', '/devices/nameless')).body,
+      (await g.request('GET', '/devices/nameless/details')).body,
+      (await g.request('GET', '/devices?hardware_ids=nameless')).body.devices[0],
+      (await g.request('GET', '/groups/77/devices')).body.devices[0],
+    ]
+    for (const json of shown) assert.equal(Object.hasOwn(json, 'name'), name !== null, JSON.stringify(json))
+  }
+  await device.endAsync()
 })
 
 for (const [what, fields, code] of [

@@ -30,7 +30,8 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
   return {
     cart: cart.key,
     devices: cart.devices.map(({ hardwareId, deviceType, name, isOnline }) => ({
-      ...{ hardware_id: hardwareId, device_type: deviceType, name, is_online: isOnline },
+      ...{ hardware_id: hardwareId, device_type: deviceType, ...(name ? { name } : {}) },
+      is_online: isOnline,
     })),
     state: verdict.state,
     is_moving: verdict.isMoving,

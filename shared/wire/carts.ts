@@ -33,7 +33,10 @@ export const cartStateSchema = z.enum(['in', 'out', 'outside', 'silent', 'unknow
 const cartDeviceSchema = z.object({
   hardware_id: hardwareIdSchema,
   device_type: z.string().meta({ description: 'A teebox is the lock of the cart.', example: 'teebox' }),
-  name: z.string().nullable().meta({ description: 'For people.', example: 'Cart 7' }),
+  name: z
+    .string()
+    .optional()
+    .meta({ description: 'For people; absent where it has none.', example: 'Cart 7' }),
   is_online: z.boolean().meta({ description: 'Connected, and has not said goodbye.' }),
 })
 

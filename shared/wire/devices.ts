@@ -25,8 +25,8 @@ export const deviceSchema = z
       .meta({ description: 'teebox, cartcaddie, or another the site has.', example: 'teebox' }),
     name: z
       .string()
-      .nullable()
-      .meta({ description: 'For people; null where it has none.', example: 'Cart 7' }),
+      .optional()
+      .meta({ description: 'For people; absent where it has none.', example: 'Cart 7' }),
     cart: z.string().nullable().meta({
       description:
         'The cart it is in: devices with the same are one cart. Null for one that is a cart of its own.',
@@ -145,7 +145,12 @@ export const deviceListQuerySchema = z
 
 export type DeviceListQuery = z.infer<typeof deviceListQuerySchema>
 
-const nameSchema = z.string().trim().max(200).meta({ description: 'For people.', example: 'Cart 7' })
+const nameSchema = z
+  .string()
+  .trim()
+  .max(200)
+  .transform((text) => text || null)
+  .meta({ description: 'For people; empty for none.', example: 'Cart 7' })
 const deviceTypeSchema = z
   .string()
   .min(1)
@@ -197,14 +202,14 @@ export const newDeviceSchema = z
 
 export const devicePatchSchema = z
   .strictObject({
-    name: nameSchema.nullable().optional().meta({ description: 'null clears it.' }),
+    name: nameSchema.nullable().optional().meta({ description: 'null or an empty text clears it.' }),
     cart: cartSchema.nullable().optional().meta({ description: 'Set by admins only; null clears it.' }),
   })
   .meta({ id: 'DevicePatch' })
 
 export const devicePutSchema = z
   .strictObject({
-    name: nameSchema.nullable().meta({ description: 'null for none.' }),
+    name: nameSchema.nullable().meta({ description: 'null or an empty text for none.' }),
     device_type: deviceTypeSchema,
     group_id: groupIdSchema.nullable().meta({ description: 'null for none.' }),
     cart: cartSchema

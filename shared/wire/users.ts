@@ -31,8 +31,8 @@ export const userSchema = z
     name: z.string().meta({ example: 'Starter tablet', description: 'For people.' }),
     email: z
       .string()
-      .nullable()
-      .meta({ example: 'starter@club.example', description: 'null where it has none.' }),
+      .optional()
+      .meta({ example: 'starter@club.example', description: 'Absent where it has none.' }),
     role: roleSchema.meta({ description: ROLE_MEANING }),
     is_active: isActiveSchema,
     allowed_hardware_ids: z
@@ -72,9 +72,11 @@ export const userNameSchema = z
   .meta({ description: 'For people.', example: 'Starter tablet' })
 const emailSchema = z
   .string()
+  .trim()
   .max(320)
-  .regex(/^[^@\s]+@[^@\s]+$/, 'must be an e-mail address')
-  .meta({ example: 'starter@club.example', description: 'null for none.' })
+  .regex(/^([^@\s]+@[^@\s]+)?$/, 'must be an e-mail address')
+  .transform((text) => text || null)
+  .meta({ example: 'starter@club.example', description: 'null or an empty text for none.' })
 const allowedSchema = z
   .array(z.string().min(1).max(64))
   .transform((ids) => [...new Set(ids)])

@@ -158,10 +158,12 @@ async function listed(query: string, key?: string | null): Promise<string[]> {
 
 test('a device is as its gateway told, by either of its ids', async () => {
   const path = `/sites/${site.siteId}/devices`
-  assert.deepEqual((await people.request('GET', `${path}/cart-1`)).body, CARTS[0])
-  assert.deepEqual((await people.request('GET', `${path}/s-cart-2`)).body, CARTS[1])
+  // what was sent as null is not there
+  const shown = CARTS.map(({ name, ...cart }) => (name === null ? cart : { name, ...cart }))
+  assert.deepEqual((await people.request('GET', `${path}/cart-1`)).body, shown[0])
+  assert.deepEqual((await people.request('GET', `${path}/s-cart-2`)).body, shown[1])
   assert.deepEqual((await people.request('GET', path)).body, {
-    devices: CARTS,
+    devices: shown,
     pagination: { limit: 100, offset: 0, returned: 3 },
   })
 })

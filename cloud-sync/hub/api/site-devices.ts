@@ -41,7 +41,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       const rows = await searchDevices(sql, searchOf(query, siteIds))
       // behind what the gateway wrote: of two fields of a name the last one counts
       const texts = rows.map(
-        ({ site_id, body }) => `${body.slice(0, -1)},"site_id":${JSON.stringify(site_id)}}`,
+        ({ site_id, body }) => `${shown(body).slice(0, -1)},"site_id":${JSON.stringify(site_id)}}`,
       )
       return jsonText(c, listText(texts, query))
     },
@@ -62,7 +62,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
       return jsonText(
         c,
         listText(
-          rows.map(({ body }) => body),
+          rows.map(({ body }) => shown(body)),
           query,
         ),
       )
@@ -76,7 +76,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
     }),
     async (c) => {
       const { site, id } = c.req.valid('param')
-      return jsonText(c, (await requireDevice(sql, c.var.user, site, id)).text)
+      return jsonText(c, shown((await requireDevice(sql, c.var.user, site, id)).text))
     },
   )
 
@@ -90,6 +90,13 @@ function searchOf(query: DeviceListQuery, siteIds: readonly string[] | null): De
   const fields = { device_type, cart, group_id, is_online }
   const attributes = attributeFilters(others)
   return { siteIds, hardwareIds, fields, batteryBelow, search, attributes, order, limit, offset }
+}
+
+/** A device as its gateway reported it. Gateways send `name: null` of one without a name; nobody is shown it. */
+function shown(body: string): string {
+  if (!/"name":(null|"")/.test(body)) return body
+  const { name, ...rest }: Record<string, unknown> = JSON.parse(body)
+  return name ? body : JSON.stringify(rest)
 }
 
 /** The bodies are JSON as they are kept: written once, by the gateway. */

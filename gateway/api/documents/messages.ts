@@ -50,7 +50,7 @@ const ALERT: AlertJson = {
 
 const CART: CartJson = {
   ...{ cart: '17', state: 'out', is_moving: true, is_low: false, is_asleep: false },
-  devices: [{ hardware_id: 'cart-07', device_type: 'teebox', name: null, is_online: true }],
+  devices: [{ hardware_id: 'cart-07', device_type: 'teebox', is_online: true }],
   position: { lat: 28.41, long: -81.58, speed: 12.4, heading: 270, at: AT, hardware_id: 'cart-07' },
   zones: [{ zone_id: 'hole-7', name: 'Hole 7', type: 'hole', hole: 7, since: AT }],
   lock: { is_locked: false, at: AT, source: 'remote', by: 'Jane', hardware_id: 'cart-07' },

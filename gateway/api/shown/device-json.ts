@@ -8,7 +8,7 @@ export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
     short_id: row.shortId,
     hardware_id: row.hardwareId,
     device_type: row.deviceType,
-    name: row.name,
+    ...(row.name ? { name: row.name } : {}),
     cart: row.cart,
     attributes: reported.state.values,
     is_online: isOnline,
@@ -18,4 +18,10 @@ export function toDeviceJson({ row, reported, isOnline }: Device): DeviceJson {
     updated_at: toIso(Math.max(row.updatedAtMs, reported.updatedAtMs)),
     ...(reported.lastRespondedAtMs === null ? {} : { last_responded_at: toIso(reported.lastRespondedAtMs) }),
   }
+}
+
+/** A device as it goes to the head office, which has always been sent `name: null` of one without a name. */
+export function toDeviceStateJson(device: Device): Record<string, unknown> {
+  const { short_id, hardware_id, device_type, ...rest } = toDeviceJson(device)
+  return { short_id, hardware_id, device_type, name: device.row.name, ...rest }
 }

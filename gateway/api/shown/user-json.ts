@@ -8,7 +8,7 @@ export function toUserJson(row: ReturnType<Users['require']>): UserJson {
   return {
     user_id: row.userId,
     name: row.name,
-    email: row.email,
+    ...(row.email === null ? {} : { email: row.email }),
     role: row.role,
     is_active: row.isActive,
     allowed_hardware_ids: row.allowedHardwareIds,

@@ -26,7 +26,7 @@ function event(
     ...{ lat: 0, long: 0 },
   }
 }
-const device = (hardware_id: string) => ({ hardware_id, device_type: 'teebox', name: null, is_online: true })
+const device = (hardware_id: string) => ({ hardware_id, device_type: 'teebox', is_online: true })
 const cart = (name: string, ...ids: string[]) => cartJson(name, { devices: ids.map(device) })
 const spans = (events: GeofenceEventJson[], carts = [cart('1', 'one'), cart('2', 'two', 'screen')]) =>
   breachesOf(ZONES, events, carts).map(

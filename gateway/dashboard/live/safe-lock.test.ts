@@ -7,7 +7,7 @@ const AT = '2026-05-01T12:00:00.000Z'
 const NOW_MS = Date.parse(AT) + 10_000
 
 function device(hardware_id: string, device_type: string, is_online = true): CartJson['devices'][number] {
-  return { hardware_id, device_type, name: null, is_online }
+  return { hardware_id, device_type, is_online }
 }
 
 function at(speed: number | null): Pick<CartJson, 'position'> {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { cartJson } from '#dashboard/testing/cart-json.ts'
 import { hardwareIdsIn, scopeOf } from './scope.ts'
 
-const device = (hardware_id: string) => ({ hardware_id, device_type: 'teebox', name: null, is_online: true })
+const device = (hardware_id: string) => ({ hardware_id, device_type: 'teebox', is_online: true })
 const CARTS = new Map([
   ['17', cartJson('17', { devices: [device('tb-17'), device('cc-17')] })],
   ['18', cartJson('18', { devices: [device('tb-18')] })],

@@ -8,7 +8,7 @@ export function cartJson(cart: string, others: Partial<CartJson> = {}): CartJson
   const hardware_id = `tb-${cart}`
   return {
     cart,
-    devices: [{ hardware_id, device_type: 'teebox', name: null, is_online: true }],
+    devices: [{ hardware_id, device_type: 'teebox', is_online: true }],
     ...{ state: 'out', is_moving: false, is_low: false, is_asleep: false },
     position: { lat: 28.41, long: -81.58, speed: 0, heading: null, at: AT, hardware_id },
     zones: [],

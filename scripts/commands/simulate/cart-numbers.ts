@@ -3,7 +3,7 @@ import type { PlannedDevice } from './fleet-plan.ts'
 /** A device of the gateway, as far as it matters for which numbers are free. */
 export interface KnownDevice {
   readonly hardware_id: string
-  readonly name: string | null
+  readonly name?: string | null | undefined
   readonly cart: string | null
 }
 

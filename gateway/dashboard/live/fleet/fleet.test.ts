@@ -80,7 +80,7 @@ test('between two verdicts a cart moves with the device that speaks for it, and 
     ...{ lat: 28.5, long: -81.5, speed: 12, heading: null },
     ...{ at: LATER, hardware_id: 'tb-17' },
   })
-  const caddie = { hardware_id: 'cc-17', device_type: 'cartcaddie', name: null, is_online: true }
+  const caddie = { hardware_id: 'cc-17', device_type: 'cartcaddie', is_online: true }
   const known = cartJson('17')
   fleet.take({ type: 'cart', cart: { ...known, devices: [...known.devices, caddie] }, timestamp: AT })
   fleet.take(fix('cc-17', 10))

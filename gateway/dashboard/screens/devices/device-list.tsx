@@ -77,7 +77,9 @@ function Rows({ devices, groups }: { devices: readonly DeviceJson[]; groups: rea
                   {device.name ?? device.hardware_id}
                 </strong>
                 <span class="small cut" dir="auto">
-                  {[...(device.name === null ? [] : [device.hardware_id]), ...factsOf(device)].join(' · ')}
+                  {[...(device.name === undefined ? [] : [device.hardware_id]), ...factsOf(device)].join(
+                    ' · ',
+                  )}
                 </span>
               </a>
             )}

@@ -147,7 +147,7 @@ function Password({ device: { hardware_id: hardwareId, name, cart } }: { device:
   const rotate = async () => {
     const path = { id: hardwareId }
     const { mqtt } = await api.call('POST /devices/{id}/rotate-mqtt-password', { path })
-    setMade({ hardwareId, name, cart, password: mqtt.password })
+    setMade({ hardwareId, name: name ?? null, cart, password: mqtt.password })
     ask(false)
   }
   return (

@@ -117,6 +117,6 @@ function AddMember({ group, devices, onChange }: GroupMembersProps) {
 }
 
 function nameOf({ hardware_id, name, cart }: DeviceJson): string {
-  const parts = [name, hardware_id, cart === null ? null : deviceTexts().cartOf(cart)]
-  return parts.filter((part) => part !== null).join(' · ')
+  const parts = [name, hardware_id, cart === null ? undefined : deviceTexts().cartOf(cart)]
+  return parts.filter((part) => part !== undefined).join(' · ')
 }

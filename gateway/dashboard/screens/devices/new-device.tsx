@@ -34,7 +34,7 @@ function NewDeviceForm({ types, groups }: KnownProps) {
   const add = async () => {
     const body = { hardware_id: hardwareId.trim(), ...toFields(draft) }
     const { device, mqtt } = await gate.act(() => api.call('POST /devices', { body }))
-    const { hardware_id, name, cart } = device
+    const { hardware_id, name = null, cart } = device
     setMade({ hardwareId: hardware_id, name, cart, password: mqtt.password })
     setHardwareId('')
     setDraft({ ...draft, name: '', cart: '' })

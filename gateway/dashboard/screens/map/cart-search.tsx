@@ -116,6 +116,6 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
 }
 
 function namesOf({ devices, cart }: CartJson): string {
-  const names = devices.flatMap(({ name }) => (name === null || name === cart ? [] : [name]))
+  const names = devices.flatMap(({ name }) => (name === undefined || name === cart ? [] : [name]))
   return [...new Set(names)].join(', ')
 }
