@@ -15,7 +15,7 @@ import {
   type TelemetryStream,
 } from './ids.ts'
 
-const hardwareId = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/).filter(isHardwareId)
+const hardwareId = fc.stringMatching(/^[A-Za-z0-9._:-]{1,64}$/).filter(isHardwareId)
 const stream = fc.constantFrom<TelemetryStream>('gps', 'battery')
 const atMs = fc.integer({ min: 0, max: Date.UTC(4000, 0, 1) })
 
@@ -84,6 +84,13 @@ for (const [id, isGood] of [
   ['a', true],
   ['Cart_1.A-b', true],
   ['x'.repeat(64), true],
+  ['AA:BB:CC:11:22:33', true],
+  ['a:b', true],
+  ['a::b', true],
+  [`a${':'.repeat(62)}b`, true],
+  [':', false],
+  [':a', false],
+  ['a:', false],
   ['', false],
   ['x'.repeat(65), false],
   ['a b', false],

@@ -3,12 +3,13 @@ import { hash, randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:
 const SHORT_ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const SHORT_ID_LENGTH = 8
 
-const HARDWARE_ID = /^[A-Za-z0-9._-]{1,64}$/
+/** 1 to 64 characters; a colon may be inside, as in a MAC address, and not at an end. */
+export const HARDWARE_ID = /^(?!:)[A-Za-z0-9._:-]{1,64}(?<!:)$/
 /** `active` is an operation of trips; `.` and `..` are folders to whoever normalises a URL. */
 const RESERVED_IDS = new Set(['active', '.', '..'])
 
 /** The highest id of a group, and of the geofences that share the numbers with groups. */
-export const MAX_GROUP_ID = 2_147_483_647
+export const MAX_GROUP_ID = Number.MAX_SAFE_INTEGER
 
 /** Whether a text can be a hardware id: it is an MQTT user name, a topic level and a part of a URL. */
 export function isHardwareId(text: string): boolean {

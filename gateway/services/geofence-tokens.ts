@@ -22,7 +22,7 @@ const VALID_MS = DAY_MS
 const SECRET_NAME = 'geofence_token'
 const SECRET_BYTES = 32
 /** Group, device number, expiry in ms since 1970, user, HMAC-SHA-256 of the four. */
-const TOKEN = /^((\d{1,10})\.(\d{1,15})\.(\d{1,15})\.(hub|[0-9a-f-]{36}))\.([A-Za-z0-9_-]{43})$/
+const TOKEN = /^((\d{1,16})\.(\d{1,15})\.(\d{1,15})\.(hub|[0-9a-f-]{36}))\.([A-Za-z0-9_-]{43})$/
 const USER_ID = /^[0-9a-f-]{36}$/
 /** Stands for the user when the head office asked. */
 const HEAD_OFFICE = 'hub'

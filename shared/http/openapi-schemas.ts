@@ -71,8 +71,10 @@ function finish(
   // zod leaves a default out where the value is transformed on its way in, though callers are to know it
   if (def.type === 'default') json.default ??= def.defaultValue
   // the range of safe integers is refused in requests; of answers it says nothing
-  if (io === 'output' && json.minimum === Number.MIN_SAFE_INTEGER) delete json.minimum
-  if (io === 'output' && json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
+  if (io === 'output' && json.minimum === Number.MIN_SAFE_INTEGER) {
+    delete json.minimum
+    if (json.maximum === Number.MAX_SAFE_INTEGER) delete json.maximum
+  }
   // a type given by `.meta` stands for the forms of text it may be sent in
   if (json.anyOf !== undefined && json.type !== undefined) delete json.anyOf
   // every name of a property is a string

@@ -13,7 +13,7 @@ function blockOf(count: number, firstMs = 1_777_636_800_000): Uint8Array {
   return encodeBlock(BATTERY, { atMs, voltageMv: Int32Array.from(atMs, (_, i) => 48_000 + (i % 7) * 10) })
 }
 
-const hardwareId = fc.stringMatching(/^[A-Za-z0-9._-]{3,64}$/)
+const hardwareId = fc.stringMatching(/^[A-Za-z0-9._-][A-Za-z0-9._:-]{1,62}[A-Za-z0-9._-]$/)
 const block = fc
   .tuple(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 0, max: 2 ** 40 }))
   .map(([count, firstMs]) => blockOf(count, firstMs))

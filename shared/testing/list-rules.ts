@@ -78,7 +78,7 @@ export async function checkList(ask: Ask, path: string, name: string | null): Pr
   const accepted = await answer('order=asc', { accept: 'text/csv' })
   for (const { headers, body } of [file, accepted]) {
     assert.match(headers.get('content-type') ?? '', /^text\/csv/, path)
-    assert.match(headers.get('content-disposition') ?? '', /^attachment; filename="[A-Za-z0-9._-]+\.csv"$/)
+    assert.match(headers.get('content-disposition') ?? '', /^attachment; filename="[A-Za-z0-9._=-]+\.csv"$/)
     const lines = linesIn(body)
     assert.equal(lines.length - 1, ascending.length, `${path} as CSV`)
     for (const line of lines) assert.equal(line.length, lines[0]?.length, `${path} as CSV`)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isCartName, isHardwareId, MAX_GROUP_ID } from '#shared/ids.ts'
+import { HARDWARE_ID, isCartName, isHardwareId, MAX_GROUP_ID } from '#shared/ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
 import {
@@ -179,10 +179,10 @@ export const newDeviceSchema = z
         .string()
         .refine(
           isHardwareId,
-          'must be 1 to 64 letters, digits, dots, underscores or hyphens, not active, . or ..',
+          'must be 1 to 64 letters, digits, dots, underscores, hyphens, or colons inside; not active, . or ..',
         )
         .meta({
-          pattern: '^[A-Za-z0-9._-]{1,64}$',
+          pattern: HARDWARE_ID.source,
           description: "Case-sensitive, for ever; not active, . or .., and no other device's short_id.",
           example: 'cart-07',
         }),

@@ -6,6 +6,7 @@ import { CommandError, type CommandIo, EXIT, pathFrom, runCommand, systemCode } 
 import { Patience } from '#scripts/cli/patience.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'
 import { ApiClient } from '#shared/client.ts'
+import { fileNameOf } from '#shared/file-names.ts'
 import { type ExportOptions, parseExportOptions } from './options.ts'
 import { RecordCount } from './record-count.ts'
 import { requireFree, WholeFile } from './whole-file.ts'
@@ -68,7 +69,7 @@ class Export {
       throw new CommandError(`${out} cannot be made a folder: ${systemCode(error)}`)
     }
     // a hardware id has no character that a file name could not hold
-    const pathOf = (id: string) => join(folder, `${history.stream}-${id}.${history.format}`)
+    const pathOf = (id: string) => join(folder, `${history.stream}-${fileNameOf(id)}.${history.format}`)
     if (!isForced) for (const id of ids) requireFree(pathOf(id))
     for (const [i, id] of ids.entries()) await this.#writeFile(id, pathOf(id), i, ids.length)
   }
