@@ -3,12 +3,13 @@ import type { Context } from 'hono'
 import { UnauthenticatedError } from '#shared/errors.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { sessionTokenIn } from '#shared/http/session-cookie.ts'
 import {
   geofenceDownloadQuerySchema,
   geofenceIdParams,
   groupGeofencesSchema,
 } from '#shared/wire/geofences.ts'
-import { type ApiEnv, createApi, isPlain, requireAdmin } from './api-env.ts'
+import { type ApiEnv, admitSession, createApi, isPlain, requireAdmin } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { requireGeofences, toGroupGeofencesJson } from './geofences.ts'
 import { answerTagged, Representations } from './representations.ts'
@@ -26,7 +27,11 @@ export function createGeofenceDownloadApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       const login = keyGuard.admit(apiKey, c.var.address)
       requireAdmin(login)
       if (isPlain(c)) plainHttp?.noteLogin(login, c.var.address)
-    } else if (token === '')
+      return
+    }
+    const cookie = token === '' ? sessionTokenIn(c.req.header('cookie')) : undefined
+    if (cookie !== undefined) requireAdmin(admitSession(c, deps, cookie))
+    else if (token === '')
       throw new UnauthenticatedError('invalid_token', 'send a token of fetch_geofences or an admin key')
     else {
       const said = keyGuard.admitToken(token, c.var.address, geofenceTokens)
@@ -38,7 +43,7 @@ export function createGeofenceDownloadApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.get('/geofences/{id}/download', 'Download the zones of a group', {
       description:
-        'All zones that count for the group, also those of the site. For cartcaddies: needs the token that the command fetch_geofences carries, or an admin key. Answers 304 if If-None-Match has the current ETag.',
+        'All zones that count for the group, also those of the site. For cartcaddies: needs the token that the command fetch_geofences carries, or the key or session of an admin. Answers 304 if If-None-Match has the current ETag.',
       security: [],
       request: { params: geofenceIdParams, query: geofenceDownloadQuerySchema },
       responses: {

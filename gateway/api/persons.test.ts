@@ -160,6 +160,42 @@ describe('a PIN', () => {
   })
 })
 
+describe('the PIN of an admin', () => {
+  for (const [where, tabletRole, waits] of [
+    ['on a tablet of staff', 'staff', false],
+    ['on a tablet of a user', 'user', false],
+    ["on another admin's tablet, once the rights are over", 'admin', true],
+  ] as const)
+    test(`${where} is set with the old one only`, async () => {
+      const { userId } = await newPerson('4711', { role: 'admin' })
+      const tablet = await g.createUser({ role: tabletRole, allowed_hardware_ids: ['*'] })
+      const browser = await g.pair(tablet.userId)
+      await browser.act(userId, '4711')
+      if (waits)
+        for (let minute = 0; minute < 11; minute++) {
+          clock.advance(MINUTE_MS)
+          await browser.request('PATCH', '/devices/cart-1', { body: {} })
+        }
+      const set = (body: object) => codeOf(browser.request('PUT', `/users/${userId}/pin`, { body }))
+      assert.deepEqual(await set({ pin: '0000' }), [403, 'admin_required'])
+      assert.deepEqual(await set({ pin: null }), [403, 'admin_required'])
+      assert.deepEqual(await set({ pin: '0000', old_pin: '1111' }), [403, 'wrong_pin'])
+      assert.deepEqual(await set({ pin: '0000', old_pin: '4711' }), [200, undefined])
+      assert.equal((await browser.act(userId, '4711')).body.code, 'wrong_pin')
+      assert.equal((await browser.act(userId, '0000')).status, 200)
+    })
+
+  test('is set without it where the admin has the rights of one', async () => {
+    const { userId, key } = await newPerson('4711', { role: 'admin' })
+    const tablet = await g.createUser({ role: 'admin' })
+    const browser = await g.pair(tablet.userId)
+    await browser.act(userId, '4711')
+    const path = `/users/${userId}/pin`
+    assert.equal((await browser.request('PUT', path, { body: { pin: '0000' } })).status, 200)
+    assert.equal((await g.request('PUT', path, { key, body: { pin: '1111' } })).status, 200)
+  })
+})
+
 describe('a person on a tablet', () => {
   for (const [tablet, person, role, scope] of [
     [

@@ -413,3 +413,33 @@ describe('a session', () => {
     assert.equal((await browser.request('GET', '/groups')).status, 200)
   })
 })
+
+test('signing in again in the same browser ends the session of before', async () => {
+  const { key } = await g.createUser({ role: 'admin' })
+  const body = { api_key: key }
+  const cookieOf = ({ headers }: { headers: Headers }) => headers.get('set-cookie')?.split(';')[0] ?? ''
+  const first = cookieOf(await g.request('POST', '/sessions', { key: null, body }))
+  const second = await g.request('POST', '/sessions', { key: null, body, headers: { cookie: first } })
+  assert.equal(second.status, 201)
+  const me = (cookie: string) => g.request('GET', '/me', { key: null, headers: { cookie } })
+  assert.equal((await me(first)).body.code, 'invalid_session')
+  assert.equal((await me(cookieOf(second))).status, 200)
+  // a failed one ends nothing
+  const failed = { key: null, body: { code: 'nonsense' }, headers: { cookie: cookieOf(second) } }
+  assert.equal((await g.request('POST', '/sessions', failed)).status, 401)
+  assert.equal((await me(cookieOf(second))).status, 200)
+})
+
+test('the zones of a group are downloaded with the cookie of an admin, and of nobody else', async () => {
+  await g.request('POST', '/groups', { body: { name: 'Zones', group_id: 4711 } })
+  for (const [role, status] of [
+    ['admin', 200],
+    ['staff', 403],
+  ] as const) {
+    const { key } = await g.createUser({ role })
+    const { headers } = await g.request('POST', '/sessions', { key: null, body: { api_key: key } })
+    const cookie = headers.get('set-cookie')?.split(';')[0] ?? ''
+    const answer = await g.request('GET', '/geofences/4711/download', { key: null, headers: { cookie } })
+    assert.equal(answer.status, status)
+  }
+})

@@ -49,6 +49,9 @@ export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     async (c) => {
       requireOwnOriginIfAny(c)
       const { session, token, login } = await deps.signIn.begin(toProof(c.req.valid('json')), c.var.address)
+      // the cookie of before is replaced
+      const before = deps.sessions.find(sessionTokenIn(c.req.header('cookie')) ?? '')
+      if (before !== undefined) await deps.sessions.end(before.row.sessionId)
       deps.sessions.isCookieDue(session, isSecure(c))
       c.header('set-cookie', sessionCookie(token, isSecure(c)))
       c.header('location', `/sessions/${session.row.sessionId}`)

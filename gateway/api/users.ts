@@ -86,15 +86,25 @@ export function createUsersApi({ users, persons }: ApiDeps): OpenAPIHono<ApiEnv>
   api.openapi(
     route.put('/users/{id}/pin', 'Set the PIN of a user', {
       description:
-        'With it the person acts on shared tablets. For admins, and for oneself: the person who acts, else the user of the session or key. Whoever acts with the old PIN does so no more.',
+        'With it the person acts on shared tablets. For admins, and for oneself: the person who acts, else the user of the session or key. An admin without the rights of one now, as on a tablet of staff, gives the old PIN. Whoever acts with the old PIN does so no more.',
       middleware: [maySetPin, jsonBody],
       request: { params: userIdParams, body: body(newPinSchema) },
       responses: answers(setPinSchema, 'The PIN is set, or removed.', 400, 403, 404, 413, 415),
     }),
     async (c) => {
       const { id } = c.req.valid('param')
-      users.require(id)
-      await persons.setPin(id, c.req.valid('json').pin)
+      const { pin, old_pin } = c.req.valid('json')
+      // a stranger may stand at a tablet that an admin has left: a PIN of his would have the rights of an admin elsewhere
+      if (users.require(id).role === 'admin' && !isAdmin(c.var.user.caller)) {
+        const { session } = c.var.user
+        if (session === null || old_pin === undefined)
+          throw new ForbiddenError(
+            'admin_required',
+            'the PIN of an admin is set with the rights of an admin, or on a tablet with old_pin',
+          )
+        await persons.requirePin(session, id, old_pin)
+      }
+      await persons.setPin(id, pin)
       return c.json({ success: true as const }, 200)
     },
   )
@@ -102,15 +112,10 @@ export function createUsersApi({ users, persons }: ApiDeps): OpenAPIHono<ApiEnv>
   return api
 }
 
-/**
- * Throws `admin_required`. On the tablet of an admin, whose rights have ended by now, a stranger may stand: the admin's own
- * PIN would give them back.
- */
+/** Throws `admin_required` for the PIN of somebody else. */
 const maySetPin: MiddlewareHandler<ApiEnv> = (c, next) => {
-  const { caller, row } = c.var.user
-  const userId = c.req.param('id')
-  const isLowered = row.role === 'admin' && row.userId === userId
-  if (!isAdmin(caller) && (caller.userId !== userId || isLowered))
+  const { caller } = c.var.user
+  if (!isAdmin(caller) && caller.userId !== c.req.param('id'))
     throw new ForbiddenError('admin_required', 'only an admin may set the PIN of somebody else')
   return next()
 }

@@ -136,7 +136,12 @@ export const newPersonSchema = z
   .meta({ id: 'NewPerson' })
 
 export const newPinSchema = z
-  .strictObject({ pin: pinSchema.nullable().meta({ description: '4 to 6 digits; null for none.' }) })
+  .strictObject({
+    pin: pinSchema.nullable().meta({ description: '4 to 6 digits; null for none.' }),
+    old_pin: pinSchema.optional().meta({
+      description: 'Needed by an admin who has no rights of an admin now, as on a tablet of staff.',
+    }),
+  })
   .meta({ id: 'NewPin' })
 export const setPinSchema = z.object({ success: z.literal(true) })
 

@@ -60,6 +60,12 @@ export class Persons {
     await this.#deps.users.setPin(userId, pin === null ? null : await this.#hasher.hash(userId, pin))
   }
 
+  /** Throws `wrong_pin`, `pin_locked` and `rate_limited` unless it is the PIN of the user; a wrong one counts. */
+  async requirePin(session: Session, userId: string, pin: string): Promise<void> {
+    const pinHash = this.#deps.users.find(userId)?.row.pinHash
+    if (pinHash == null || !(await this.#isPin(session, userId, pin, pinHash))) throw this.#wrong()
+  }
+
   /** Has a person act on a session. Throws `wrong_pin`, `pin_locked` and `rate_limited`. */
   async begin(session: Session, userId: string, pin: string): Promise<void> {
     const { users, sessions, store, clock } = this.#deps
@@ -67,9 +73,7 @@ export class Persons {
     // /people tells who has a PIN: there is nothing to hide by taking as long
     if (before?.pinHash == null || !before.isActive) throw this.#wrong()
     const { pinHash } = before
-    const isRight = await this.#turnsOf(userId).take(session.row.sessionId, () =>
-      this.#compare(session, userId, pin, pinHash),
-    )
+    const isRight = await this.#isPin(session, userId, pin, pinHash)
     const now = users.find(userId)?.row
     const isStill = now?.pinHash === pinHash && now.isActive && sessions.callerOf(session) !== undefined
     if (!isRight || !isStill) throw this.#wrong()
@@ -96,6 +100,12 @@ export class Persons {
   acted({ acting }: Session): void {
     const { clock } = this.#deps
     if (acting !== null && !isPast(clock, acting.until)) acting.until = momentIn(clock, IDLE_MS)
+  }
+
+  #isPin(session: Session, userId: string, pin: string, pinHash: string): Promise<boolean> {
+    return this.#turnsOf(userId).take(session.row.sessionId, () =>
+      this.#compare(session, userId, pin, pinHash),
+    )
   }
 
   async #compare(session: Session, userId: string, pin: string, pinHash: string): Promise<boolean> {
