@@ -10,5 +10,6 @@ export const INTRODUCTION = `The head office of several sites. Each site has a f
 - **Bodies** are JSON objects. The head office refuses unknown fields and ignores unknown query parameters.
 - **Answers** have \`X-Request-Id\`, your own if you sent one. Fields and values may be added with any version: ignore what you do not know.
 - **Times** are ISO 8601 in UTC with milliseconds. Speeds are km/h, distances metres, durations seconds, positions degrees of WGS 84, voltages volts.
-- **Pages** have \`limit\` and \`offset\`, and \`order=asc\` or \`order=desc\` where a list has an order. Lists of events skip 10,000 items at most; \`before=\` with the id of the last item goes on from there, however long the list is.
-- **Lists** of parameters are repeated (\`?hardware_ids=a&hardware_ids=b\`) or comma-separated (\`?hardware_ids=a,b\`).`
+- **Pages** have \`limit\` and \`offset\`; an offset past the end is an empty page. \`before=\` with the id of the last item goes on from there, which costs less than an offset in a long list.
+- **Lists** have \`order=asc\` or \`order=desc\`, and are CSV by \`format=csv\` or \`Accept: text/csv\`: the rows that JSON has, with the names of their fields as header.
+- **Parameters** that are lists are repeated (\`?hardware_ids=a&hardware_ids=b\`) or comma-separated (\`?hardware_ids=a,b\`); \`hardware_ids[]=a\` is the same. Another one that is given twice is an error.`

@@ -7,6 +7,7 @@ export const INTRODUCTION = `The fleet gateway of a golf course: carts and tee b
 - **Bodies** are JSON objects of up to 64 KiB, unless an operation says otherwise. A body with an unknown field is refused; unknown query parameters are ignored.
 - **Answers** have \`X-Request-Id\`, your own if you sent one. Any version may add fields and values: ignore those you do not know.
 - **Times** are ISO 8601 in UTC with milliseconds. Speeds are km/h, distances metres, durations seconds, positions degrees of WGS 84, voltages volts.
-- **Lists** of parameters are repeated (\`?hardware_ids=a&hardware_ids=b\`) or comma-separated (\`?hardware_ids=a,b\`).
-- **Pages** have \`limit\` and \`offset\`, and \`order=asc\` or \`order=desc\` where a list has an order. Lists of events and commands skip 10,000 items at most; \`before=\` with the id of the last item goes on from there, however long the list is.
+- **Parameters** that are lists are repeated (\`?hardware_ids=a&hardware_ids=b\`) or comma-separated (\`?hardware_ids=a,b\`); \`hardware_ids[]=a\` is the same. Another one that is given twice is an error.
+- **Pages** have \`limit\` and \`offset\`; an offset past the end is an empty page. \`before=\` with the id of the last item goes on from there, which costs less than an offset in a long list.
+- **Lists** have \`order=asc\` or \`order=desc\`, and are CSV by \`format=csv\` or \`Accept: text/csv\`: the rows that JSON has, with the names of their fields as header.
 - **Live** changes come over the WebSocket \`/realtime\`, devices and other programs speak MQTT 3.1.1: \`x-realtime\` and \`x-mqtt\` in this document, readable at \`/docs\`.`

@@ -74,7 +74,7 @@ const FROM_CLIENT: Described<ClientMessage> = {
   },
   subscribe: {
     description:
-      'Watch these devices too; ["*"] is every device in scope, now and later. With snapshot true the answer is followed by how all of it is. id is optional; the answers repeat it.',
+      'Watch these devices too; ["*"] is every device in scope, now and later. With snapshot true the answer is followed by how all of it is. device_data comes for what is newer than the latest state; an older reading, and a first one that is over 5 minutes old, come as device_backfill instead, and a batch of readings is one message. id is optional; the answers repeat it.',
     example: { type: 'subscribe', hardwareIds: ['cart-07', 'cart-08'], snapshot: true, id: '1' },
   },
   unsubscribe: {
