@@ -50,18 +50,18 @@ export const offsetParam = z
   .meta({ type: 'integer', minimum: 0 })
   .default(0)
   .meta({ description: 'Items to skip; of a list that has fewer, none is returned.' })
-export const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
+const pageLimitParam = wholeNumber(1, 1000).default(100).meta({ description: 'Items in a page.' })
 
 const LIST_ORDERS = ['asc', 'desc'] as const
 export type ListOrder = (typeof LIST_ORDERS)[number]
 
 /** The order of a list; `what` says by what, in a sentence. */
-export function orderParam(preset: ListOrder, what: string) {
+function orderParam(preset: ListOrder, what: string) {
   return choiceParam(LIST_ORDERS, 'invalid_parameter').default(preset).meta({ description: what })
 }
 
 /** The form of a list; `shared/http/list-route.ts` makes the file. */
-export const tableFormatParam = choiceParam(['json', 'csv'], 'invalid_format')
+const tableFormatParam = choiceParam(['json', 'csv'], 'invalid_format')
   .optional()
   .meta({ description: 'In place of Accept; csv is a file of the same rows.' })
 
