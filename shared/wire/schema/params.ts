@@ -40,7 +40,7 @@ export function numberParam(max = Number.MAX_SAFE_INTEGER) {
 }
 
 /** Items to skip. What is beyond the exact whole numbers is read as the last of them: it is past every end. */
-export const offsetParam = z
+const offsetParam = z
   .string()
   .transform((text, ctx) =>
     /^\d+$/.test(text)
