@@ -3,7 +3,6 @@ import type { Context } from 'hono'
 import { type Caller, canSee, isStaff } from '#domain/access.ts'
 import type { Device } from '#services/fleet.ts'
 import type { TripSearch } from '#services/trips.ts'
-import { fileNameOf } from '#shared/file-names.ts'
 import { inOrder, invalidQuery } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { answers, problems } from '#shared/http/responses.ts'
@@ -134,7 +133,7 @@ export function createTripsApi({ fleet, devices, trips, store, clock, site }: Ap
         order: query.order,
         asker: askerOf(c),
       }
-      return answer(c, [device], search, tripFormat(c, query), `trips-${fileNameOf(device.row.hardwareId)}`)
+      return answer(c, [device], search, tripFormat(c, query), `trips-${device.row.hardwareId}`)
     },
   )
 

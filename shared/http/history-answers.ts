@@ -1,7 +1,6 @@
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { z } from 'zod'
-import { fileNameOf } from '#shared/file-names.ts'
 import { recordId, recordIdPrefix, type TelemetryStream } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'
 import { GIVEN_TWICE } from '#shared/wire/schema/field-errors.ts'

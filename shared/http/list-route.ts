@@ -1,8 +1,8 @@
 import { createRoute, type RouteConfig } from '@hono/zod-openapi'
 import type { Context, MiddlewareHandler } from 'hono'
 import { z } from 'zod'
-import { fileNameOf } from '#shared/file-names.ts'
 import type { RequestEnv } from './api-env.ts'
+import { attachment } from './attachment.ts'
 import { CSV_CONTENT, CSV_TYPE, csvColumns, csvHeader, csvLines } from './csv.ts'
 import { acceptedFormat } from './history-answers.ts'
 
@@ -42,7 +42,7 @@ function answerAsTable(list: z.ZodType): MiddlewareHandler<RequestEnv> {
     const answer: unknown = await c.res.json()
     const rows: unknown = name === null ? answer : Reflect.get(Object(answer), name)
     headers.set('content-type', CSV_TYPE)
-    headers.set('content-disposition', `attachment; filename="${c.var.file ?? fileOf(c)}.csv"`)
+    headers.set('content-disposition', attachment(`${c.var.file ?? fileOf(c)}.csv`))
     // an answer that was read cannot be sent: another one takes its place
     c.res = undefined
     c.res = new Response(csvHeader(columns) + csvLines(columns, Array.isArray(rows) ? rows : []), { headers })
@@ -57,7 +57,7 @@ function wantsCsv(c: Context): boolean {
 
 /** A file is named after its path, so that two lists do not overwrite each other. */
 function fileOf({ req }: Context): string {
-  return fileNameOf(decodeURIComponent(req.path).slice(1))
+  return decodeURIComponent(req.path).slice(1)
 }
 
 /** The rows of a list: what each is, and the member of the answer that has them; null where the answer is the rows. */

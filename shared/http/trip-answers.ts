@@ -84,7 +84,7 @@ export function streamTripTable(
     lists.map(({ trips }) => trips),
     order,
   )
-  c.header('content-disposition', `attachment; filename="${file}.csv"`)
+  c.header('content-disposition', attachment(`${file}.csv`))
   return streamed(c, ReadableStream.from(texts), { 'content-type': CSV_TYPE })
 }
 

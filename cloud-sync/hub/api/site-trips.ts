@@ -4,7 +4,6 @@ import { requireSite, requireTrackedDevice } from '#hub/access.ts'
 import { searchDevices } from '#hub/sites/device-search.ts'
 import { SiteTrips } from '#hub/sites/trips.ts'
 import { siteSettingsOf } from '#hub/store/site-settings.ts'
-import { fileNameOf } from '#shared/file-names.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { answers, problems } from '#shared/http/responses.ts'
@@ -150,9 +149,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
       const range = requireTripRange(from, to)
       const config = tripConfigOf(query, await defaultsOf(site))
       const search = { range, config, order: query.order }
-      // sites may send any text as an id
-      const file = `trips-${site}-${fileNameOf(device.hardwareId)}`
-      return answer(c, [device], search, tripFormat(c, query), file)
+      return answer(c, [device], search, tripFormat(c, query), `trips-${device.hardwareId}`)
     },
   )
 
