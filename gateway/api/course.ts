@@ -1,16 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { DrawnCourse } from '#services/course.ts'
-import type { Course } from '#shared/course/course.ts'
-import { CourseFault } from '#shared/course/course-fault.ts'
-import { proposeZones } from '#shared/course/propose-zones.ts'
-import { readCourse } from '#shared/course/read-course.ts'
-import { InvalidRequestError } from '#shared/errors.ts'
 import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
-import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
+import { unreadJsonUpTo } from '#shared/http/request-guards.ts'
 import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { readPhoto } from '#shared/photo/photo.ts'
-import { PhotoFault } from '#shared/photo/photo-fault.ts'
 import { PHOTO_TYPES } from '#shared/photo/photo-type.ts'
 import {
   type CourseJson,
@@ -24,18 +17,17 @@ import {
   proposedZonesSchema,
 } from '#shared/wire/course.ts'
 import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
 import { imageBody } from './course-photo-body.ts'
 import type { ApiDeps } from './deps.ts'
 import { answerTagged, Representations } from './representations.ts'
-import { ZONE_NAMES } from './zone-names.ts'
 
-const courseBody = jsonBodyUpTo(5 * 1_048_576)
+const courseBody = unreadJsonUpTo(5 * 1_048_576)
 
 /** `/course`: the drawing of the course, and the photo below it. */
 export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
-  const representations = new Representations(toCourseJson)
+  const representations = new Representations(courseText)
 
   api.openapi(
     route.get('/course', 'Get the drawing of the course', {
@@ -58,7 +50,8 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
       responses: answers(changedCourseSchema, 'What is kept of it, counted.', 400, 403, 413, 415),
     }),
     async (c) => {
-      const { version, counts } = await course.replace(courseIn(c.req.valid('json')))
+      const bytes = new Uint8Array(await c.req.arrayBuffer())
+      const { version, counts } = await course.replace(bytes, askerOf(c))
       return c.json({ success: true as const, version, counts }, 200)
     },
   )
@@ -106,7 +99,7 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
     }),
     async (c) => {
       const bytes = new Uint8Array(await c.req.arrayBuffer())
-      const { version, photo } = await course.placePhoto(photoIn(bytes), c.req.valid('query').corners)
+      const { version, photo } = await course.placePhoto(bytes, c.req.valid('query').corners, askerOf(c))
       return c.json({ success: true as const, version, photo: toPhotoJson(photo) }, 200)
     },
   )
@@ -129,10 +122,10 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
       description:
         'Zones made from the drawing, as PUT /zones takes them; nothing is stored. The boundary is the outline of the course, else what surrounds all of it; a hole zone reaches 38 m to each side of the line of a hole; greens are circles and water is drawn, both alert; fairways of each hole are there, disabled, to be switched on while carts keep to the path. At most 90 of them go to devices. For admins.',
       middleware: [adminOnly],
-      responses: answers(proposedZonesSchema, 'The zones.', 403, 409),
+      responses: answers(proposedZonesSchema, 'The zones.', 400, 403, 409),
     }),
-    (c) => {
-      const zones = proposeZones({ features: course.requireFeatures() }, ZONE_NAMES[site.settings.language])
+    async (c) => {
+      const zones = await course.proposeZones(site.settings.language, askerOf(c))
       return c.json({ type: 'FeatureCollection' as const, features: toSiteFeaturesJson(zones) }, 200)
     },
   )
@@ -140,36 +133,16 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
   return api
 }
 
-function toCourseJson({ version, attribution, counts, photo, featuresJson }: DrawnCourse): CourseJson {
-  return {
+/** The drawing as it is answered: its features are JSON already, megabytes of it. */
+function courseText({ version, attribution, counts, photo, featuresJson }: DrawnCourse): string {
+  const head: Omit<CourseJson, 'features'> = {
     ...{ type: 'FeatureCollection', version, attribution, counts, photo: toPhotoJson(photo) },
-    // written by this program only
-    features: JSON.parse(featuresJson),
   }
+  return `${JSON.stringify(head).slice(0, -1)},"features":${featuresJson}}`
 }
 
 function toPhotoJson(photo: DrawnCourse['photo']): CoursePhotoJson | null {
   if (photo === null) return null
   const { contentType, corners, bytes } = photo
   return { corners: [...corners], content_type: contentType, bytes, etag: photoEtag(photo) }
-}
-
-function courseIn(value: unknown): Course {
-  try {
-    return readCourse(value)
-  } catch (error) {
-    if (!(error instanceof CourseFault)) throw error
-    throw new InvalidRequestError('invalid_course', error.message, [
-      { in: 'body', name: 'features', code: error.kind, detail: error.message },
-    ])
-  }
-}
-
-function photoIn(bytes: Uint8Array) {
-  try {
-    return readPhoto(bytes)
-  } catch (error) {
-    if (!(error instanceof PhotoFault)) throw error
-    throw new InvalidRequestError('invalid_image', error.message)
-  }
 }

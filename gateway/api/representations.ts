@@ -15,6 +15,7 @@ export class Representations<Source extends { version: number }> {
   readonly #toJson: (source: Source) => unknown
   readonly #made = new WeakMap<Source, Representation>()
 
+  /** `toJson` gives what JSON is made of, or a text that is JSON already. */
   constructor(toJson: (source: Source) => unknown) {
     this.#toJson = toJson
   }
@@ -22,7 +23,8 @@ export class Representations<Source extends { version: number }> {
   of(source: Source): Representation {
     let known = this.#made.get(source)
     if (known === undefined) {
-      const text = JSON.stringify(this.#toJson(source))
+      const json = this.#toJson(source)
+      const text = typeof json === 'string' ? json : JSON.stringify(json)
       // not the version alone: a restored backup may give it to something else
       known = { text, etag: `"${source.version}-${hashSecret(text).slice(0, 16)}"` }
       this.#made.set(source, known)

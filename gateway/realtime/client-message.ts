@@ -1,5 +1,5 @@
+import { isNestedTooDeep } from '#shared/json-body.ts'
 import { type ClientMessage, clientMessageSchema, type ServerMessage } from '#shared/wire/realtime.ts'
-import { isNestedTooDeep } from '#shared/wire/schema/json-object.ts'
 
 export type ErrorMessage = Extract<ServerMessage, { type: 'error' }>
 

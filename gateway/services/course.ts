@@ -1,14 +1,15 @@
 import { promisify } from 'node:util'
 import { gunzipSync, gzip } from 'node:zlib'
 import type { Events } from '#gateway/events.ts'
-import { type Course, type CourseCounts, type CourseFeature, countsOf } from '#shared/course/course.ts'
-import { ConflictError, describeError, NotFoundError } from '#shared/errors.ts'
+import { type CourseCounts, type CourseFeature, countsOf } from '#shared/course/course.ts'
+import { ConflictError, describeError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import type { Photo } from '#shared/photo/photo-type.ts'
 import { type Corners, storedCorners } from '#shared/photo/upright.ts'
 import type { Clock } from '#shared/time.ts'
 import { Turns } from '#shared/turns.ts'
+import type { SiteZone } from '#shared/zones/zone.ts'
 import { type CoursePhoto, contentHash } from '#store/course.ts'
+import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 
 interface CourseDeps {
@@ -30,6 +31,8 @@ export interface DrawnCourse {
 
 /** More than any course is; what is packed so that it grows beyond it was not written here. */
 const FEATURES_BYTES = 16 * 1024 * 1024
+/** A real course takes a tenth of a second. */
+const MOST_MS = 10_000
 const NOTHING = { attribution: null, featuresJson: '[]', counts: countsOf([]) }
 
 const pack = promisify(gzip)
@@ -65,31 +68,41 @@ export class CourseDrawing {
     return this.#current
   }
 
-  /** Throws `no_course` where there is none. */
-  requireFeatures(): CourseFeature[] {
-    const features = featuresIn(this.#current.featuresJson)
-    if (features.length === 0)
-      throw new ConflictError('no_course', 'there is no drawing of the course: PUT /course first')
-    return features
+  /** Reads a course in its JSON and puts it in the place of the one there is. Throws `invalid_course`. */
+  async replace(bytes: Uint8Array, asker: JobOptions): Promise<DrawnCourse> {
+    const read = await this.#deps.store.readers.run('readDrawing', { bytes }, { ...asker, mostMs: MOST_MS })
+    if (read.kind === 'refused') {
+      const { fault: code, message } = read
+      const error = { in: 'body' as const, name: 'features', code, detail: message }
+      throw new InvalidRequestError('invalid_course', message, [error])
+    }
+    const { attribution, featuresJson, counts } = read
+    return await this.#change({ attribution, featuresJson, counts })
   }
 
-  replace({ features, attribution }: Course): Promise<DrawnCourse> {
-    const featuresJson = JSON.stringify(features)
-    return this.#change({ attribution, featuresJson, counts: countsOf(features) })
+  /** Zones made from the drawing, with names in a language. Throws `no_course`, and `too_complex` for one that takes too long. */
+  proposeZones(language: 'en' | 'de', asker: JobOptions): Promise<SiteZone[]> {
+    const { featuresJson } = this.#current
+    if (featuresJson === NOTHING.featuresJson)
+      throw new ConflictError('no_course', 'there is no drawing of the course: PUT /course first')
+    const options = { ...asker, mostMs: MOST_MS }
+    return this.#deps.store.readers.run('proposeDrawnZones', { featuresJson, language }, options)
   }
 
   remove(): Promise<DrawnCourse> {
     return this.#change(NOTHING)
   }
 
-  /** Places an image; `corners` are those of what is seen. */
-  placePhoto(photo: Photo, corners: Corners): Promise<DrawnCourse> {
+  /** Places an image by the bytes of its file; `corners` are those of what is seen. Throws `invalid_image`. */
+  async placePhoto(file: Uint8Array, corners: Corners, asker: JobOptions): Promise<DrawnCourse> {
+    const options = { ...asker, mostMs: MOST_MS }
+    const photo = await this.#deps.store.readers.run('readImage', { bytes: file }, options)
     const { type, bytes, orientation } = photo
     const placed: CoursePhoto = {
       ...{ contentType: type, hash: contentHash(bytes), bytes: bytes.length },
       corners: storedCorners(corners, orientation),
     }
-    return this.#changePhoto(placed, bytes)
+    return await this.#changePhoto(placed, bytes)
   }
 
   removePhoto(): Promise<DrawnCourse> {

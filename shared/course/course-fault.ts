@@ -6,6 +6,8 @@ export type CourseFaultKind =
   | 'nothing_known'
   | 'too_many_points'
   | 'too_many_features'
+  | 'hole_too_long'
+  | 'course_too_wide'
 
 /** A file cannot be read as a course; the message is for people, without the name of the file. */
 export class CourseFault extends Error {

@@ -187,3 +187,65 @@ test('whatever bends a hole has, its zone is a ring with the whole line in it', 
     }),
   )
 })
+
+// courses of earlier versions may reach as far as they like
+const WIDE: [string, () => CourseFeature[]][] = [
+  [
+    'holes from pole to pole',
+    () =>
+      Array.from({ length: 30 }, (_, i) =>
+        of(
+          { golf: 'hole', ref: String(i + 1) },
+          {
+            type: 'LineString',
+            coordinates: [
+              [-179, -80],
+              [179, 80],
+            ],
+          },
+        ),
+      ),
+  ],
+  [
+    'holes and fairways of thousands of bends, all in one place',
+    () => [
+      ...Array.from({ length: 99 }, (_, i) => hole(String(i + 1), ...bends(500, i))),
+      ...Array.from({ length: 60 }, (_, i) => area({ golf: 'fairway' }, ...comb(2500, i))),
+    ],
+  ],
+  [
+    'twenty thousand fairways, all in one place',
+    () => [
+      ...Array.from({ length: 99 }, (_, i) => hole(String(i + 1), [0, i], [1900, i])),
+      ...Array.from({ length: 20_000 }, (_, i) => box({ golf: 'fairway' }, -1, -1, 2000 + i / 100, 200)),
+    ],
+  ],
+  [
+    'ponds of thousands of corners beside an outline of thousands',
+    () => [
+      area({ leisure: 'golf_course' }, ...comb(20_000, 0)),
+      ...Array.from({ length: 900 }, (_, i) =>
+        area({ natural: 'water' }, ...comb(200, i).map(([x, y]): [number, number] => [x, y + 5000])),
+      ),
+    ],
+  ],
+]
+
+function bends(count: number, seed: number): [number, number][] {
+  return Array.from({ length: count }, (_, i) => [(i % 2) * 3 + seed / 10, i * 3])
+}
+
+/** A ring whose edges go all the way up and down. */
+function comb(count: number, seed: number): [number, number][] {
+  return Array.from({ length: count }, (_, i) => [i / 10, i === count - 1 ? -1000 : (i % 2) * 900 + seed])
+}
+
+for (const [what, featuresOf] of WIDE) {
+  test(`${what}: proposing takes seconds at most`, () => {
+    const features = featuresOf()
+    const startedAtMs = performance.now()
+    propose(...features)
+    const tookMs = performance.now() - startedAtMs
+    assert.ok(tookMs < 10_000, `${tookMs} ms`)
+  })
+}

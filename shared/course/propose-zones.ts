@@ -1,6 +1,6 @@
 import type { SiteZone, ZoneShape, ZoneType } from '#shared/zones/zone.ts'
 import type { Course, CourseFeature } from './course.ts'
-import { fairwaysOfHoles, type HoleFairway } from './fairways.ts'
+import { fairwaysOfHoles, type HoleFairway, largest } from './fairways.ts'
 import { hullAround } from './hull.ts'
 import { areaOf, isInside, metresBetween, type Place, Plane } from './plane.ts'
 import { type Area, areasOf, type HoleLine, holeLinesOf, positionsOf } from './shapes.ts'
@@ -29,6 +29,8 @@ const AT_GREEN_M = 30
 const GREEN_RADIUS_M = { least: 5, most: 80 }
 /** Of the hundred that devices take; the barn and what people draw need room, too. */
 const DEVICE_ZONES_MAX = 90
+/** More than any course has; the largest count. */
+const WATERS_MAX = 300
 /** Below it nobody gets wet. */
 const WATER_M2 = 30
 
@@ -46,23 +48,25 @@ export function proposeZones({ features }: Pick<Course, 'features'>, names: Zone
     .slice(0, DEVICE_ZONES_MAX)
     .map((green) => greenZone(green, holes, plane, names))
   const fairways = fairwaysOfHoles(areasOf(features, 'fairway', plane), holes)
-  const water = areasOf(features, 'water', plane)
+  const water = largest(areasOf(features, 'water', plane), WATERS_MAX)
     .filter(
       ({ ring }) =>
         areaOf(ring) >= WATER_M2 && ring.some((place) => boundary.some((one) => isInside(one, place))),
     )
     .sort((a, b) => areaOf(b.ring) - areaOf(a.ring))
-  const onDevices = [
-    ...greens,
-    ...fairways.flatMap((fairway) => fairwayZone(fairway, plane, names)),
-    ...water.flatMap((area) => areaZone(area, plane, names)),
-  ]
+  const onDevices = [...greens]
+  const addAll = <Ground>(grounds: readonly Ground[], make: (ground: Ground) => NewZone[]) => {
+    // made only while there is room: to leave out corners takes longest
+    for (const ground of grounds) if (onDevices.length < DEVICE_ZONES_MAX) onDevices.push(...make(ground))
+  }
+  addAll(fairways, (fairway) => fairwayZone(fairway, plane, names))
+  addAll(water, (area) => areaZone(area, plane, names))
   return withIds([
     ...boundary.flatMap((ring) =>
       zone('boundary', names.course, zoneShape(ring, plane, BOUNDARY_CORNERS_MAX)),
     ),
     ...holes.flatMap((hole) => holeZone(hole, plane, names)),
-    ...onDevices.slice(0, DEVICE_ZONES_MAX),
+    ...onDevices,
   ])
 }
 

@@ -1,5 +1,6 @@
 import type { Course, CourseFeature } from './course.ts'
 import { CourseFault } from './course-fault.ts'
+import { type PlacedFeature, requireCourseExtent } from './extent.ts'
 import { GeometryReader } from './read-geometry.ts'
 import { KEPT_TAGS, kindOf, type Tags } from './tags.ts'
 
@@ -25,7 +26,10 @@ export function readCourse(value: unknown): Course {
     throw new CourseFault('not_geojson', 'this is no GeoJSON FeatureCollection')
   requireDegrees(value)
   const reader = new GeometryReader(POINTS_MAX)
-  const features = value.features.flatMap((feature: unknown, at) => readFeature(feature, at, reader))
+  const placed = value.features.flatMap((feature: unknown, at) =>
+    readFeature(feature, `features[${at}]`, reader),
+  )
+  const features = placed.map(({ feature }) => feature)
   if (features.length === 0)
     throw new CourseFault(
       'nothing_known',
@@ -36,22 +40,24 @@ export function readCourse(value: unknown): Course {
       'too_many_features',
       `it has ${features.length} features, and may have ${FEATURES_MAX}`,
     )
+  requireCourseExtent(placed)
   return { features, attribution: attributionOf(value, features) }
 }
 
-function readFeature(feature: unknown, at: number, reader: GeometryReader): CourseFeature[] {
-  if (!isObject(feature)) throw new CourseFault('not_geojson', `features[${at}] is no feature`)
+function readFeature(feature: unknown, path: string, reader: GeometryReader): PlacedFeature[] {
+  if (!isObject(feature)) throw new CourseFault('not_geojson', `${path} is no feature`)
   const given = isObject(feature.properties) ? feature.properties : {}
   // as osmtogeojson writes it when it is not asked for flat properties
   const tags = tagsIn(isObject(given.tags) ? given.tags : given)
   const kind = kindOf(tags)
   // RFC 7946, 3.2: one without a place has null
   if (kind === null || feature.geometry == null) return []
-  const geometry = reader.read(feature.geometry, kind, `features[${at}].geometry`)
+  const geometry = reader.read(feature.geometry, kind, `${path}.geometry`)
   if (geometry === null) return []
   const id = feature.id ?? given['@id'] ?? given.id
   const isNamed = (typeof id === 'string' || typeof id === 'number') && String(id).length <= 64
-  return [{ type: 'Feature', ...(isNamed ? { id: String(id) } : {}), geometry, properties: tags }]
+  const named = isNamed ? { id: String(id) } : {}
+  return [{ feature: { type: 'Feature', ...named, geometry, properties: tags }, path }]
 }
 
 /** Tags by known names only, so that no name can be anything but a name. */

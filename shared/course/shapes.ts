@@ -3,7 +3,7 @@ import { holeNumberOf } from './course.ts'
 import type { Place, Plane } from './plane.ts'
 import { type CourseKind, kindOf } from './tags.ts'
 
-const CORNERS_MAX = 1000
+const CORNERS_MAX = 300
 
 /** An area without what is cut out of it. */
 export interface Area {
@@ -33,16 +33,15 @@ export function areasOf(features: readonly CourseFeature[], kind: CourseKind, pl
 export function holeLinesOf(features: readonly CourseFeature[], plane: Plane): HoleLine[] {
   return features.flatMap(({ geometry, properties }) => {
     if (kindOf(properties) !== 'hole') return []
-    const lines = geometry.type === 'MultiLineString' ? geometry.coordinates : [linePositions(geometry)]
-    const line = fewer(lines.flat()).map((position) => plane.place(position))
+    const line = fewer(holePositionsOf(geometry)).map((position) => plane.place(position))
     return line.length < 2 ? [] : [{ line, number: holeNumberOf(properties) }]
   })
 }
 
-/** Every so many corners of what was drawn more finely than any zone is. */
-function fewer(positions: readonly Position[]): Position[] {
-  const step = Math.ceil(positions.length / CORNERS_MAX)
-  return positions.filter((_, at) => at % step === 0 || at === positions.length - 1)
+/** Every so many of the corners where there are more than `most`: of what was drawn more finely than any zone is. */
+export function fewer<Corner>(corners: readonly Corner[], most = CORNERS_MAX): Corner[] {
+  const step = Math.ceil(corners.length / most)
+  return corners.filter((_, at) => at % step === 0 || at === corners.length - 1)
 }
 
 /** All places of a feature. */
@@ -62,6 +61,8 @@ function outerRings(geometry: CourseFeature['geometry']): Position[][] {
   return geometry.type === 'MultiPolygon' ? geometry.coordinates.flatMap((rings) => rings.slice(0, 1)) : []
 }
 
-function linePositions(geometry: CourseFeature['geometry']): Position[] {
+/** The line of a hole: its pieces one after the other. */
+export function holePositionsOf(geometry: CourseFeature['geometry']): Position[] {
+  if (geometry.type === 'MultiLineString') return geometry.coordinates.flat()
   return geometry.type === 'LineString' ? geometry.coordinates : []
 }

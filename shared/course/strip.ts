@@ -29,17 +29,22 @@ export function thinned(line: readonly Place[], toleranceM: number): Place[] {
   ]
 }
 
-/** Places along a line, no more than `stepM` apart, its ends included. */
-export function stepsAlong(line: readonly Place[], stepM: number): Place[] {
-  return line.flatMap((to, i) => {
-    const from = line[i - 1]
-    if (from === undefined) return [to]
-    const steps = Math.max(1, Math.ceil(metresBetween(from, to) / stepM))
-    return Array.from({ length: steps }, (_, step) => {
-      const share = (step + 1) / steps
-      return { xM: from.xM + (to.xM - from.xM) * share, yM: from.yM + (to.yM - from.yM) * share }
-    })
-  })
+/** Places along a line, `stepM` apart or, of a long one, as far as `most` of them reach; its ends included. */
+export function stepsAlong(line: readonly Place[], stepM: number, most: number): Place[] {
+  const lengthM = line.reduce((sum, place, i) => sum + metresBetween(line[i - 1] ?? place, place), 0)
+  const steps = Math.max(1, Math.min(most - 1, Math.ceil(lengthM / stepM)))
+  const places = line.slice(0, 1)
+  let passedM = 0
+  for (const [i, to] of line.entries()) {
+    const from = line[i - 1] ?? to
+    const pieceM = metresBetween(from, to)
+    while (places.length < steps && (places.length * lengthM) / steps <= passedM + pieceM) {
+      const share = pieceM === 0 ? 1 : ((places.length * lengthM) / steps - passedM) / pieceM
+      places.push({ xM: from.xM + (to.xM - from.xM) * share, yM: from.yM + (to.yM - from.yM) * share })
+    }
+    passedM += pieceM
+  }
+  return [...places, ...line.slice(-1)]
 }
 
 function rightSide(line: readonly Place[], halfM: number): Place[] {

@@ -1,8 +1,7 @@
-import { isUtf8 } from 'node:buffer'
-import type { MiddlewareHandler } from 'hono'
-import { AppError, InvalidRequestError } from '#shared/errors.ts'
+import type { Context, MiddlewareHandler } from 'hono'
+import { AppError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
-import { isNestedTooDeep } from '#shared/wire/schema/json-object.ts'
+import { readJsonObject } from '#shared/json-body.ts'
 import { type RequestEnv, setHeader } from './api-env.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -44,25 +43,23 @@ const MAX_BODY_BYTES = 65_536
 /** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. `empty` is what no text stands for. */
 export function jsonBodyUpTo(maxBytes: number, empty = ''): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
-    const contentType = c.req.header('content-type') ?? ''
-    if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType)) {
-      throw unsupported('send the body as application/json')
-    }
-    refuseEncoded(c.req.header('content-encoding'))
-    const text = (await readText(c.req.raw, maxBytes)) || empty
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      throw new InvalidRequestError('invalid_json', 'the body is not valid JSON')
-    }
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
-    }
-    if (isNestedTooDeep(value)) throw new InvalidRequestError('invalid_body', 'the body is nested too deep')
+    const { text } = readJsonObject(await readJsonBytes(c, maxBytes), empty)
     c.var.requireStillIn?.()
     // what the route's schema will be read from; from a cached value Hono would write JSON first
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
+    await next()
+  }
+}
+
+/**
+ * Lets pass a body that is called JSON, of at most `maxBytes`, without parsing it: a reader thread does, and a handler gets it by
+ * `arrayBuffer`. The schema of the route only describes it.
+ */
+export function unreadJsonUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
+  return async (c, next) => {
+    const { buffer } = await readJsonBytes(c, maxBytes)
+    c.var.requireStillIn?.()
+    Object.assign(c.req.bodyCache, { arrayBuffer: Promise.resolve(buffer), text: Promise.resolve('{}') })
     await next()
   }
 }
@@ -99,11 +96,12 @@ function unsupported(message: string): AppError {
   return new AppError('unsupported_media_type', 'unsupported_media_type', message)
 }
 
-async function readText(request: Request, maxBytes: number): Promise<string> {
-  const body = await readBytes(request, maxBytes)
-  // decoded all the same, bad bytes would be stored as U+FFFD
-  if (!isUtf8(body)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
-  return new TextDecoder().decode(body)
+async function readJsonBytes(c: Context, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const contentType = c.req.header('content-type') ?? ''
+  if (!/^application\/([a-z0-9.-]+\+)?json\s*(;|$)/i.test(contentType))
+    throw unsupported('send the body as application/json')
+  refuseEncoded(c.req.header('content-encoding'))
+  return await readBytes(c.req.raw, maxBytes)
 }
 
 /** Reads a body, but never more than is allowed, whatever its length claims to be. */

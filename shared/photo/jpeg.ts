@@ -1,5 +1,6 @@
 import { ByteReader, joined } from './byte-reader.ts'
 import { EXIF_HEAD, orientationIn } from './exif.ts'
+import { requireFew, requireProfile } from './limits.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
 
@@ -10,6 +11,8 @@ const APP1 = 0xe1
 const APP2 = 0xe2
 const APP14 = 0xee
 const COMMENT = 0xfe
+/** DHP, EXP and DNL: sizes beside that of the frame. */
+const HIERARCHICAL: ReadonlySet<number> = new Set([0xdc, 0xde, 0xdf])
 const ICC = 'ICC_PROFILE\0'
 const ADOBE = 'Adobe'
 
@@ -27,6 +30,7 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
   const kept = [reader.part(0, 2)]
   let size: { widthPx: number; heightPx: number } | null = null
   let orientation = 1
+  let [segments, profileBytes] = [0, 0]
   for (let at = 2; ; ) {
     const segment = segmentAt(reader, at)
     if (segment.marker === EOI) {
@@ -36,7 +40,17 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
       return { type: 'image/jpeg', bytes: joined(kept), ...size, orientation }
     }
     at += segment.bytes.length
-    if (isFrame(segment.marker)) size = sizeIn(segment)
+    requireFew((segments += 1))
+    if (isFrame(segment.marker)) {
+      // which of several counts, decoders do not agree on
+      if (size !== null) throw new PhotoFault('the JPEG has the size of its image twice')
+      size = sizeIn(segment)
+    }
+    if (HIERARCHICAL.has(segment.marker))
+      throw new PhotoFault('the JPEG has several images, or one of several sizes')
+    if (segment.marker === SOS && size === null) throw new PhotoFault('the JPEG has no size before its image')
+    if (segment.marker === APP2 && begins(segment, ICC))
+      requireProfile((profileBytes += segment.content.length))
     if (segment.marker === APP1 && begins(segment, EXIF_HEAD))
       orientation = orientationIn(segment.content) ?? orientation
     if (!isKept(segment)) continue

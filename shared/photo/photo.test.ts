@@ -91,3 +91,143 @@ test('an image that is to be turned lies on the map as it is seen', () => {
   assert.deepEqual(storedCorners(seen, 3), [bottomRight, bottomLeft, topLeft, topRight])
   assert.deepEqual(storedCorners(seen, 1), seen)
 })
+
+/** The parts of an image, to be put together in other ways. */
+const parts = {
+  jpegFrame: (sizePx: number, marker = 0xc0) =>
+    Buffer.from([
+      0xff,
+      marker,
+      0,
+      11,
+      8,
+      sizePx >> 8,
+      sizePx & 255,
+      sizePx >> 8,
+      sizePx & 255,
+      1,
+      1,
+      0x11,
+      0,
+    ]),
+  chunk: (name: string, content: Uint8Array) => {
+    const head = Buffer.alloc(8)
+    head.writeUInt32BE(content.length)
+    head.write(name, 4, 'latin1')
+    return Buffer.concat([head, content, Buffer.alloc(4)])
+  },
+  riff: (name: string, content: Uint8Array) => {
+    const head = Buffer.alloc(8)
+    head.write(name, 'latin1')
+    head.writeUInt32LE(content.length, 4)
+    return Buffer.concat([head, content, Buffer.alloc(content.length % 2)])
+  },
+}
+/** An image with bytes put in before a part of it, by the name of the part. */
+async function withBefore(image: Blob, name: string, ...added: Uint8Array[]): Promise<Buffer> {
+  const bytes = Buffer.from(readPhoto(await bytesOf(image)).bytes)
+  const at = bytes.indexOf(name, 0, 'latin1')
+  assert.ok(at > 0, name)
+  const whole = Buffer.concat([bytes.subarray(0, at), ...added, bytes.subarray(at)])
+  if (whole.toString('latin1', 0, 4) === 'RIFF') whole.writeUInt32LE(whole.length - 8, 4)
+  return whole
+}
+const PNG_SIZE = Buffer.from([0, 0, 62, 128, 0, 0, 62, 128, 8, 0, 0, 0, 0])
+const VP8L = parts.riff('VP8L', Buffer.from([0x2f, 0xfe, 0xff, 0xff, 0x0f, 0]))
+const vp8x = (widthPx: number, flags = 0) =>
+  parts.riff('VP8X', Buffer.from([flags, 0, 0, 0, widthPx - 1, 0, 0, 0, 0, 0]))
+
+for (const marker of [0xc0, 0xc1, 0xc2, 0xc3, 0xc9, 0xcf])
+  for (const [place, before] of [
+    ['before', '\xff\xc0'],
+    ['behind', '\xff\xda'],
+  ] as const) {
+    test(`image/jpeg: a second frame 0x${marker.toString(16)} ${place} the first is refused`, async () => {
+      const twice = await withBefore(jpeg(), before, parts.jpegFrame(16_000, marker))
+      assert.throws(() => readPhoto(twice), PhotoFault)
+    })
+  }
+
+test('image/jpeg: one of a single frame is read, whatever its coding is', async () => {
+  for (const marker of [0xc0, 0xc1, 0xc2, 0xc9]) {
+    const bytes = Buffer.from(await bytesOf(jpeg()))
+    bytes[bytes.indexOf('\xff\xc0', 0, 'latin1') + 1] = marker
+    assert.equal(readPhoto(bytes).widthPx, 1)
+  }
+})
+
+for (const [what, broken] of [
+  ['image/png: two sizes', () => withBefore(png(), '\0\0\0\x04gAMA', parts.chunk('IHDR', PNG_SIZE))],
+  [
+    'image/png: pixels in two places',
+    () =>
+      withBefore(
+        png(),
+        '\0\0\0\0IEND',
+        parts.chunk('sBIT', Buffer.from([8])),
+        parts.chunk('IDAT', Buffer.alloc(9)),
+      ),
+  ],
+  [
+    'image/png: two profiles',
+    () => withBefore(png(), '\0\0\0\x04gAMA', ...twoOf(parts.chunk('iCCP', Buffer.alloc(99)))),
+  ],
+  [
+    'image/png: a profile of 200 MB',
+    () => withBefore(png(), '\0\0\0\x04gAMA', parts.chunk('iCCP', Buffer.alloc(200_000))),
+  ],
+  [
+    'image/png: 600,000 chunks',
+    () =>
+      withBefore(
+        png(),
+        '\0\0\0\x04gAMA',
+        Buffer.concat(Array(600_000).fill(parts.chunk('aaaa', Buffer.alloc(0)))),
+      ),
+  ],
+  ['image/webp: a second image behind the first', () => withBefore(webp(), 'VP8 ', VP8L)],
+  [
+    'image/webp: the same image twice',
+    () => withBefore(webp(), 'VP8 ', parts.riff('VP8 ', Buffer.from('00000000009d012aff3fff3f0000', 'hex'))),
+  ],
+  [
+    'image/webp: another size before the image',
+    async () =>
+      Buffer.from(
+        (await withBefore(webp(), 'VP8 '))
+          .toString('latin1')
+          .replace(/VP8X.{14}/s, vp8x(9).toString('latin1')),
+        'latin1',
+      ),
+  ],
+  ['image/webp: two sizes', () => withBefore(webp(), 'VP8 ', vp8x(1))],
+  [
+    'image/webp: a flag of films',
+    async () =>
+      Buffer.from(
+        (await withBefore(webp(), 'VP8 '))
+          .toString('latin1')
+          .replace(/VP8X.{14}/s, vp8x(1, 2).toString('latin1')),
+        'latin1',
+      ),
+  ],
+  ['image/webp: a film', () => withBefore(webp(), 'VP8 ', parts.riff('ANMF', Buffer.alloc(40)))],
+  [
+    'image/webp: a profile of 5 MB',
+    () => withBefore(webp(), 'VP8 ', parts.riff('ICCP', Buffer.alloc(5_000_000))),
+  ],
+] as const) {
+  test(`${what}: refused`, async () => {
+    const bytes = await broken()
+    assert.throws(() => readPhoto(bytes), PhotoFault)
+  })
+}
+
+test('image/png: a film is kept as its first image', async () => {
+  const film = await withBefore(png(), '\0\0\0\x04gAMA', parts.chunk('acTL', Buffer.alloc(8)))
+  assert.ok(!textOf(readPhoto(film).bytes).includes('acTL'))
+})
+
+function twoOf(part: Buffer): Buffer[] {
+  return [part, part]
+}

@@ -1,5 +1,6 @@
 import { ByteReader, joined } from './byte-reader.ts'
 import { orientationIn } from './exif.ts'
+import { requireFew } from './limits.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
 
@@ -10,26 +11,40 @@ const KEPT: ReadonlySet<string> = new Set([
   ...['cHRM', 'gAMA', 'iCCP', 'sBIT', 'sRGB', 'cICP'],
 ])
 
+/** Of cameras and screens a few KB. What is packed may be a thousand times as long when it is unpacked. */
+const PACKED_PROFILE_BYTES_MAX = 16_384
+
 /** A PNG with the chunks that its pixels need; null for anything else. */
 export function readPng(bytes: Uint8Array): Photo | null {
   if (!SIGNATURE.every((byte, at) => bytes[at] === byte)) return null
   const reader = new ByteReader(bytes)
   const kept = [reader.part(0, SIGNATURE.length)]
-  let hasPixels = false
+  const seen = new Set<string>()
+  let previous = ''
   let orientation = 1
+  let chunks = 0
   for (let at = SIGNATURE.length; ; ) {
+    requireFew((chunks += 1))
     const length = reader.long(at)
     const name = reader.text(at + 4, 4)
     if (at === SIGNATURE.length && (name !== 'IHDR' || length !== 13))
       throw new PhotoFault('the PNG is broken: it does not begin with its size')
     const chunk = reader.part(at, 12 + length)
-    if (KEPT.has(name)) kept.push(chunk)
-    if (name === 'IDAT') hasPixels = true
+    if (KEPT.has(name)) {
+      // only the pixels may be in pieces, one after the other; which of two sizes counts, decoders do not agree on
+      if (seen.has(name) && !(name === 'IDAT' && previous === 'IDAT'))
+        throw new PhotoFault(`the PNG is broken: it has ${name} twice`)
+      seen.add(name)
+      kept.push(chunk)
+    }
+    if (name === 'iCCP' && length > PACKED_PROFILE_BYTES_MAX)
+      throw new PhotoFault('the PNG has a colour profile of more than 16 KB, packed: save it without one')
+    previous = name
     if (name === 'eXIf') orientation = orientationIn(reader.part(at + 8, length)) ?? orientation
     if (name === 'IEND') break
     at += chunk.length
   }
-  if (!hasPixels) throw new PhotoFault('the PNG has no image')
+  if (!seen.has('IDAT')) throw new PhotoFault('the PNG has no image')
   const [widthPx, heightPx] = [reader.long(16), reader.long(20)]
   return { type: 'image/png', bytes: joined(kept), widthPx, heightPx, orientation }
 }

@@ -143,6 +143,10 @@ export const ERROR_CODES: Readonly<
   request_timeout: { status: 408, meaning: 'The request took too long to arrive.' },
   device_exists: { status: 409, meaning: 'A device has this hardware_id or a short_id like it.' },
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
+  too_complex: {
+    status: 400,
+    meaning: 'It would take too long to work out: the file needs fewer or simpler parts.',
+  },
   no_course: { status: 409, meaning: 'There is no drawing of the course yet.' },
   recall_active: { status: 409, meaning: 'All carts are called in already: end that first.' },
   backup_running: { status: 409, meaning: 'A backup is being made already.' },

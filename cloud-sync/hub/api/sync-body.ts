@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib'
 import type { z } from 'zod'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { refuseInvalid } from '#shared/http/api-env.ts'
-import { isNestedTooDeep } from '#shared/wire/schema/json-object.ts'
+import { isNestedTooDeep } from '#shared/json-body.ts'
 
 /** What gzip adds to bytes that cannot be compressed. */
 const GZIP_BYTES = 65_536

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
-import { isNestedTooDeep } from '#shared/wire/schema/json-object.ts'
+import { isNestedTooDeep } from '#shared/json-body.ts'
 
 /** A row that fits its schema, with all its fields. */
 export interface GoodRow<Row> {

@@ -3,6 +3,7 @@ import { listAuditEntries } from '../audit-log.ts'
 import { readCartSamples } from '../cart-samples.ts'
 import { listCommands } from '../commands.ts'
 import { courseImage } from '../course.ts'
+import { proposeDrawnZones, readDrawing, readImage } from '../course-drawing.ts'
 import { checkTable, listCheckedTables, scanPages } from '../damage/check-table.ts'
 import { listGeofenceEvents } from '../geofence-events.ts'
 import { listLockEvents } from '../lock-events.ts'
@@ -38,6 +39,9 @@ import { findTrips } from '../trips/trips.ts'
 const jobs = {
   alerts: listAlerts,
   courseImage,
+  readDrawing,
+  readImage,
+  proposeDrawnZones,
   auditEntries: listAuditEntries,
   lockEvents: listLockEvents,
   geofenceEvents: listGeofenceEvents,

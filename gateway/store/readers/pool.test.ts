@@ -162,3 +162,28 @@ test('a stop does not wait for a thread that cannot be ended, and who waits for 
     await Promise.all(hanging.map((worker) => terminate.call(worker)))
   }
 })
+
+test('a job that takes longer than it may is refused, and its thread is ended', async () => {
+  const own = new ReaderPool(path, 1, new Tally(), createLog('silent'))
+  await own.start()
+  try {
+    const propose = (features: unknown[], mostMs: number) => {
+      const input = { featuresJson: JSON.stringify(features), language: 'en' as const }
+      return own.run('proposeDrawnZones', input, { owner: 'somebody', mostMs })
+    }
+    // outlines that cross themselves until nothing is left of them: seconds
+    const coordinates = [Array.from({ length: 300 }, (_, i) => [i / 1e6, (i % 2) / 100])]
+    const outline = { geometry: { type: 'Polygon', coordinates }, properties: { golf: 'fairway' } }
+    const line = { type: 'LineString', coordinates: coordinates[0] }
+    const holes = Array.from({ length: 99 }, (_, i) => ({
+      ...{ geometry: line, properties: { golf: 'hole', ref: String(i + 1) } },
+    }))
+    const long = propose([...holes, ...Array(200).fill(outline)], 50)
+    await assert.rejects(long, { kind: 'invalid', code: 'too_complex' })
+    const next = own.run('startOfNewest', { deviceId: 1, count: 1 }, { owner: 'somebody' })
+    assert.equal(await next, 0)
+    assert.deepEqual(await propose([], 60_000), [])
+  } finally {
+    await own.stop()
+  }
+})

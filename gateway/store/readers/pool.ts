@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import { FairQueue } from '#shared/budgets/fair-queue.ts'
-import { AppError, DamagedError, UnavailableError } from '#shared/errors.ts'
+import { AppError, DamagedError, InvalidRequestError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Tally } from '#shared/tally.ts'
@@ -28,6 +28,8 @@ export interface JobOptions {
   isShort?: boolean
   /** Part of a long read: after it the thread does no other such part for a while, so that devices come first. */
   isPartOfLongRead?: boolean
+  /** Longer than this the job may not take; then its thread is ended and the job refused with `too_complex`. */
+  mostMs?: number
 }
 
 interface Job extends JobOptions {
@@ -45,6 +47,8 @@ interface Thread {
   /** Set while it rests from long reads. */
   rest: NodeJS.Timeout | undefined
   idle: NodeJS.Timeout | undefined
+  /** Set while a job is done that may take only so long. */
+  limit: NodeJS.Timeout | undefined
 }
 
 const MAX_ATTEMPTS = 2
@@ -149,7 +153,23 @@ export class ReaderPool implements Part {
       thread.job = job
       job.attempts++
       thread.worker.postMessage(job.request)
+      void this.#limit(thread, job)
     }
+  }
+
+  async #limit(thread: Thread, job: Job): Promise<void> {
+    const { mostMs } = job
+    if (mostMs === undefined) return
+    // it can be ended only then, and its start is not part of the work
+    await thread.opened.promise
+    if (thread.job !== job) return
+    thread.limit = setTimeout(() => {
+      job.reject(new InvalidRequestError('too_complex', `this takes longer than ${mostMs / 1000} s`))
+      // nothing is left that is tried again
+      thread.job = undefined
+      this.#threads.delete(thread)
+      void thread.worker.terminate()
+    }, mostMs)
   }
 
   #takeJob(isPossible: (job: Job) => boolean = () => true): Job | undefined {
@@ -187,7 +207,10 @@ export class ReaderPool implements Part {
       resourceLimits: { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: HEAP_MB },
     })
     const opened = Promise.withResolvers<void>()
-    const thread: Thread = { worker, opened, job: undefined, rest: undefined, idle: undefined }
+    const thread: Thread = {
+      ...{ worker, opened, job: undefined },
+      ...{ rest: undefined, idle: undefined, limit: undefined },
+    }
     this.#threads.add(thread)
     worker.on('message', (said: ReaderAnswer | typeof OPENED) => {
       opened.resolve()
@@ -201,6 +224,7 @@ export class ReaderPool implements Part {
   #answered(thread: Thread, answer: ReaderAnswer): void {
     const { job } = thread
     thread.job = undefined
+    clearTimeout(thread.limit)
     thread.idle = setTimeout(() => void thread.worker.terminate(), IDLE_MS)
     if (answer.unreadable.length > 0) this.#onUnreadable(answer.unreadable)
     if (answer.kind === 'done') {
@@ -234,6 +258,7 @@ export class ReaderPool implements Part {
     thread.opened.resolve()
     clearTimeout(thread.idle)
     clearTimeout(thread.rest)
+    clearTimeout(thread.limit)
     if (!this.#isRunning) job?.reject(stopping())
     else if (job === undefined) {
       // a job may wait for its place

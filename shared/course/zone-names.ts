@@ -1,4 +1,4 @@
-import type { ZoneNames } from '#shared/course/propose-zones.ts'
+import type { ZoneNames } from './propose-zones.ts'
 
 const numbered = (word: string) => (hole: number | null) => (hole === null ? word : `${word} ${hole}`)
 

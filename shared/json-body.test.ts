@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isNestedTooDeep } from './json-object.ts'
+import { isNestedTooDeep } from './json-body.ts'
 
 function nested(levels: number): unknown {
   return JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`)
