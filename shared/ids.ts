@@ -1,4 +1,5 @@
 import { hash, randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
+import { isOneLine } from './plain-text.ts'
 
 const SHORT_ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const SHORT_ID_LENGTH = 8
@@ -19,14 +20,13 @@ export function isHardwareId(text: string): boolean {
 const CART_MAX = 16
 /** The site as a whole has this place where alerts of carts have the cart. */
 const RESERVED_CART = 'site'
-const CONTROL = /\p{Cc}/u
 
-/** Whether a trimmed text can be the name of a cart: 1 to 16 characters, no control characters, not `site`. */
+/** Whether a trimmed text can be the name of a cart: 1 to 16 characters, on one line, not `site`. */
 export function isCartName(text: string): boolean {
   const length = [...text].length
   if (length < 1 || length > CART_MAX || text === RESERVED_CART) return false
   // it is a part of URLs and topics, for which half a surrogate pair cannot be encoded
-  return !CONTROL.test(text) && text.isWellFormed()
+  return isOneLine(text)
 }
 
 export function newShortId(): string {

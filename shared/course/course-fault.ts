@@ -6,6 +6,7 @@ export type CourseFaultKind =
   | 'nothing_known'
   | 'too_many_points'
   | 'too_many_features'
+  | 'not_one_line'
   | 'hole_too_long'
   | 'course_too_wide'
 

@@ -1,3 +1,4 @@
+import { isOneLine } from '#shared/plain-text.ts'
 import type { Course, CourseFeature } from './course.ts'
 import { CourseFault } from './course-fault.ts'
 import { type PlacedFeature, requireCourseExtent } from './extent.ts'
@@ -49,13 +50,16 @@ function readFeature(feature: unknown, path: string, reader: GeometryReader): Pl
   const given = isObject(feature.properties) ? feature.properties : {}
   // as osmtogeojson writes it when it is not asked for flat properties
   const tags = tagsIn(isObject(given.tags) ? given.tags : given)
+  if (!Object.values(tags).every((text = '') => isOneLine(text)))
+    throw new CourseFault('not_one_line', `${path} has a line break or another control character in a tag`)
   const kind = kindOf(tags)
   // RFC 7946, 3.2: one without a place has null
   if (kind === null || feature.geometry == null) return []
   const geometry = reader.read(feature.geometry, kind, `${path}.geometry`)
   if (geometry === null) return []
   const id = feature.id ?? given['@id'] ?? given.id
-  const isNamed = (typeof id === 'string' || typeof id === 'number') && String(id).length <= 64
+  const isNamed =
+    (typeof id === 'string' || typeof id === 'number') && String(id).length <= 64 && isOneLine(String(id))
   const named = isNamed ? { id: String(id) } : {}
   return [{ feature: { type: 'Feature', ...named, geometry, properties: tags }, path }]
 }
@@ -83,8 +87,10 @@ function requireDegrees({ crs }: Json): void {
 
 function attributionOf(collection: Json, features: readonly CourseFeature[]): string | null {
   const { attribution, copyright, generator } = collection
-  if (typeof attribution === 'string' && attribution.trim() !== '')
-    return OSM_WORDS.test(attribution) ? OSM : attribution.trim().slice(0, TEXT_MAX)
+  const named = typeof attribution === 'string' ? attribution.trim() : ''
+  if (!isOneLine(named))
+    throw new CourseFault('not_one_line', 'its attribution has a line break or another control character')
+  if (named !== '') return OSM_WORDS.test(named) ? OSM : named.slice(0, TEXT_MAX)
   if (OSM_WORDS.test(`${copyright} ${generator}`)) return OSM
   return features.some(({ id }) => id !== undefined && OSM_ID.test(id)) ? OSM : null
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { zoneTypeSchema } from './geofences.ts'
+import { oneLine } from './schema/name.ts'
 import { dateParam, hardwareIdSchema, isoSchema, listQuery } from './schema/params.ts'
 
 /** The `:cart` of a cart's paths. */
@@ -10,7 +11,7 @@ export const cartParams = z.object({
 })
 
 const sourceSchema = hardwareIdSchema.meta({ description: 'The device that said it.', example: 'cart-07' })
-const whySchema = z.string().trim().min(1).max(200).meta({ description: 'For people.', example: 'Flat tyre' })
+const whySchema = oneLine.min(1).meta({ description: 'For people.', example: 'Flat tyre' })
 /** Empty once it was erased. */
 const saidSchema = z.string().meta({ description: 'For people.', example: 'Flat tyre' })
 const bySchema = z

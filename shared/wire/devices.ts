@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { HARDWARE_ID, isCartName, isHardwareId, MAX_GROUP_ID } from '#shared/ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
+import { oneLine } from './schema/name.ts'
 import {
   hardwareIdSchema,
   isoSchema,
@@ -145,10 +146,7 @@ export const deviceListQuerySchema = z
 
 export type DeviceListQuery = z.infer<typeof deviceListQuerySchema>
 
-const nameSchema = z
-  .string()
-  .trim()
-  .max(200)
+const nameSchema = oneLine
   .transform((text) => text || null)
   .meta({ description: 'For people; empty for none.', example: 'Cart 7' })
 const deviceTypeSchema = z
@@ -160,7 +158,7 @@ const deviceTypeSchema = z
 const cartSchema = z
   .string()
   .trim()
-  .refine(isCartName, 'must be 1 to 16 characters, none of them a control character, and not site')
+  .refine(isCartName, 'must be 1 to 16 characters, on one line without control characters, and not site')
   .meta({
     minLength: 1,
     description:

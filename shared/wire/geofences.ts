@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
 import { ZONE_TYPES } from '#shared/zones/zone.ts'
 import { groupIdSchema } from './groups.ts'
+import { oneLine } from './schema/name.ts'
 import { wholeNumber } from './schema/params.ts'
 
 const ZONES_MAX = 100
@@ -53,7 +54,7 @@ const geometrySchema = z
 // Map editors write null for what a feature lacks and another has, so null is the same as absent.
 /** What is said of a zone as it is sent. */
 export const newZonePropertiesSchema = z.object({
-  name: z.string().trim().min(1).max(200).meta({ description: 'For people.', example: 'Green 7' }),
+  name: oneLine.min(1).meta({ description: 'For people.', example: 'Green 7' }),
   type: zoneTypeSchema,
   enabled: z.boolean().nullish().meta({ description: 'Default true; a disabled zone has no effect.' }),
   visible: z.boolean().nullish().meta({ description: 'Default false; whether carts show it.' }),

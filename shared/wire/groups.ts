@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
+import { oneLine } from './schema/name.ts'
 import { hardwareIdSchema, isoSchema, wholeNumber } from './schema/params.ts'
 
 export const groupIdSchema = z
@@ -9,17 +10,13 @@ export const groupIdSchema = z
   .max(MAX_GROUP_ID)
   .meta({ description: 'Shared with the legacy geofence endpoints.', example: 42 })
 
-const nameSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .meta({ description: 'For people.', example: 'Front nine' })
+const NAME = { description: 'For people.', example: 'Front nine' }
+const nameSchema = oneLine.min(1).meta(NAME)
 
 export const groupSchema = z
   .object({
     group_id: groupIdSchema,
-    name: nameSchema,
+    name: z.string().meta(NAME),
     device_count: z.number().int().meta({ description: 'Devices in it.', example: 36 }),
     geofence_version: z
       .number()

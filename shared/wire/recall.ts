@@ -1,16 +1,10 @@
 import { z } from 'zod'
 import { toIso } from '#shared/time.ts'
 import { cartStateSchema } from './carts.ts'
+import { oneLine } from './schema/name.ts'
 import { isoSchema } from './schema/params.ts'
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-const textSchema = z
-  .string()
-  .trim()
-  .max(200)
-  .refine((text) => !CONTROL.test(text), 'must not have control characters')
-  .optional()
+const textSchema = oneLine.optional()
 
 export const newRecallSchema = z
   .strictObject({

@@ -3,6 +3,7 @@ import { readOpenHours } from '#shared/site/opening-hours.ts'
 import { LOCK_SPEED_KMH, WEEKDAYS } from '#shared/site/settings.ts'
 import { isTimeZone } from '#shared/site/time-zone.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
+import { oneLine } from './schema/name.ts'
 import { CONFIG_DESCRIPTIONS } from './trips.ts'
 
 const SECONDS = { min: 1, max: 86_400 }
@@ -13,14 +14,8 @@ const number = ({ min, max }: { min: number; max: number }) => z.number().min(mi
 const seconds = number(SECONDS)
 const minutes = number(MINUTES)
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-const nameSchema = z
-  .string()
-  .trim()
-  .max(200)
-  .refine((text) => !CONTROL.test(text), 'must not have control characters')
-  .meta({ description: 'Of the course, for people.', example: 'Pebble Creek' })
+const NAME = { description: 'Of the course, for people.', example: 'Pebble Creek' }
+const nameSchema = oneLine.meta(NAME)
 
 const timeZoneSchema = z
   .string()
@@ -141,6 +136,8 @@ const fields = {
 export const siteSettingsSchema = z
   .object({
     ...fields,
+    // a stored one may be older than what names may have in them
+    name: z.string().meta(NAME),
     opening_hours: openingHoursSchema,
     pack: z.object(packFields).meta({ description: 'Of the carts: empty < low < full.' }),
     trips: z

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { deviceListSchema, deviceSchema, siteDeviceListQuerySchema } from './devices.ts'
+import { oneLine } from './schema/name.ts'
 import {
   dateParam,
   hardwareIdSchema,
@@ -16,12 +17,8 @@ export const siteIdSchema = z
   .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens')
   .meta({ description: 'For ever; 1 to 32 lower-case letters, digits and hyphens.', example: 'north' })
 
-const nameSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .meta({ description: 'For people.', example: 'North course' })
+const NAME = { description: 'For people.', example: 'North course' }
+const nameSchema = oneLine.min(1).meta(NAME)
 
 /** The `:site` of the paths of a site. */
 export const siteParams = z.object({ site: z.string().meta({ description: 'site_id', example: 'north' }) })
@@ -43,7 +40,12 @@ const siteKeySchema = z.string().meta({
   example: 'cbs_north_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG',
 })
 export const issuedSiteSchema = z
-  .object({ site_id: siteIdSchema, name: nameSchema, key: siteKeySchema, warning: keyWarningSchema })
+  .object({
+    site_id: siteIdSchema,
+    name: z.string().meta(NAME),
+    key: siteKeySchema,
+    warning: keyWarningSchema,
+  })
   .meta({ id: 'IssuedSite' })
 
 export const rotatedSiteKeySchema = z
@@ -77,7 +79,7 @@ const rowsSchema = z.number().int().min(0).meta({ description: 'Records and even
 export const siteSchema = z
   .object({
     site_id: siteIdSchema,
-    name: nameSchema,
+    name: z.string().meta(NAME),
     created_at: isoSchema,
     state: siteStateSchema,
     explanation: z.string().meta({

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { oneLine } from './schema/name.ts'
 import { isoSchema } from './schema/params.ts'
 
 export const roleSchema = z.enum(['user', 'staff', 'admin'])
@@ -59,17 +60,8 @@ export const userSchema = z
 
 export type UserJson = z.infer<typeof userSchema>
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
-
-/** Terminals and logs act upon control characters, line breaks included. */
-export const userNameSchema = z
-  .string()
-  .trim()
-  .min(1)
-  .max(200)
-  .refine((text) => !CONTROL.test(text), 'must not have control characters')
-  .meta({ description: 'For people.', example: 'Starter tablet' })
+/** A name of a user or a tablet in a request. */
+export const userNameSchema = oneLine.min(1).meta({ description: 'For people.', example: 'Starter tablet' })
 const emailSchema = z
   .string()
   .trim()

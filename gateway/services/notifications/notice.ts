@@ -31,7 +31,7 @@ export interface Notice {
 }
 
 const PROGRAM = 'cartbarn'
-/** A title is one line. */
+/** A title is one line, and what names something does not begin another. */
 const CONTROL = /\p{C}+/gu
 
 /** Tells of alerts, oldest first: as many as fit, and how many there are besides. */
@@ -71,7 +71,8 @@ function blockOf(alert: AlertJson, context: NoticeContext): string {
     `${words.since}: ${timeText(Date.parse(alert.opened_at), site, words)}`,
     linkTo(alert, context),
   ]
-  return lines.join('\n')
+  // names of earlier versions, and what devices call themselves, may have line breaks
+  return lines.map((line) => line.replaceAll(CONTROL, ' ')).join('\n')
 }
 
 /** Where the cart is now, else where it was when the alert was opened. */

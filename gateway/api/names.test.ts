@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+let g: TestGateway
+
+before(async () => {
+  g = await startGateway()
+  await g.request('POST', '/devices', { body: { hardware_id: 'cart-1', device_type: 'teebox', cart: '1' } })
+  await g.request('POST', '/groups', { body: { name: 'Walkers', group_id: 1 } })
+})
+after(() => g.stop())
+
+/** Inside of a name: at its ends space of any kind is left out. */
+const NOT_IN_NAMES = [
+  '\r\n',
+  '\n',
+  '\t',
+  '\0',
+  '\x1b',
+  '\x7f',
+  '\x85',
+  '\u2028',
+  '\u2029',
+  '\u202e',
+  '\u2066',
+  '\ufeff',
+  '\ud800',
+]
+
+const POINT = { type: 'Point', coordinates: [8, 50] }
+const zones = (name: string) => ({
+  type: 'FeatureCollection',
+  features: [{ type: 'Feature', geometry: POINT, properties: { name, type: 'alert', radius_m: 9 } }],
+})
+const course = (properties: object) => ({
+  type: 'FeatureCollection',
+  features: [
+    {
+      type: 'Feature',
+      properties,
+      geometry: {
+        type: 'LineString',
+        coordinates: [
+          [8, 50],
+          [8, 50.001],
+        ],
+      },
+    },
+  ],
+})
+
+/** Every way in for a name or another text of one line. */
+const WAYS: [string, string, (name: string) => unknown, Record<string, string>?][] = [
+  ['PUT', '/zones', zones, { 'if-match': '*' }],
+  ['PUT', '/groups/1/geofences', zones],
+  ['PUT', '/geofences/1', zones],
+  ['POST', '/groups', (name) => ({ name })],
+  ['PATCH', '/groups/1', (name) => ({ name })],
+  ['POST', '/devices', (name) => ({ hardware_id: 'cart-2', device_type: 'teebox', name })],
+  ['POST', '/devices', (cart) => ({ hardware_id: 'cart-2', device_type: 'teebox', cart })],
+  ['PATCH', '/devices/cart-1', (name) => ({ name })],
+  ['PATCH', '/devices/cart-1', (cart) => ({ cart })],
+  [
+    'POST',
+    '/devices/import',
+    (name) => `hardware_id,name\ncart-1,"${name}"\n`,
+    { 'content-type': 'text/csv' },
+  ],
+  ['POST', '/users', (name) => ({ name })],
+  ['PATCH', '/site', (name) => ({ name })],
+  ['POST', '/access-requests', (name) => ({ name })],
+  ['POST', '/recall', (text) => ({ text })],
+  ['PATCH', '/carts/1', (why) => ({ out_of_service: { why } })],
+  ['PUT', '/course', (name) => course({ golf: 'hole', name })],
+  ['PUT', '/course', (ref) => course({ golf: 'hole', ref })],
+  ['PUT', '/course', (attribution) => ({ ...course({ golf: 'hole' }), attribution })],
+]
+
+for (const [method, path, bodyOf, headers = {}] of WAYS) {
+  test(`${method} ${path}: a name with a control character in it is refused (${JSON.stringify(bodyOf('x')).slice(-60)})`, async () => {
+    const good = await g.request(method, path, { body: bodyOf('ab 1'), headers })
+    assert.notEqual(good.status, 400, JSON.stringify(good.body))
+    for (const part of NOT_IN_NAMES) {
+      // a file or JSON text in UTF-8 cannot have half a character
+      if (part === '\ud800' && headers['content-type'] === 'text/csv') continue
+      const { status } = await g.request(method, path, { body: bodyOf(`a${part}b`), headers })
+      assert.equal(status, 400, JSON.stringify(part))
+    }
+  })
+}
+
+test('a name of any language and its emoji is taken', async () => {
+  for (const name of ['Grün 7', 'גרין', 'نقطه‌ای', '👨‍👩‍👧 family', '高尔夫', 'O’Hara 𝔾'])
+    assert.equal((await g.request('PATCH', '/groups/1', { body: { name } })).status, 200, name)
+})

@@ -1,0 +1,14 @@
+import { z } from 'zod'
+import { isOneLine } from '#shared/plain-text.ts'
+
+const NAME_MAX = 200
+
+/**
+ * A name that people read, or another text of theirs that is one line: trimmed, at most 200 characters. In requests only;
+ * stored names may be older than the rule.
+ */
+export const oneLine = z
+  .string()
+  .trim()
+  .max(NAME_MAX)
+  .refine(isOneLine, 'must be one line without control characters')
