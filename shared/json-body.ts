@@ -5,10 +5,13 @@ import { InvalidRequestError } from './errors.ts'
 const MAX_LEVELS = 32
 
 /**
- * The JSON object of a body, and its text; `empty` is the text of an empty body. Throws `invalid_json` and `invalid_body`.
+ * The JSON object of a body, and its text; `empty` is the text of an empty body; with `mayBeList` an array will do. Throws `invalid_json` and `invalid_body`.
  * In a file of its own, without a schema library: reader threads use it too.
  */
-export function readJsonObject(bytes: Uint8Array, empty = ''): { value: object; text: string } {
+export function readJsonObject(
+  bytes: Uint8Array,
+  { empty = '', mayBeList = false } = {},
+): { value: object; text: string } {
   // decoded anyway, bad bytes would be stored as U+FFFD
   if (!isUtf8(bytes)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
   const text = new TextDecoder().decode(bytes) || empty
@@ -18,7 +21,7 @@ export function readJsonObject(bytes: Uint8Array, empty = ''): { value: object; 
   } catch {
     throw new InvalidRequestError('invalid_json', 'the body is not valid JSON')
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
+  if (typeof value !== 'object' || value === null || (Array.isArray(value) && !mayBeList))
     throw new InvalidRequestError('invalid_body', 'the body must be a JSON object')
   if (isNestedTooDeep(value)) throw new InvalidRequestError('invalid_body', 'the body is nested too deep')
   return { value, text }

@@ -235,11 +235,12 @@ const unnamed = (count: number, feature: object = BARN) =>
   Array.from({ length: count }, () => ({ ...feature, id: undefined }))
 
 for (const [what, code, place, body] of [
-  ['no object', 'invalid_body', undefined, '[]'],
+  ['no object', 'invalid_body', undefined, '7'],
+  ['an empty list', 'invalid_field', 'body', '[]'],
   ['no JSON', 'invalid_json', undefined, '{"type":"FeatureCollection",'],
   ['NaN, which is not JSON', 'invalid_json', undefined, JSON.stringify(zones(BARN)).replace('28.4', 'NaN')],
   ['no features', 'missing_field', 'features', { type: 'FeatureCollection' }],
-  ['another type', 'invalid_field', 'type', { ...zones(), type: 'Feature' }],
+  ['another type', 'invalid_field', 'type', { ...zones(), type: 'Topology' }],
   [
     'a number as text',
     'invalid_field',

@@ -8,11 +8,13 @@ import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import {
   type ChangedGeofencesJson,
+  COMPLETED,
   changedGeofencesSchema,
   geofenceIdParams,
   groupGeofencesSchema,
   legacyGeofencesSchema,
   newGeofencesSchema,
+  toCompletionsJson,
 } from '#shared/wire/geofences.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
@@ -20,7 +22,7 @@ import { toGeofencesJson } from '#shared/wire/zones-json.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 
-const geofencesBody = jsonBodyUpTo(1_048_576)
+const geofencesBody = jsonBodyUpTo(1_048_576, { mayBeList: true })
 
 /** 2026-01-01: the paths below /groups are there from the first release on. Source for the form: RFC 9745, 2.1. */
 const DEPRECATED_SINCE = '@1767225600'
@@ -57,7 +59,8 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
   const { geofences, groups, fetchesGeofences } = deps
   const api = createApi()
 
-  function toChangedJson({ groupId, version, zones }: GeofenceSet): ChangedGeofencesJson {
+  function toChangedJson({ groupId, version, zones }: GeofenceSet, given?: unknown): ChangedGeofencesJson {
+    const warnings = toCompletionsJson(given)
     const lossM = geofences.lossMOf(groupId)
     const fetchers = groups.devicesOf(groupId).filter(({ row }) => fetchesGeofences(row.deviceType))
     return {
@@ -71,6 +74,7 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
           ...(lossM > 0 && { simplified_m: upToTenth(lossM) }),
         },
       },
+      ...(warnings.length > 0 && { warnings }),
       fetch_required: fetchers.map(({ row }) => row.hardwareId),
     }
   }
@@ -90,8 +94,7 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
 
   api.openapi(
     route.put('/groups/{groupId}/geofences', 'Set the zones of a group', {
-      description:
-        'Replaces all zones of the group and publishes them to teeboxes; cartcaddies need the command fetch_geofences. For admins.',
+      description: `Replaces all zones of the group and publishes them to teeboxes; cartcaddies need the command fetch_geofences. ${COMPLETED} For admins.`,
       middleware: [adminOnly, geofencesBody],
       request: { params: groupIdParams, body: body(newGeofencesSchema) },
       responses: {
@@ -103,7 +106,10 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       const { groupId } = groups.require(c.req.valid('param').groupId)
       const zones = readZones(c.req.valid('json'), geofences.idsOfSite())
       return c.json(
-        toChangedJson(await geofences.replace(groupId, zones, () => groups.require(groupId))),
+        toChangedJson(
+          await geofences.replace(groupId, zones, () => groups.require(groupId)),
+          await c.req.json(),
+        ),
         200,
       )
     },
@@ -125,7 +131,7 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
 
   api.openapi(
     route.put('/geofences/{id}', 'Set zones by their id', {
-      description: 'The older path; the id need not be that of a group. For admins.',
+      description: `The older path; the id need not be that of a group. ${COMPLETED} For admins.`,
       deprecated: true,
       middleware: [isLegacy, adminOnly, geofencesBody],
       request: { params: geofenceIdParams, body: body(newGeofencesSchema) },
@@ -136,7 +142,10 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     }),
     async (c) => {
       const zones = readZones(c.req.valid('json'), geofences.idsOfSite())
-      return c.json(toChangedJson(await geofences.replace(c.req.valid('param').id, zones)), 200)
+      return c.json(
+        toChangedJson(await geofences.replace(c.req.valid('param').id, zones), await c.req.json()),
+        200,
+      )
     },
   )
 

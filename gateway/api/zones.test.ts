@@ -377,9 +377,10 @@ test('bad and hostile bodies change nothing', async () => {
   await put([zone('barn')])
   const bad: [unknown, number, string][] = [
     ['{', 400, 'invalid_json'],
-    ['[]', 400, 'invalid_body'],
+    ['7', 400, 'invalid_body'],
+    ['[]', 400, 'invalid_field'],
     [{}, 400, 'invalid_field'],
-    [{ type: 'Feature' }, 400, 'invalid_field'],
+    [{ type: 'Feature' }, 400, 'missing_field'],
     [collection([zone('a', { type: 'lake' })]), 400, 'invalid_field'],
     [collection([jagged('bow', 2)]), 400, 'too_few_points'],
     [collection([jagged('round', 201)]), 400, 'too_many_points'],

@@ -13,6 +13,7 @@ import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
+import { COMPLETED, toCompletionsJson } from '#shared/wire/geofences.ts'
 import {
   type ChangedZonesJson,
   changedZonesSchema,
@@ -33,7 +34,7 @@ import type { ApiDeps } from './deps.ts'
 import { upToTenth } from './geofences.ts'
 import { answerTagged, Representations, requireIfMatch } from './representations.ts'
 
-const zonesBody = jsonBodyUpTo(1_048_576)
+const zonesBody = jsonBodyUpTo(1_048_576, { mayBeList: true })
 
 /** Nobody sees a corner that is off by less. */
 const SEEN_M = 5
@@ -66,7 +67,7 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
     }
   }
 
-  function toChangedJson({ set, published }: ChangedZones): ChangedZonesJson {
+  function toChangedJson({ set, published }: ChangedZones, given?: unknown): ChangedZonesJson {
     return {
       success: true,
       version: set.version,
@@ -74,8 +75,12 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
       published: published.map(({ groupId, topic, simplifiedM, bytes }) => {
         return { group_id: groupId, topic, ok: true, simplified_m: upToTenth(simplifiedM), bytes }
       }),
-      warnings: [...simplified(published), ...gone(set)],
+      warnings: [...simplified(published), ...gone(set), ...completed(given)],
     }
+  }
+
+  function completed(given: unknown): ZonesWarningJson[] {
+    return toCompletionsJson(given).map((warning) => ({ ...warning, group_id: null }))
   }
 
   function simplified(published: ChangedZones['published']): ZonesWarningJson[] {
@@ -99,9 +104,9 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
   }
 
   /** Answers a change, with the tag that the next one has to name. */
-  function answerChanged(c: Context<ApiEnv>, changed: ChangedZones): ChangedZonesJson {
+  function answerChanged(c: Context<ApiEnv>, changed: ChangedZones, given?: unknown): ChangedZonesJson {
     c.header('etag', representations.of(changed.set).etag)
-    return toChangedJson(changed)
+    return toChangedJson(changed, given)
   }
 
   api.openapi(
@@ -120,7 +125,9 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
   api.openapi(
     route.put('/zones', 'Set the zones of the site', {
       description:
-        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who change them at once the second sees the change of the first. Switches end of the zones that it changes. For admins.',
+        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who change them at once the second sees the change of the first. Switches end of the zones that it changes. ' +
+        COMPLETED +
+        ' For admins.',
       middleware: [adminOnly, requireIfMatch, zonesBody],
       request: { headers: ifMatchHeaders, body: body(newZonesSchema) },
       responses: answers(
@@ -131,7 +138,8 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
     }),
     async (c) => {
       const read = readSiteZones(c.req.valid('json'), zones.idsOfGroups())
-      return c.json(answerChanged(c, await zones.replace(read, changeOf(c))), 200)
+      const changed = await zones.replace(read, changeOf(c))
+      return c.json(answerChanged(c, changed, await c.req.json()), 200)
     },
   )
 

@@ -185,14 +185,13 @@ for (const [what, ids, expected] of [
 const GEOMETRY = 'features[0].geometry'
 const BOW_TIE = [SQUARE[0], SQUARE[2], SQUARE[1], SQUARE[3]]
 for (const [what, body, ...faults] of [
-  ['a feature alone', polygon(), ['invalid_field', 'type'], ['invalid_field', 'features']],
   ['no object', [], ['invalid_field', '']],
   ['features that are no list', { type: 'FeatureCollection', features: {} }, ['invalid_field', 'features']],
   ['a feature that is none', collection(5), ['invalid_field', 'features[0]']],
   ['no geometry', collection({ ...circle(), geometry: null }), ['invalid_field', GEOMETRY]],
   [
-    'no properties',
-    collection({ ...circle(), properties: null }),
+    'properties that are none',
+    collection({ ...circle(), properties: 5 }),
     ['invalid_field', 'features[0].properties'],
   ],
   ['an empty id', collection(circle(undefined, {}, { id: '' })), ['invalid_field', 'features[0].id']],

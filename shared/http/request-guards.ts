@@ -40,10 +40,13 @@ export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
 
 const MAX_BODY_BYTES = 65_536
 
-/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. `empty` is what no text stands for. */
-export function jsonBodyUpTo(maxBytes: number, empty = ''): MiddlewareHandler<RequestEnv> {
+/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. `empty` is what no text stands for; with `mayBeList` an array passes, too. */
+export function jsonBodyUpTo(
+  maxBytes: number,
+  options: { empty?: string; mayBeList?: boolean } = {},
+): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
-    const { text } = readJsonObject(await readJsonBytes(c, maxBytes), empty)
+    const { text } = readJsonObject(await readJsonBytes(c, maxBytes), options)
     c.var.requireStillIn?.()
     // what the route's schema will be read from; from a cached value Hono would write JSON first
     Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
@@ -66,7 +69,7 @@ export function unreadJsonUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> 
 
 export const jsonBody = jsonBodyUpTo(MAX_BODY_BYTES)
 
-const jsonBodyOrEmpty = jsonBodyUpTo(MAX_BODY_BYTES, '{}')
+const jsonBodyOrEmpty = jsonBodyUpTo(MAX_BODY_BYTES, { empty: '{}' })
 
 /** The same for a body that may be left out. */
 export const jsonBodyOrNone: MiddlewareHandler<RequestEnv> = (c, next) => {

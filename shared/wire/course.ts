@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { KEPT_TAGS } from '#shared/course/tags.ts'
-import { newZonesSchema } from './zones.ts'
+import { siteZonesSchema } from './zones.ts'
 
 /** Any content: what is wrong with it has one code of its own. */
 export const newCourseSchema = z
@@ -165,6 +165,9 @@ export const changedPhotoSchema = z
   .object({ success: z.literal(true), version: versionSchema, photo: photoSchema.nullable() })
   .meta({ id: 'ChangedCoursePhoto' })
 
+const DEGREES = '\\s*-?\\d{1,3}(\\.\\d{1,16})?\\s*'
+const PLACE = `${DEGREES},${DEGREES}`
+
 /** Four different places: `lat,long;lat,long;lat,long;lat,long`. */
 const cornersParam = z
   .string()
@@ -183,6 +186,7 @@ const cornersParam = z
     return z.NEVER
   })
   .meta({
+    pattern: `^${PLACE}(;${PLACE}){3}$`,
     description:
       'Where the corners of the image lie, from the top left clockwise, as it is seen upright: lat,long;lat,long;lat,long;lat,long.',
     example: '28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59',
@@ -194,4 +198,4 @@ export const imageSchema = z.custom<Blob>().meta({ type: 'string', format: 'bina
 export const coursePhotoQuerySchema = z.object({ corners: cornersParam })
 
 /** Zones of the course, as PUT /zones takes them. */
-export const proposedZonesSchema = newZonesSchema.meta({ id: 'ProposedZones' })
+export const proposedZonesSchema = siteZonesSchema.meta({ id: 'ProposedZones' })

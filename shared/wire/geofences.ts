@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
+import { completeZones } from '#shared/zones/complete.ts'
 import { ZONE_TYPES } from '#shared/zones/zone.ts'
 import { groupIdSchema } from './groups.ts'
 import { oneLine } from './schema/name.ts'
@@ -54,8 +55,11 @@ const geometrySchema = z
 // Map editors write null for what a feature lacks and another has, so null is the same as absent.
 /** What is said of a zone as it is sent. */
 export const newZonePropertiesSchema = z.object({
-  name: oneLine.min(1).meta({ description: 'For people.', example: 'Green 7' }),
-  type: zoneTypeSchema,
+  name: oneLine
+    .min(1)
+    .default('Zone')
+    .meta({ description: 'For people; Zone and its number where it is left out.', example: 'Green 7' }),
+  type: zoneTypeSchema.default('alert'),
   enabled: z.boolean().nullish().meta({ description: 'Default true; a disabled zone has no effect.' }),
   visible: z.boolean().nullish().meta({ description: 'Default false; whether carts show it.' }),
   radius_m: z
@@ -111,15 +115,41 @@ export function newFeatureSchema<Properties extends z.ZodType>(properties: Prope
  * The zones of a group as they are sent. Members it does not name (bbox, crs, styles) are ignored and not kept.
  * Source: RFC 7946.
  */
-export const newGeofencesSchema = z.object({
-  type: z.literal('FeatureCollection'),
-  features: atMost(
-    ZONES_MAX,
-    'too_many_zones',
-    `a group has at most ${ZONES_MAX} zones`,
-    z.array(newFeatureSchema(newZonePropertiesSchema)),
-  ),
+export const newGeofencesSchema = z.preprocess(
+  (given) => completeZones(given).zones,
+  z.object({
+    type: z.literal('FeatureCollection'),
+    features: atMost(
+      ZONES_MAX,
+      'too_many_zones',
+      `a group has at most ${ZONES_MAX} zones`,
+      z.array(newFeatureSchema(newZonePropertiesSchema)),
+    ),
+  }),
+)
+
+/** How the parts that were left out of zones are filled in, for the descriptions of their routes. */
+export const COMPLETED =
+  'A bare Feature, an array of Features and {"geofences": …} are taken as the FeatureCollection they stand for, a MultiPolygon of one polygon as that polygon; a feature without a type is an alert zone, one without a name is Zone and its number, and its properties may be null. Whatever was filled in or unwrapped is in `warnings`.'
+
+/** A part of the zones that was filled in or unwrapped. */
+const completionSchema = z.object({
+  code: z.enum(['filled_in', 'unwrapped']).meta({
+    description:
+      'filled_in: a type or a name was left out. unwrapped: the form of the body or of a geometry stands for another.',
+  }),
+  zone_id: z.string().nullable().meta({ description: 'As it was sent; null where it was not.' }),
+  detail: z.string().meta({ description: 'For people.' }),
 })
+export type CompletionJson = z.infer<typeof completionSchema>
+
+export function toCompletionsJson(given: unknown): CompletionJson[] {
+  return completeZones(given).completions.map(({ code, zoneId, detail }) => ({
+    code,
+    zone_id: zoneId,
+    detail,
+  }))
+}
 
 export type NewGeofences = z.infer<typeof newGeofencesSchema>
 export type NewFeature = NewGeofences['features'][number]
@@ -208,6 +238,10 @@ export const changedGeofencesSchema = z.object({
       }),
     }),
   }),
+  warnings: z
+    .array(completionSchema)
+    .optional()
+    .meta({ description: 'Parts that were filled in or unwrapped; left out for none.' }),
   fetch_required: z.array(z.string()).meta({
     description:
       'hardware_ids of the cartcaddies in the group: they get zones by the command fetch_geofences.',

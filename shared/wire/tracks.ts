@@ -48,6 +48,7 @@ export const cartTrackQuerySchema = z.object({
   from: dateParam.optional().meta({ description: 'ISO 8601, included.' }),
   to: dateParam.optional().meta({ description: 'ISO 8601, included; at most 25 hours after from.' }),
   date: z.string().optional().meta({
+    format: 'date',
     description: 'A day by the clocks of the site, in place of from and to.',
     example: '2026-05-01',
   }),

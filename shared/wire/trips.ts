@@ -108,6 +108,7 @@ export const tripSummaryQuerySchema = z.object({
   from: range.from.optional(),
   to: range.to.optional(),
   date: z.string().optional().meta({
+    format: 'date',
     description: 'A day by the clocks of the site, in place of from and to.',
     example: '2026-05-01',
   }),

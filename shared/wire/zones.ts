@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { completeZones } from '#shared/zones/complete.ts'
 import { ZONE_TYPES } from '#shared/zones/zone.ts'
 import {
   atMost,
@@ -18,28 +19,31 @@ const GROUPS_MAX = 1000
 const GROUPS =
   'The groups it counts for; without it, every device. Events and rules of the others do not know the zone.'
 
-/** The zones of the site as they are sent. Members it does not name are ignored and not kept. Source: RFC 7946. */
-export const newZonesSchema = z
-  .object({
-    type: z.literal('FeatureCollection'),
-    features: atMost(
-      SITE_ZONES_MAX,
-      'too_many_zones',
-      `the site has at most ${SITE_ZONES_MAX} zones`,
-      z.array(
-        newFeatureSchema(
-          newZonePropertiesSchema.extend({
-            groups: z
-              .array(groupIdSchema)
-              .min(1)
-              .max(GROUPS_MAX)
-              .nullish()
-              .meta({ description: GROUPS, example: [42] }),
-          }),
-        ),
+/** Zones of the site in the form of requests, complete. */
+export const siteZonesSchema = z.object({
+  type: z.literal('FeatureCollection'),
+  features: atMost(
+    SITE_ZONES_MAX,
+    'too_many_zones',
+    `the site has at most ${SITE_ZONES_MAX} zones`,
+    z.array(
+      newFeatureSchema(
+        newZonePropertiesSchema.extend({
+          groups: z
+            .array(groupIdSchema)
+            .min(1)
+            .max(GROUPS_MAX)
+            .nullish()
+            .meta({ description: GROUPS, example: [42] }),
+        }),
       ),
     ),
-  })
+  ),
+})
+
+/** The zones of the site as they are sent. Members it does not name are ignored and not kept. Source: RFC 7946. */
+export const newZonesSchema = z
+  .preprocess((given) => completeZones(given).zones, siteZonesSchema)
   .meta({ id: 'NewZones' })
 export type NewZones = z.infer<typeof newZonesSchema>
 
@@ -124,11 +128,11 @@ const publishedZonesSchema = z.object({
 })
 
 const zonesWarningSchema = z.object({
-  code: z.enum(['simplified', 'group_gone']).meta({
+  code: z.enum(['simplified', 'group_gone', 'filled_in', 'unwrapped']).meta({
     description:
-      'simplified: zones of a group had to lose corners, by 5 m or more. group_gone: a zone names a group that was deleted, and does not count there.',
+      'filled_in: a type or a name was left out. unwrapped: the form of the body or of a geometry stands for another. simplified: zones of a group had to lose corners, by 5 m or more. group_gone: a zone names a group that was deleted, and does not count there.',
   }),
-  group_id: groupIdSchema,
+  group_id: groupIdSchema.nullable().meta({ description: 'Null where it is about no group.' }),
   zone_id: z.string().nullable().meta({ description: 'Null where it is about all zones of the group.' }),
   detail: z.string().meta({ description: 'For people.' }),
 })

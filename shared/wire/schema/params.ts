@@ -139,7 +139,11 @@ export const monthParam = z
       ? text
       : fail(ctx, 'invalid_month', 'must be a month, such as 2026-05'),
   )
-  .meta({ description: 'A month by the clocks of the site.', example: '2026-05' })
+  .meta({
+    pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
+    description: 'A month by the clocks of the site.',
+    example: '2026-05',
+  })
 
 /** One of a few words; anything else is refused under `code`, with the words. */
 export function choiceParam<Choice extends string>(choices: readonly Choice[], code: string) {

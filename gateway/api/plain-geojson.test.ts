@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
+
+let g: TestGateway
+
+before(async () => {
+  g = await startGateway()
+  await g.request('POST', '/groups', { body: { name: 'Walkers', group_id: 1 } })
+})
+after(() => g.stop())
+
+const RING = [
+  [8, 50],
+  [8.001, 50],
+  [8.001, 50.001],
+  [8, 50],
+]
+const POLYGON = { type: 'Polygon', coordinates: [RING] }
+const feature = (properties: unknown, geometry: object = POLYGON) => ({
+  type: 'Feature',
+  properties,
+  geometry,
+})
+const collection = (...features: object[]) => ({ type: 'FeatureCollection', features })
+const NAMED = { name: 'Green', type: 'alert' }
+
+const FORMS: [string, unknown, string[][], string[]][] = [
+  ['no type', collection(feature({ name: 'Green' })), [['Green', 'alert']], ['filled_in']],
+  [
+    'no name',
+    collection(feature(NAMED), feature({ type: 'slow' })),
+    [
+      ['Green', 'alert'],
+      ['Zone 2', 'slow'],
+    ],
+    ['filled_in'],
+  ],
+  ['no properties', collection(feature(null)), [['Zone 1', 'alert']], ['filled_in', 'filled_in']],
+  ['empty properties', collection(feature({})), [['Zone 1', 'alert']], ['filled_in', 'filled_in']],
+  [
+    'a MultiPolygon of one',
+    collection(feature(NAMED, { type: 'MultiPolygon', coordinates: [[RING]] })),
+    [['Green', 'alert']],
+    ['unwrapped'],
+  ],
+  ['a bare Feature', feature(NAMED), [['Green', 'alert']], ['unwrapped']],
+  ['a bare array', [feature(NAMED)], [['Green', 'alert']], ['unwrapped']],
+  ['geofences: an array', { geofences: [feature(NAMED)] }, [['Green', 'alert']], ['unwrapped']],
+  ['geofences: a collection', { geofences: collection(feature(NAMED)) }, [['Green', 'alert']], ['unwrapped']],
+  ['a whole collection', collection(feature(NAMED)), [['Green', 'alert']], []],
+]
+
+for (const [path, headers] of [
+  ['/groups/1/geofences', {}],
+  ['/geofences/1', {}],
+  ['/zones', { 'if-match': '*' }],
+] as const) {
+  for (const [what, body, zones, codes] of FORMS) {
+    test(`PUT ${path}: ${what} is taken as what it means, and the answer says so`, async () => {
+      const answer = await g.request('PUT', path, { body, headers })
+      assert.equal(answer.status, 200, JSON.stringify(answer.body))
+      assert.deepEqual(
+        (answer.body.warnings ?? []).map(({ code }: { code: string }) => code),
+        codes,
+      )
+      const { features } = (await g.request('GET', path)).body
+      assert.deepEqual(
+        features.map(({ properties }: { properties: Record<string, string> }) => [
+          properties.name,
+          properties.type,
+        ]),
+        zones,
+      )
+      await g.request('PUT', path, { body: collection(), headers })
+    })
+  }
+
+  test(`PUT ${path}: a MultiPolygon of two, properties of another kind and a foreign type are refused`, async () => {
+    for (const wrong of [
+      collection(feature(NAMED, { type: 'MultiPolygon', coordinates: [[RING], [RING]] })),
+      collection(feature('x')),
+      collection(feature({ name: 'Green', type: 'pond' })),
+      { geofences: 7 },
+      [7],
+    ])
+      assert.equal(
+        (await g.request('PUT', path, { body: wrong, headers })).status,
+        400,
+        JSON.stringify(wrong),
+      )
+  })
+}
