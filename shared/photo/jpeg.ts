@@ -40,7 +40,8 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
       return { type: 'image/jpeg', bytes: joined(kept), ...size, orientation }
     }
     at += segment.bytes.length
-    requireFew((segments += 1))
+    segments += 1
+    requireFew(segments)
     if (isFrame(segment.marker)) {
       // which of several counts, decoders do not agree on
       if (size !== null) throw new PhotoFault('the JPEG has the size of its image twice')
@@ -49,8 +50,10 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
     if (HIERARCHICAL.has(segment.marker))
       throw new PhotoFault('the JPEG has several images, or one of several sizes')
     if (segment.marker === SOS && size === null) throw new PhotoFault('the JPEG has no size before its image')
-    if (segment.marker === APP2 && begins(segment, ICC))
-      requireProfile((profileBytes += segment.content.length))
+    if (segment.marker === APP2 && begins(segment, ICC)) {
+      profileBytes += segment.content.length
+      requireProfile(profileBytes)
+    }
     if (segment.marker === APP1 && begins(segment, EXIF_HEAD))
       orientation = orientationIn(segment.content) ?? orientation
     if (!isKept(segment)) continue

@@ -24,7 +24,8 @@ export function readPng(bytes: Uint8Array): Photo | null {
   let orientation = 1
   let chunks = 0
   for (let at = SIGNATURE.length; ; ) {
-    requireFew((chunks += 1))
+    chunks += 1
+    requireFew(chunks)
     const length = reader.long(at)
     const name = reader.text(at + 4, 4)
     if (at === SIGNATURE.length && (name !== 'IHDR' || length !== 13))

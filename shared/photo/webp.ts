@@ -31,7 +31,8 @@ export function readWebp(bytes: Uint8Array): Photo | null {
   let orientation = 1
   let chunks = 0
   for (let at = HEAD_BYTES; at + 8 <= end; ) {
-    requireFew((chunks += 1))
+    chunks += 1
+    requireFew(chunks)
     const name = reader.text(at, 4)
     const length = reader.long(at + 4, true)
     if (name === 'ANIM' || name === 'ANMF') throw new PhotoFault('the WebP is a film: a photo is needed')
