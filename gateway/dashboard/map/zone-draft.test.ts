@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { circleZone } from '#dashboard/testing/zones-json.ts'
-import { differencesOf, fatesOf, freeId, merged, withProposed } from './zone-draft.ts'
+import { differencesOf, fatesOf, merged, withProposed } from './zone-draft.ts'
 
 const at = (east: number): [number, number] => [-81.58 + east / 10_000, 28.41]
 const zone = (id: string, east = 0, more: object = {}) => circleZone(id, at(east), 20, more)
@@ -46,12 +46,8 @@ test('keeping mine takes what only they did, and mine where both did something',
 })
 
 test('ids are free, and what is proposed twice is there once', () => {
-  assert.equal(freeId([A, zone('a-2')], 'a'), 'a-3')
   const green = zone('green-7', 0, { name: 'Green 7', type: 'alert', hole: 7 })
   const once = withProposed([A], [green, zone('a', 5)])
-  assert.deepEqual(
-    once.map(({ id }) => id),
-    ['a', 'green-7', 'a-2'],
-  )
+  assert.match(once.map(({ id }) => id).join(), /^a,green-7,a-[0-9a-z]+$/)
   assert.equal(withProposed(once, [green, zone('a', 5)]).length, 3)
 })

@@ -4,6 +4,9 @@ import type { ZonesJson } from '#shared/wire/zones.ts'
 export type ZoneJson = ZonesJson['features'][number]
 type ZoneList = readonly ZoneJson[]
 
+/** Of an id that is made longer. */
+const ID_STEM_MAX = 48
+
 /** What became of a zone since a set was read. */
 export type ZoneFate = 'added' | 'changed' | 'removed'
 
@@ -50,20 +53,34 @@ export function merged(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneJs
   return [...kept, ...mine.filter(({ id }) => fates.has(id) && !has.has(id))]
 }
 
-/** An id that no zone has: `stop-2`. */
-export function freeId(zones: ZoneList, wanted: string): string {
-  const taken = new Set(zones.map(({ id }) => id))
-  let id = wanted
-  for (let number = 2; taken.has(id); number += 1) id = `${wanted}-${number}`
-  return id
+/** An id that no other tablet gives to a zone, as numbers would be: `stop-1x9k3fq`. */
+export function newId(wanted: string): string {
+  const [random = 0] = crypto.getRandomValues(new Uint32Array(1))
+  return `${wanted.slice(0, ID_STEM_MAX)}-${random.toString(36)}`
 }
 
 /** The proposed ones that are not there yet, under ids that are free. */
 export function withProposed(zones: ZoneList, proposed: ZoneList): ZoneJson[] {
-  const all = [...zones]
   const known = new Set(zones.map(likeness))
-  for (const zone of proposed) if (!known.has(likeness(zone))) all.push({ ...zone, id: freeId(all, zone.id) })
-  return all
+  const taken = new Set(zones.map(({ id }) => id))
+  const missing = proposed.filter((zone) => !known.has(likeness(zone)))
+  return [...zones, ...missing.map((zone) => (taken.has(zone.id) ? { ...zone, id: newId(zone.id) } : zone))]
+}
+
+/** New ids of zones that were added here, and elsewhere another zone by the same id. */
+export function renamings(base: ZoneList, mine: ZoneList, theirs: ZoneList): ReadonlyMap<string, string> {
+  const others = byId(theirs)
+  for (const { id } of base) others.delete(id)
+  const isTaken = (zone: ZoneJson) => {
+    const other = others.get(zone.id)
+    return other !== undefined && likeness(other) !== likeness(zone)
+  }
+  return new Map(mine.filter(isTaken).map(({ id }) => [id, newId(id)]))
+}
+
+/** The zones under their new ids. */
+export function renamed(zones: ZoneList, ids: ReadonlyMap<string, string>): ZoneJson[] {
+  return zones.map((zone) => ({ ...zone, id: ids.get(zone.id) ?? zone.id }))
 }
 
 /** A green that somebody has moved since is still the green of its hole; without a hole it is known by its place. */

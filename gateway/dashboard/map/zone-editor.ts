@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals-core'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import type { ZoneSet } from './site-zones.ts'
-import { fatesOf, freeId, merged, type ZoneJson } from './zone-draft.ts'
+import { differencesOf, fatesOf, merged, newId, renamed, renamings, type ZoneJson } from './zone-draft.ts'
 import { cornersOn, type Place, ringOf, without } from './zone-shape.ts'
 
 const UNDO_MAX = 100
@@ -80,7 +80,7 @@ export class ZoneEditor {
     else if (fatesOf(this.base, set.zones.features).size === 0)
       // only switched: what is drawn here is drawn on the same
       this.#set({ base: set, zones: switchedAs(this.zones, set.zones.features) })
-    else this.#theirs.value = set
+    else this.#compare(set)
   }
 
   /** They are saved: as the gateway has them now. */
@@ -123,16 +123,12 @@ export class ZoneEditor {
   /** What is drawn here, on top of what somebody else saved. */
   keepMine(): void {
     const theirs = this.#theirs.value
-    if (theirs === null) return
-    const zones = merged(this.base, this.zones, theirs.zones.features)
-    this.#theirs.value = null
-    this.#past.value = []
-    this.#set({ base: theirs, zones })
+    if (theirs !== null) this.#drawOn(theirs)
   }
 
   /** A zone of this shape, chosen. */
   add(geometry: ZoneJson['geometry'], said: NewZone, radius_m?: number): void {
-    const id = freeId(this.zones, said.type)
+    const id = newId(said.type)
     const round = radius_m === undefined ? {} : { radius_m }
     const properties = { ...said, enabled: true, visible: false, switched: null, ...round }
     this.replace([...this.zones, { type: 'Feature', id, geometry, properties }])
@@ -163,6 +159,29 @@ export class ZoneEditor {
     const id = this.#chosen.value
     this.choose(null)
     this.replace(this.zones.filter((zone) => zone.id !== id))
+  }
+
+  /** What others saved is below what is drawn here, unless both changed one zone: then people choose. */
+  #compare(set: ZoneSet): void {
+    const ids = renamings(this.base, this.zones, set.zones.features)
+    const draft = this.#draft.value
+    if (draft !== null && ids.size > 0) {
+      this.#past.value = this.#past.value.map((zones) => renamed(zones, ids))
+      const chosen = this.#chosen.value
+      if (chosen !== null) this.#chosen.value = ids.get(chosen) ?? chosen
+      this.#set({ ...draft, zones: renamed(draft.zones, ids) })
+    }
+    const differences = differencesOf(this.base, this.zones, set.zones.features)
+    if (differences.some(({ mine, theirs }) => mine !== null && theirs !== null)) this.#theirs.value = set
+    else this.#drawOn(set)
+  }
+
+  #drawOn(set: ZoneSet): void {
+    const { base } = this
+    const over = (zones: readonly ZoneJson[]) => merged(base, zones, set.zones.features)
+    this.#theirs.value = null
+    this.#past.value = this.#past.value.map(over)
+    this.#set({ base: set, zones: over(this.zones) })
   }
 
   #begin(set: ZoneSet): void {

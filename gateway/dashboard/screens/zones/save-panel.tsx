@@ -23,17 +23,21 @@ export function SavePanel({ editor }: { editor: ZoneEditor }) {
   const faults = editor.isChanged ? zoneFaults(editor.zones) : []
   const save = async () => {
     setSaid(null)
-    const body = { type: 'FeatureCollection' as const, features: [...editor.zones] }
-    const headers = { 'If-Match': editor.etag }
     try {
-      const answer = await dashboard.gate.act(() => dashboard.api.call('PUT /zones', { body, headers }))
-      editor.saved(await readZones(dashboard))
-      setSaid([texts.saved, ...warningsOf(answer, units)])
+      await put()
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== CHANGED_MEANWHILE) throw error
-      // what somebody else saved is shown beside what is drawn here
       editor.read(await readZones(dashboard))
+      // people choose first where both changed one zone
+      if (editor.theirs === null && editor.isChanged) await put()
     }
+  }
+  const put = async () => {
+    const body = { type: 'FeatureCollection' as const, features: [...editor.zones] }
+    const headers = { 'If-Match': editor.etag }
+    const answer = await dashboard.gate.act(() => dashboard.api.call('PUT /zones', { body, headers }))
+    editor.saved(await readZones(dashboard))
+    setSaid([texts.saved, ...warningsOf(answer, units)])
   }
   return (
     <div class="stack">
