@@ -221,3 +221,16 @@ test('5,000 devices are registered at once, and each is in the audit log without
   assert.doesNotMatch(JSON.stringify(entries), new RegExp(credentials[4999].password))
   assert.deepEqual((await imported(file)).counts, [0, 0, 5000])
 })
+
+test('headers and types are read as people write them, and a workbook is told what to do', async () => {
+  const file = 'Hardware ID;Device-Type;Cart Number;Gruppe\npeople-1;Teebox;51;North\n'
+  assert.deepEqual((await imported(file)).counts, [1, 0, 0])
+  const { body } = await g.request('GET', '/devices/people-1')
+  assert.deepEqual([body.device_type, body.cart, body.group_id], ['teebox', '51', northId])
+  assert.deepEqual(await wrongIn('hardware_id,device_type\npeople-2,lock\n'), [[2, 'unknown_device_type']])
+  const unnamed = await send('hardware_id\npeople-2\n')
+  assert.match(unnamed.body.detail, /people-2 is new and has no device_type: one of .*teebox/)
+  const workbook = await send(new Uint8Array([0x50, 0x4b, 3, 4, 20, 0, 6, 0]))
+  assert.deepEqual([workbook.status, workbook.body.code], [400, 'invalid_import'])
+  assert.match(workbook.body.detail, /Excel workbook: save it as CSV/)
+})

@@ -61,6 +61,11 @@ function textOf(bytes: Uint8Array): string {
 
 /** Rows in which anything stands. */
 function rowsOf(text: string): CsvRow[] {
+  if (text.startsWith(ZIP))
+    throw new InvalidRequestError(
+      'invalid_import',
+      'this is an Excel workbook: save it as CSV (File, Save as, CSV UTF-8), then import that file',
+    )
   const rows: CsvRow[] = []
   const csv = new CsvRows(undefined, ({ line, fields }) => {
     if (fields === null || fields.some((field) => field.trim() !== '')) rows.push({ line, fields })
@@ -76,9 +81,26 @@ function rowsOf(text: string): CsvRow[] {
   return rows
 }
 
+/** What people and spreadsheets call a column, without case and what stands between words. */
+const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
+  ...{ hardwareid: 'hardware_id', hardwarekennung: 'hardware_id', kennung: 'hardware_id' },
+  ...{ devicetype: 'device_type', type: 'device_type', kind: 'device_type' },
+  ...{ gerätetyp: 'device_type', typ: 'device_type', art: 'device_type' },
+  ...{ name: 'name', cart: 'cart', cartnumber: 'cart', cartnummer: 'cart' },
+  ...{ group: 'group', gruppe: 'group' },
+}
+
+/** An Excel workbook is a ZIP archive. */
+const ZIP = 'PK\u0003\u0004'
+
+function columnOf(name: string): ImportColumn | undefined {
+  const key = name.replaceAll(/[\s_-]/g, '')
+  return Object.hasOwn(COLUMN_NAMES, key) ? COLUMN_NAMES[key] : undefined
+}
+
 function columnsOf(header: readonly string[]): (ImportColumn | undefined)[] {
   const names = header.map((name) => name.trim().toLowerCase())
-  const columns = names.map((name) => IMPORT_COLUMNS.find((column) => column === name))
+  const columns = names.map(columnOf)
   const unknown = names.filter((name, i) => name !== '' && columns[i] === undefined)
   if (!columns.includes('hardware_id'))
     throw new InvalidRequestError('missing_column', 'the first line must name the column hardware_id')

@@ -103,13 +103,14 @@ export class DeviceImport {
     const device = fleet.find(hardwareId)
     if (device !== undefined && device.row.hardwareId !== hardwareId)
       return { code: 'duplicate', message: `${hardwareId} is the short_id of another device` }
-    const deviceType = line.deviceType ?? device?.row.deviceType
-    if (deviceType === undefined)
-      return { code: 'missing', message: `${hardwareId} is new and has no device_type` }
-    if (line.deviceType !== undefined && deviceTypes.find(deviceType) === undefined) {
-      const names = deviceTypes.all().map(({ name }) => name)
-      return { code: 'unknown_device_type', message: `device_type must be one of: ${names.join(', ')}` }
+    const names = deviceTypes.all().map(({ name }) => name)
+    const deviceType = line.deviceType === undefined ? device?.row.deviceType : nameIn(names, line.deviceType)
+    if (line.deviceType === undefined && deviceType === undefined) {
+      const message = `${hardwareId} is new and has no device_type: one of ${names.join(', ')}`
+      return { code: 'missing', message }
     }
+    if (deviceType === undefined)
+      return { code: 'unknown_device_type', message: `device_type must be one of: ${names.join(', ')}` }
     const given = line.group === undefined ? (device?.row.groupId ?? null) : groupIdOf(line.group)
     if (given === 'none') return { code: 'unknown_group', message: `there is no group ${line.group}` }
     if (given === 'several')
@@ -143,6 +144,13 @@ export class DeviceImport {
     for (const { place } of updated) events.emit('deviceChanged', { hardwareId: place.hardwareId })
     for (const event of moved) events.emit('groupChanged', event)
   }
+}
+
+/** The name itself, else the only one that differs in case alone. */
+function nameIn(names: readonly string[], text: string): string | undefined {
+  if (names.includes(text)) return text
+  const [only, another] = names.filter((name) => name.toLowerCase() === text.toLowerCase())
+  return another === undefined ? only : undefined
 }
 
 type GroupFinder = (text: string) => number | 'none' | 'several'
