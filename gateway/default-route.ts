@@ -22,23 +22,42 @@ async function defaultRouteAddress(type: keyof typeof ELSEWHERE): Promise<string
 }
 
 /**
- * What links begin with: the address that others reach it at, or the one it listens on where that is another. Of several that
- * of the default route, of IPv4 before IPv6; without a default route any that the machine has.
+ * The addresses by which others reach what listens on every address: those of the default route, of IPv4 before IPv6, then any
+ * that the machine has.
  */
+async function reachableAddresses(host: string, outer: typeof outerAddresses): Promise<string[]> {
+  const known = outer(host).map(({ address }) => address)
+  const routes = [
+    await defaultRouteAddress('udp4'),
+    host === '::' ? await defaultRouteAddress('udp6') : undefined,
+  ]
+  const routed = routes.filter((address) => address !== undefined)
+  return [...new Set([...routed.filter((one) => known.includes(one)), ...known, ...routed])]
+}
+
+/** The URLs by which others reach what listens there, the likeliest first. */
+export async function reachableUrls(host: string, listening: readonly string[]): Promise<string[]> {
+  if (!isEveryAddress(host)) return [...listening]
+  const addresses = await reachableAddresses(host, outerAddresses)
+  if (addresses.length === 0) return [...listening]
+  // the host of an mqtt URL is not the URL class's to change
+  return addresses.flatMap((one) => listening.map((url) => url.replace(/\/\/.*:/, `//${inUrl(one)}:`)))
+}
+
+/** What links begin with: the likeliest address that others reach it at, or the one it listens on where that is another. */
 export async function reachableUrl(
   host: string,
   listening: string,
   outer: typeof outerAddresses = outerAddresses,
 ): Promise<string> {
   if (!isEveryAddress(host)) return listening
-  const known = outer(host).map(({ address }) => address)
-  const routed = [
-    await defaultRouteAddress('udp4'),
-    host === '::' ? await defaultRouteAddress('udp6') : undefined,
-  ]
-  const address = routed.find((one) => one !== undefined && known.includes(one)) ?? known[0] ?? routed[0]
+  const [address] = await reachableAddresses(host, outer)
   if (address === undefined) return listening
   const url = new URL(listening)
-  url.hostname = address.includes(':') ? `[${address}]` : address
+  url.hostname = inUrl(address)
   return url.origin
+}
+
+function inUrl(address: string): string {
+  return address.includes(':') ? `[${address}]` : address
 }

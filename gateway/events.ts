@@ -88,7 +88,7 @@ export interface GatewayEvents {
   /** The device is in another group, or in none (null), than it was. */
   groupChanged: { hardwareId: string; groupId: number | null; previousGroupId: number | null }
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */
-  keyRevoked: { userId: string }
+  keyRevoked: { userId: string; keptSessionId?: string }
   /** An erasure blanked values in rows of this table: who has them in memory reads them again. */
   erased: { table: OtherTable | 'lock_event' }
   /** The head office wants something compared again. */

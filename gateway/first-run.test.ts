@@ -10,8 +10,10 @@ import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { bareEnvironment } from '#shared/testing/bare-environment.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair } from '#shared/testing/key-pairs.ts'
+import { HOUR_MS } from '#shared/time.ts'
 import { RealtimeClient } from '#testing/realtime-client.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { readConfig } from './config.ts'
@@ -95,6 +97,46 @@ describe('the setup code', () => {
     assert.equal((await browser.request('GET', '/me')).body.code, 'invalid_session')
     await g.signIn({ api_key: rotated.body.api_key })
     await eventually(() => !existsSync(file), 'no file')
+  })
+})
+
+describe('the browser that sets the gateway up', () => {
+  test('makes the key of the admin again until somebody signs in with it, also after a restart', async (t) => {
+    const { g, file } = await startFirst(t)
+    const browser = await g.signIn({ code: codeIn(file) })
+    assert.equal((await browser.me()).session?.is_set_up, true)
+    const user_id = (await browser.me()).user.user_id
+    const pairing = await browser.request('POST', '/pairing-codes', { body: { user_id, name: 'setup' } })
+    const other = await g.signIn({ code: pairing.body.code })
+    assert.equal((await other.me()).session?.is_set_up, undefined)
+    const makeKey = async () => (await browser.request('POST', '/sessions/current/key')).body.api_key
+    const keys = [await makeKey(), await makeKey()]
+    // the browser stays in, another one of the same user does not
+    assert.equal((await other.request('GET', '/me')).body.code, 'invalid_session')
+    await g.restart()
+    keys.push(await makeKey())
+    const [first, second, third] = keys
+    for (const key of [first, second])
+      assert.equal((await g.request('GET', '/me', { key })).body.code, 'invalid_api_key')
+    const signedIn = await g.signIn({ api_key: third })
+    const refused = await signedIn.request('POST', '/sessions/current/key')
+    assert.deepEqual([refused.status, refused.body.code], [403, 'admin_required'])
+    assert.equal((await browser.request('GET', '/me')).body.code, 'invalid_session')
+  })
+
+  test('may do so later than an admin may do anything, and one that only has its name may not', async (t) => {
+    const clock = new FakeClock()
+    const g = await startGateway({ CARTBARN_ADMIN_API_KEY: '' }, { clock })
+    t.after(() => g.stop())
+    const browser = await g.signIn({ code: codeIn(join(g.config.dataDir, 'admin-key.txt')) })
+    const makeKey = () => browser.request('POST', '/sessions/current/key')
+    clock.advance(HOUR_MS)
+    const { api_key: key } = (await makeKey()).body
+    assert.equal((await browser.me()).role, 'staff')
+    const named = await g.signIn({ api_key: key, name: 'setup' })
+    assert.equal((await named.request('POST', '/sessions/current/key')).status, 403)
+    assert.equal((await makeKey()).body.code, 'invalid_session')
+    assert.equal((await g.request('GET', '/me', { key })).status, 200)
   })
 })
 

@@ -68,6 +68,7 @@ import { Store } from '#store/store.ts'
 import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
 import { createBudgets } from './budgets.ts'
 import { type Config, describeSettings } from './config.ts'
+import { reachableUrls } from './default-route.ts'
 import { EarlyDoor } from './early-door.ts'
 import { Events } from './events.ts'
 import { createMetrics } from './metrics.ts'
@@ -306,6 +307,10 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     settings: describeSettings(),
     subscriptions: () => realtime.summary(),
     mqttConnections: config.mqttConnections,
+    mqttAddresses: () => {
+      const { mqtt: plain, mqtts } = addressesOf(config, http, mqtt)
+      return reachableUrls(config.host, present(plain, mqtts))
+    },
   })
   const opening = new Opening({ nowMs: () => clock.nowMs(), clockState: () => clockConfirmation.state })
   const upgradeToWebSocket = createUpgradeHandler({

@@ -102,6 +102,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /sessions/current': 'none',
   'DELETE /sessions/current': 'user',
   'POST /sessions/current/person': 'user',
+  'POST /sessions/current/key': 'user',
   'DELETE /sessions/current/person': 'user',
   'DELETE /sessions/{id}': 'admin',
   'POST /pairing-codes': 'admin',
@@ -151,6 +152,7 @@ const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /mqtt/clients': 'admin',
   'DELETE /mqtt/clients/{client_id}': 'admin',
   'GET /mqtt/stats': 'admin',
+  'GET /mqtt/addresses': 'admin',
   'GET /mqtt/quarantine': 'admin',
   'GET /sync/status': 'admin',
   'POST /sync/audit': 'admin',
@@ -262,10 +264,11 @@ function doors(): [how: string, open: () => Promise<{ ask: Ask; role: Role; sees
   ]
 }
 
-/** What ends the session that asks, or whoever acts on it; and what only a key opens. */
+/** What ends the session that asks, or whoever acts on it; what only a key opens, or only the browser of the set-up. */
 const NOT_BY_SESSION: readonly string[] = [
   'DELETE /sessions/current',
   'DELETE /sessions/current/person',
+  'POST /sessions/current/key',
   'GET /geofences/{id}/download',
 ]
 

@@ -30,6 +30,7 @@ import type { OpenAnswers } from '#services/people/open-answers.ts'
 import type { PairingCodes } from '#services/people/pairing-codes.ts'
 import type { Persons } from '#services/people/persons.ts'
 import type { Sessions } from '#services/people/sessions.ts'
+import type { SetUp } from '#services/people/set-up.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
 import type { PlainHttp } from '#services/plain-http.ts'
 import type { Presence } from '#services/presence.ts'
@@ -69,6 +70,7 @@ export interface ApiDeps {
   persons: Persons
   pairingCodes: PairingCodes
   accessRequests: AccessRequests
+  setUp: Pick<SetUp, 'isOf' | 'makeKey'>
   signIn: Pick<SignIn, 'begin'>
   openAnswers: OpenAnswers
   devices: Devices
@@ -148,6 +150,8 @@ export interface ApiDeps {
   }
   /** How many connections the broker takes. */
   mqttConnections: number
+  /** URLs of the broker, the likeliest first. */
+  mqttAddresses: () => Promise<string[]>
   /** The replication to a head office; undefined without one. */
   sync:
     | {

@@ -78,6 +78,7 @@ async function isAway(clientId: string): Promise<boolean> {
 for (const [method, path] of [
   ['GET', '/mqtt/clients'],
   ['GET', '/mqtt/stats'],
+  ['GET', '/mqtt/addresses'],
   ['DELETE', '/mqtt/clients/nobody'],
 ] as const) {
   for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {

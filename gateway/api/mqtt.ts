@@ -19,6 +19,7 @@ import { toIso } from '#shared/time.ts'
 import {
   type MqttClientJson,
   type MqttStatsJson,
+  mqttAddressesSchema,
   mqttClientListQuerySchema,
   mqttClientListSchema,
   mqttStatsSchema,
@@ -113,7 +114,7 @@ function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRo
 }
 
 /** `/mqtt/…`: the clients and figures of the broker, and the messages it could not read. All for admins. */
-export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createMqttApi({ store, mqtt, mqttAddresses, mqttConnections }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -180,6 +181,16 @@ export function createMqttApi({ store, mqtt, mqttConnections }: ApiDeps): OpenAP
       responses: answers(mqttStatsSchema, 'Counts and limits of the broker.', 403),
     }),
     (c) => c.json(toMqttStatsJson(mqtt.status.stats(), mqttConnections, store.queue.waitingRows), 200),
+  )
+
+  api.openapi(
+    route.get('/mqtt/addresses', 'List where devices reach the broker', {
+      description:
+        'The addresses of this computer with the ports that the broker listens on. Behind a router, a proxy or in a container others may count.',
+      middleware: [adminOnly],
+      responses: answers(mqttAddressesSchema, 'Addresses, the likeliest first.', 403),
+    }),
+    async (c) => c.json({ addresses: await mqttAddresses() }, 200),
   )
 
   api.openapi(

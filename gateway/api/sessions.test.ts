@@ -54,6 +54,7 @@ for (const [method, path, body] of [
   ['DELETE', '/sessions/current'],
   ['POST', '/sessions/current/person', { user_id: NOBODY, pin: '1234' }],
   ['DELETE', '/sessions/current/person'],
+  ['POST', '/sessions/current/key'],
 ] as [string, string, object?][]) {
   const options = body === undefined ? {} : { body }
   for (const [who, status, code] of REFUSED_WITHOUT_KEY) {
@@ -65,6 +66,11 @@ for (const [method, path, body] of [
     assert.deepEqual(await codeOf(g.request(method, path, options)), [404, 'session_not_found'])
   })
 }
+
+test('POST /sessions/current/key: a browser that does not set the gateway up gets 403 admin_required', async () => {
+  const browser = await g.signIn()
+  assert.deepEqual(await codeOf(browser.request('POST', '/sessions/current/key')), [403, 'admin_required'])
+})
 
 describe('a pairing code', () => {
   test('is twelve characters for five minutes, with a link to where the request came to', async () => {

@@ -24,6 +24,7 @@ import {
   sessionSchema,
   signedOutSchema,
 } from '#shared/wire/sessions.ts'
+import { KEY_WARNING, rotatedKeySchema } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, admitSession, createApi, isSecure } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toMeJson, toSessionJson } from './shown/session-json.ts'
@@ -157,6 +158,19 @@ export function createSessionsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     async (c) => {
       await persons.end(requireSession(c.var.user))
       return c.json(toMeJson(c.var.user, deps), 200)
+    },
+  )
+
+  api.openapi(
+    route.post('/sessions/current/key', 'Make the key of the first admin', {
+      operationId: 'makeSetUpKey',
+      description:
+        'For the browser that came in with the setup code, as often as it is needed until somebody signs in with the key: that ends the session of the set-up. The key before is void at once.',
+      responses: answers(rotatedKeySchema, 'The new key, which only this response shows.', 403, 404),
+    }),
+    async (c) => {
+      const apiKey = await deps.setUp.makeKey(requireSession(c.var.user))
+      return c.json({ success: true as const, api_key: apiKey, warning: KEY_WARNING }, 200)
     },
   )
 

@@ -19,6 +19,8 @@ interface FirstAdminKeyDeps {
 }
 
 const LOOK_MS = 2_000
+/** The name of a session that sets the gateway up. */
+const SETUP = 'setup'
 
 /**
  * Makes the first admin, and keeps its key in a file until it is used, with a code that signs a browser in until an admin
@@ -83,7 +85,12 @@ export class FirstAdminKey implements Part {
       throw new UnavailableError('the setup code cannot be taken out of its file', error)
     }
     this.#setupCode = undefined
-    return { userId: this.#waiting.userId, name: 'setup' }
+    return { userId: this.#waiting.userId, name: SETUP, isSetUp: true }
+  }
+
+  /** True of a browser that goes on with the set-up by the key of the file, which has no code any more. */
+  continuesSetUp(apiKey: string, name: string): boolean {
+    return name === SETUP && this.#waiting?.keyHash === hashSecret(apiKey)
   }
 
   #readSetupCode(isUnused: boolean): void {

@@ -170,12 +170,15 @@ export class Users implements Part {
     this.#deps.events.emit('pinChanged', { userId })
   }
 
-  /** The old key is dead when this returns. `isTold`: as of the first admin. */
-  async rotateKey(userId: string, { apiKey = newApiKey(), isTold = false } = {}): Promise<string> {
-    const change = { userId, keyHash: hashSecret(apiKey), nowMs: this.#deps.clock.nowMs() }
+  /** The old key is void when this returns, and all sessions of the user but the kept one. `isTold`: as of the first admin. */
+  async rotateKey(
+    userId: string,
+    { apiKey = newApiKey(), isTold = false, keptSessionId = '' } = {},
+  ): Promise<string> {
+    const change = { userId, keyHash: hashSecret(apiKey), keptSessionId, nowMs: this.#deps.clock.nowMs() }
     const also = isTold ? TOLD : undefined
     this.#keep(await this.#deps.store.write('updateUser', change, undefined, also))
-    this.#deps.events.emit('keyRevoked', { userId })
+    this.#deps.events.emit('keyRevoked', { userId, keptSessionId })
     return apiKey
   }
 

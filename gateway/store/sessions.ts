@@ -58,8 +58,8 @@ export function endSessions(connection: Connection, { sessionIds }: { sessionIds
 }
 
 /** Ends the sessions of a user whose key is void: in the transaction that makes it so. */
-export function endSessionsOf(connection: Connection, userId: string): void {
-  connection.run('DELETE FROM session WHERE user_id = ?', userId)
+export function endSessionsOf(connection: Connection, userId: string, keptSessionId = ''): void {
+  connection.run('DELETE FROM session WHERE user_id = ? AND session_id <> ?', userId, keptSessionId)
 }
 
 export function recordSessionUse(

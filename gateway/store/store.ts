@@ -51,7 +51,7 @@ import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { lastRecall } from './recall.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
-import { isAdminKeyTold } from './secrets.ts'
+import { isAdminKeyTold, setupSessionId } from './secrets.ts'
 import { listSessions } from './sessions.ts'
 import { siteSettings } from './site.ts'
 import { type DamagedRange, damagedBlocks, damagedBlocksIn } from './telemetry/damaged-blocks.ts'
@@ -380,6 +380,7 @@ export class Store<Message extends Appendable = Appendable>
     clockMark: () => this.#read(clockMark),
     machine: () => this.#read(knownMachine),
     isAdminKeyTold: () => this.#read(isAdminKeyTold),
+    setupSessionId: () => this.#read(setupSessionId),
     users: () => this.#read(listUsers),
     sessions: () => this.#read(listSessions),
     webhooks: () => this.#read(listWebhooks),

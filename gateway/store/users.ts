@@ -116,13 +116,15 @@ export interface UserChange {
   masksCodes?: boolean | undefined
   keyHash?: string | undefined
   pinHash?: string | null | undefined
+  /** Does not end although the key becomes void. */
+  keptSessionId?: string | undefined
   nowMs: number
 }
 
 /** Changes what is given; a key that is void ends the user's sessions. Throws `last_admin` when no active admin would be left. */
 export function updateUser(connection: Connection, change: UserChange): UserRow {
   const known = findUser(connection, change.userId)
-  const { userId, nowMs, ...fields } = change
+  const { userId, nowMs, keptSessionId, ...fields } = change
   if (Object.values(fields).every((value) => value === undefined)) return known
   connection.run(
     `UPDATE user SET name = ?, email = ?, role = ?, is_active = ?, allowed_hardware_ids = ?, mask_codes = ?, key_hash = ?,
@@ -140,7 +142,8 @@ export function updateUser(connection: Connection, change: UserChange): UserRow 
     userId,
   )
   requireActiveAdmin(connection)
-  if (fields.keyHash !== undefined || fields.isActive === false) endSessionsOf(connection, userId)
+  if (fields.keyHash !== undefined || fields.isActive === false)
+    endSessionsOf(connection, userId, keptSessionId)
   return findUser(connection, userId)
 }
 

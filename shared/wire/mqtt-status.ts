@@ -90,6 +90,16 @@ const trafficSchema = z.object({
   packet_bytes: count.meta({ description: 'All bytes of MQTT.' }),
 })
 
+export const mqttAddressesSchema = z
+  .object({
+    addresses: z.array(z.string()).meta({
+      description:
+        'Scheme, host and port; the address of the default route first, mqtt before mqtts. Loopback addresses only while the broker listens on nothing else.',
+      example: ['mqtt://192.168.1.5:1883', 'mqtts://192.168.1.5:8883'],
+    }),
+  })
+  .meta({ id: 'MqttAddresses' })
+
 const countsByReasonSchema = z.record(z.string(), count)
 
 export const mqttStatsSchema = z

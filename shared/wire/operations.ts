@@ -75,6 +75,7 @@ import {
 } from './groups.ts'
 import { lockEventListSchema, lockEventQuerySchema } from './lock-events.ts'
 import {
+  mqttAddressesSchema,
   mqttClientListQuerySchema,
   mqttClientListSchema,
   mqttStatsSchema,
@@ -268,6 +269,7 @@ export const operations = {
     answer: removedMqttClientSchema,
   },
   'GET /mqtt/stats': { answer: mqttStatsSchema },
+  'GET /mqtt/addresses': { answer: mqttAddressesSchema },
   'GET /mqtt/quarantine': { query: quarantineQuerySchema, answer: quarantineSchema },
   'GET /zones': { answer: zonesSchema },
   'PUT /zones': { body: newZonesSchema, answer: changedZonesSchema },
@@ -337,6 +339,7 @@ export const operations = {
   'DELETE /sessions/current': { answer: signedOutSchema },
   'POST /sessions/current/person': { body: newPersonSchema, answer: meSchema },
   'DELETE /sessions/current/person': { answer: meSchema },
+  'POST /sessions/current/key': { answer: rotatedKeySchema },
   'DELETE /sessions/{id}': { answer: signedOutSchema },
   'POST /pairing-codes': { body: newPairingCodeSchema, answer: pairingCodeSchema },
   'POST /access-requests': { body: newAccessRequestSchema, answer: createdAccessRequestSchema },

@@ -54,6 +54,12 @@ export const meSchema = z
     mqtt: z.object({ username: z.string().meta({ description: 'With the API key as password.' }) }),
     session: sessionSchema
       .pick({ session_id: true, name: true, person: true })
+      .extend({
+        is_set_up: z
+          .literal(true)
+          .optional()
+          .meta({ description: 'Only of the browser that sets the gateway up: POST /sessions/current/key.' }),
+      })
       .nullable()
       .meta({ description: 'null with a key.' }),
     server_time: isoSchema,

@@ -10,10 +10,10 @@ import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
 import type { ApiDeps } from '../deps.ts'
 import { toUserJson } from './user-json.ts'
 
-type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs' | 'site'>
+type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs' | 'site' | 'setUp'>
 
 /** A session with the person who acts on it. */
-export function toSessionJson(session: Session, parts: Parts): SessionJson {
+export function toSessionJson(session: Session, parts: Pick<Parts, 'users' | 'clock'>): SessionJson {
   const { sessionId, userId, name, createdAtMs, lastUsedAtMs } = session.row
   return {
     ...{ session_id: sessionId, user_id: userId, name, person: toPersonJson(session, parts) },
@@ -23,7 +23,10 @@ export function toSessionJson(session: Session, parts: Parts): SessionJson {
   }
 }
 
-function toPersonJson({ acting }: Session, { users, clock }: Parts): SessionJson['person'] {
+function toPersonJson(
+  { acting }: Session,
+  { users, clock }: Pick<Parts, 'users' | 'clock'>,
+): SessionJson['person'] {
   const person = acting === null ? undefined : users.find(acting.userId)
   if (acting === null || person === undefined || isPast(clock, acting.until)) return null
   const { userId, name, role } = person.row
@@ -32,7 +35,7 @@ function toPersonJson({ acting }: Session, { users, clock }: Parts): SessionJson
 
 /** Who asks, and what holds for them now. */
 export function toMeJson(login: Login, parts: Parts): MeJson {
-  const { users, clock, startedAtMs, site } = parts
+  const { users, clock, startedAtMs, site, setUp } = parts
   const { userId } = login.row
   // what was done on the way here counts
   const caller = login.callerNow() ?? login.caller
@@ -48,6 +51,7 @@ export function toMeJson(login: Login, parts: Parts): MeJson {
         : {
             ...{ session_id: session.row.sessionId, name: session.row.name },
             person: toPersonJson(session, parts),
+            ...(setUp.isOf(session) ? { is_set_up: true as const } : {}),
           },
     server_time: toIso(clock.nowMs()),
     started_at: toIso(startedAtMs()),

@@ -18,6 +18,8 @@ interface PairingCodesDeps {
 export interface Pairing {
   userId: string
   name: string
+  /** The session sets the gateway up. */
+  isSetUp?: boolean
 }
 
 const VALID_MS = 5 * MINUTE_MS

@@ -11,6 +11,7 @@ import { OpenAnswers } from './open-answers.ts'
 import { PairingCodes } from './pairing-codes.ts'
 import { Persons } from './persons.ts'
 import { Sessions } from './sessions.ts'
+import { SetUp } from './set-up.ts'
 import { type SetupCode, SignIn } from './sign-in.ts'
 
 interface PeopleDeps {
@@ -34,13 +35,14 @@ interface PeopleDeps {
  */
 export function createPeople(deps: PeopleDeps) {
   const sessions = new Sessions(deps)
+  const setUp = new SetUp({ ...deps, sessions })
   const keyGuard = new KeyGuard({ ...deps, sessions })
   const pairingCodes = new PairingCodes(deps)
   const accessRequests = new AccessRequests(deps)
   return {
-    ...{ sessions, keyGuard, pairingCodes, accessRequests },
+    ...{ sessions, setUp, keyGuard, pairingCodes, accessRequests },
     persons: new Persons({ ...deps, sessions }),
-    signIn: new SignIn({ ...deps, sessions, keyGuard, pairingCodes, accessRequests }),
+    signIn: new SignIn({ ...deps, sessions, setUp, keyGuard, pairingCodes, accessRequests }),
     // behind the sessions: it asks them what is still so
     openAnswers: new OpenAnswers(deps.events),
   }

@@ -50,7 +50,7 @@ export class Sessions implements Part {
 
   constructor(deps: SessionsDeps) {
     this.#deps = deps
-    deps.events.on('keyRevoked', ({ userId }) => this.#userRevoked(userId))
+    deps.events.on('keyRevoked', ({ userId, keptSessionId }) => this.#userRevoked(userId, keptSessionId))
     deps.events.on('pinChanged', ({ userId }) => this.#endActingOf(userId))
     deps.events.on('scopeChanged', ({ userId }) => this.#userChanged(userId))
   }
@@ -235,8 +235,9 @@ export class Sessions implements Part {
   }
 
   /** The rows of its sessions went with the change that has made its key void. */
-  #userRevoked(userId: string): void {
-    for (const { row } of this.all()) if (row.userId === userId) this.#drop(row.sessionId, 'revoked')
+  #userRevoked(userId: string, keptSessionId?: string): void {
+    for (const { row } of this.all())
+      if (row.userId === userId && row.sessionId !== keptSessionId) this.#drop(row.sessionId, 'revoked')
     if (this.#deps.users.callerOf(userId) === undefined) this.#endActingOf(userId)
   }
 

@@ -7,9 +7,11 @@ import type { Login } from './login.ts'
 import type { Pairing, PairingCodes } from './pairing-codes.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'
+import type { SetUp } from './set-up.ts'
 
 interface SignInDeps {
   sessions: Sessions
+  setUp: SetUp
   pairingCodes: PairingCodes
   accessRequests: AccessRequests
   firstAdminKey: SetupCode
@@ -20,6 +22,7 @@ interface SignInDeps {
 /** The code of a first start: whom it signs in, which it does once. */
 export interface SetupCode {
   takeSetupCode(code: string): Pairing | undefined
+  continuesSetUp(apiKey: string, name: string): boolean
 }
 
 /** What a browser signs in with. */
@@ -45,18 +48,21 @@ export class SignIn {
 
   /** Throws `invalid_code`, `invalid_api_key`, `user_inactive`, `not_allowed_yet` and `rate_limited`. */
   async begin(proof: Proof, address: string): Promise<SignedIn> {
-    const { sessions, keyGuard, origins } = this.#deps
-    const { userId, name } = this.#read(proof, address)
+    const { sessions, setUp, keyGuard, origins } = this.#deps
+    const { userId, name, isSetUp = false } = this.#read(proof, address)
     const origin: Origin = { userId, address, person: null, sessionId: null }
     const made = await origins.run(origin, () => sessions.create(userId, name)).catch(refuseGone)
+    if (isSetUp) await setUp.begin(made.session)
+    else if ('apiKey' in proof) await origins.run(origin, () => setUp.endOf(userId))
     return { ...made, login: keyGuard.admitSession(made.token) }
   }
 
   #read(proof: Proof, address: string): Pairing {
-    const { keyGuard, accessRequests } = this.#deps
+    const { keyGuard, accessRequests, firstAdminKey } = this.#deps
     if ('apiKey' in proof) {
       const { row } = keyGuard.admit(proof.apiKey, address)
-      return { userId: row.userId, name: proof.name }
+      const isSetUp = firstAdminKey.continuesSetUp(proof.apiKey, proof.name)
+      return { userId: row.userId, name: proof.name, isSetUp }
     }
     return keyGuard.redeem(address, () =>
       'code' in proof ? this.#readCode(proof.code) : accessRequests.take(proof.requestId, proof.secret),

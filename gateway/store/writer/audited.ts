@@ -290,6 +290,7 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
   recordUsage: null,
   recordClockMark: null,
   keepSecret: null,
+  keepSetupSession: null,
   markCommandsPublished: null,
   expireCommands: null,
   failCommands: null,

@@ -32,7 +32,7 @@ import { savePinTries } from '../pin-tries.ts'
 import { keepRefused } from '../quarantine.ts'
 import { endRecall, noteRecallMessages, startRecall } from '../recall.ts'
 import { recordIntent } from '../replication/intents.ts'
-import { keepSecret } from '../secrets.ts'
+import { keepSecret, keepSetupSession } from '../secrets.ts'
 import { createSession, endSessions, noteDeed, recordSessionUse } from '../sessions.ts'
 import { saveSite } from '../site.ts'
 import { dropLog, replaceBlocks } from '../telemetry/blocks.ts'
@@ -105,6 +105,7 @@ export const writes = {
   saveCartNote,
   putZoneExempts,
   keepSecret,
+  keepSetupSession,
   createWebhook,
   deleteWebhook,
   createNotifier,

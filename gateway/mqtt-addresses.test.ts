@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startGateway } from '#testing/start-gateway.ts'
+
+test('the gateway says by which addresses devices reach its broker, with its ports', async (t) => {
+  const local = await startGateway()
+  t.after(() => local.stop())
+  const { body } = await local.request('GET', '/mqtt/addresses')
+  assert.deepEqual(body.addresses, [local.mqtt])
+})
+
+test('one that listens everywhere names no loopback address while it has another one', async (t) => {
+  const g = await startGateway({ CARTBARN_HOST: '0.0.0.0' })
+  t.after(() => g.stop())
+  const { body } = await g.request('GET', '/mqtt/addresses')
+  const port = new URL(g.mqtt).port
+  for (const address of body.addresses) assert.match(address, new RegExp(`^mqtt://[0-9.]+:${port}$`))
+  const others = body.addresses.filter((address: string) => !address.includes('//127.'))
+  assert.ok(others.length === body.addresses.length || body.addresses.length === 1, `${body.addresses}`)
+})

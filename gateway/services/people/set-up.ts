@@ -1,0 +1,64 @@
+import { isAdmin } from '#domain/access.ts'
+import { ForbiddenError } from '#shared/errors.ts'
+import { Turns } from '#shared/turns.ts'
+import type { Store } from '#store/store.ts'
+import type { Users } from '../users.ts'
+import type { Session } from './session.ts'
+import type { Sessions } from './sessions.ts'
+
+interface SetUpDeps {
+  store: Pick<Store, 'read' | 'write'>
+  users: Pick<Users, 'require' | 'rotateKey' | 'isKeyUsed'>
+  sessions: Pick<Sessions, 'all' | 'callerOf' | 'end'>
+}
+
+/**
+ * The set-up of a new gateway: the browser that came in with the setup code makes the admin's own key. Keys are stored as
+ * hashes, so a key that was shown and lost cannot be shown again; until somebody signs in with it, that browser, and no
+ * other, may make another one.
+ */
+export class SetUp {
+  readonly #deps: SetUpDeps
+  readonly #making = new Turns()
+  #sessionId: string | null | undefined
+
+  constructor(deps: SetUpDeps) {
+    this.#deps = deps
+  }
+
+  /** True for the session that sets the gateway up. */
+  isOf({ row }: Session): boolean {
+    // once: only `begin` changes it
+    this.#sessionId ??= this.#deps.store.read.setupSessionId()
+    return row.sessionId === this.#sessionId
+  }
+
+  async begin({ row: { sessionId } }: Session): Promise<void> {
+    await this.#deps.store.write('keepSetupSession', { sessionId })
+    this.#sessionId = sessionId
+  }
+
+  /** The owner has the key: ends the session that made it. */
+  async endOf(userId: string): Promise<void> {
+    const { sessions } = this.#deps
+    const session = sessions.all().find((one) => one.row.userId === userId && this.isOf(one))
+    if (session !== undefined) await sessions.end(session.row.sessionId)
+  }
+
+  /** A new key of the session's user; the one before is void. Throws `admin_required`. */
+  makeKey(session: Session): Promise<string> {
+    return this.#making.take(() => {
+      const { users, sessions } = this.#deps
+      const { userId, sessionId } = session.row
+      const caller = sessions.callerOf(session)
+      const isKnownKey = users.isKeyUsed(users.require(userId).keyHash)
+      const hasRights = caller !== undefined && (isAdmin(caller) || !isKnownKey)
+      if (!this.isOf(session) || !hasRights)
+        throw new ForbiddenError(
+          'admin_required',
+          'only the browser that sets the gateway up can make its key',
+        )
+      return users.rotateKey(userId, { keptSessionId: sessionId })
+    })
+  }
+}
