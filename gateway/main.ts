@@ -14,7 +14,7 @@ import { createProgramLog, type Log } from '#shared/log.ts'
 import { watchdogPatienceMs } from '#shared/service/manager.ts'
 import { readVersion } from '#shared/version.ts'
 import type { Config } from './config.ts'
-import { onTheNetwork, reachableUrl } from './default-route.ts'
+import { reachableUrl } from './default-route.ts'
 import { createGateway, type Gateway } from './gateway.ts'
 
 /** Where a gateway listens. */

@@ -8,6 +8,7 @@ import { RecallButton } from '#dashboard/screens/alerts/recall-button.tsx'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { Banners } from './banners.tsx'
@@ -51,7 +52,25 @@ export function Shell() {
         <Screen />
       </main>
       {gate.question !== null && <PersonDialog />}
+      {router.asked.value !== null && <AskLeave question={router.asked.value} />}
     </div>
+  )
+}
+
+function AskLeave({ question }: { question: string }) {
+  const { router } = useDashboard()
+  const texts = shellTexts()
+  return (
+    <Dialog title={question} onCancel={() => router.stay()}>
+      <div class="dialog-buttons">
+        <button type="button" class="button main" onClick={() => router.stay()}>
+          {texts.stay}
+        </button>
+        <button type="button" class="button danger" onClick={() => router.leave()}>
+          {texts.leave}
+        </button>
+      </div>
+    </Dialog>
   )
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { cartJson } from '#dashboard/testing/cart-json.ts'
 import { circleZone, zonesJson } from '#dashboard/testing/zones-json.ts'
-import { pathHoles } from './cart-path.ts'
+import { pathHoles, zoneReach } from './cart-path.ts'
 
 const at: [number, number] = [-81.58, 28.41]
 const by = { user_id: 'u', name: 'Jo' }
@@ -38,4 +39,11 @@ test('a zone that is always on and was switched with the others is none to be sw
 test('a zone that was switched on and off again is off', () => {
   const [hole] = pathHoles(zonesJson(fairway(3, { ...ON, enabled: false })))
   assert.deepEqual([hole?.zoneIds, hole?.onIds], [['fairway-3'], []])
+})
+
+test('carts that cannot take a zone count among all carts', () => {
+  const carts = ['12', '3', '1', '2'].map((cart) => cartJson(cart))
+  assert.deepEqual(zoneReach({ applied: ['1'], waiting: ['2'] }, carts), {
+    ...{ has: ['1'], waiting: ['2'], cannot: ['3', '12'] },
+  })
 })

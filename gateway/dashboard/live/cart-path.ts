@@ -1,4 +1,6 @@
+import type { CartJson } from '#shared/wire/carts.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
+import { byNumber } from './fleet/cart-look.ts'
 
 type ZoneJson = ZonesJson['features'][number]
 
@@ -39,6 +41,23 @@ export function pathHoles({ features }: ZonesJson): PathHole[] {
         ...{ until: switched?.until ?? null, by: switched?.by.name ?? null },
       }
     })
+}
+
+/** Which carts keep a new zone by themselves: all that there are, also those that cannot. */
+export interface ZoneReach {
+  has: string[]
+  waiting: string[]
+  /** Without a device that takes zones: somebody must tell their drivers. */
+  cannot: string[]
+}
+
+export function zoneReach(
+  { applied, waiting }: { applied: readonly string[]; waiting: readonly string[] },
+  carts: Iterable<CartJson>,
+): ZoneReach {
+  const able = new Set([...applied, ...waiting])
+  const cannot = [...carts].filter(({ cart }) => !able.has(cart)).sort(byNumber)
+  return { has: [...applied], waiting: [...waiting], cannot: cannot.map(({ cart }) => cart) }
 }
 
 function isOffByItself({ properties }: ZoneJson): boolean {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isTypedCode, readCode } from './code.ts'
+import { isTypedCode, isUnfinishedCode, readCode } from './code.ts'
 
 test('a code is read from the address, and nothing else is', () => {
   assert.deepEqual(readCode('#pair=7K3M9QXA2BFT'), { kind: 'pair', code: '7K3M9QXA2BFT' })
@@ -16,4 +16,11 @@ test('what is typed is a code when it looks like one', () => {
     assert.ok(isTypedCode(text), text)
   for (const text of ['', 'flt_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG', '7K3M9QXA2BF', 'admin_key_01'])
     assert.ok(!isTypedCode(text), text)
+})
+
+test('a code that lacks characters, or has too many, is no key', () => {
+  for (const text of ['7K3M-9QXA-2BF', '7K3M9QXA2BFTT', '7K3M', '7K3M 9QXA 2BFT 1'])
+    assert.ok(isUnfinishedCode(text), text)
+  for (const text of ['7K3M-9QXA-2BFT', 'flt_short', 'a-key-somebody-has-chosen-for-the-first-start'])
+    assert.ok(!isUnfinishedCode(text), text)
 })

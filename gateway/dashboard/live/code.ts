@@ -18,6 +18,14 @@ export function readCode(hash: string): SignInCode | null {
   }
 }
 
+/** A key that an operator chooses has so many characters at least. */
+const KEY_LEAST = 24
+
+/** True of a code that lacks characters, or has too many. */
+export function isUnfinishedCode(text: string): boolean {
+  return text.length < KEY_LEAST && !text.includes('_') && !isTypedCode(text)
+}
+
 /** Whether what somebody typed is a code, as it is shown to people, and no key. */
 export function isTypedCode(text: string): boolean {
   return TYPED.test(text.replaceAll(/[\s-]/g, ''))

@@ -18,6 +18,7 @@ import { Preferences, toQuery } from './preferences.ts'
 import { RecallWatch } from './recall.ts'
 import { Router } from './route.ts'
 import { SCREEN_TYPES } from './safe-lock.ts'
+import { isFirstSetUp } from './set-up.ts'
 import { Sound } from './sound.ts'
 import { Touches } from './touches.ts'
 import { UpgradeWatch } from './upgrade-watch.ts'
@@ -155,6 +156,8 @@ export class Dashboard {
     const isOther = this.#me.value?.session?.session_id !== me.session?.session_id
     if (isOther) this.fleet.clear()
     this.#know(me)
+    // its session ends with the set-up, and with it a line
+    if (isFirstSetUp(me)) return
     if (!isOther && this.line.state.value.kind !== 'ended') return
     this.#connections = 0
     this.line.start()

@@ -4,7 +4,7 @@ import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { GatewayClock } from './gateway-clock.ts'
 
 const LOOK_MS = 1_000
-const PING_EVERY_MS = 8_000
+const PING_EVERY_MS = 4_000
 /** A line on which a ping stays without any answer for so long is gone, whatever the browser thinks. */
 const ANSWER_MS = 8_000
 /** The same for the ping of a tablet that woke up, or whose network came back: most likely the line is gone. */

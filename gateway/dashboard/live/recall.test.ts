@@ -83,8 +83,9 @@ test('what others begin and end is known at once', async () => {
   assert.equal(recall.now.value?.recall.text, 'All in')
   pass()
   await eventually(() => recall.now.value?.screens.size === 1, 'the screens')
+  assert.equal(recall.endedText.value, null)
   recall.take({ type: 'recall', event: 'ended', recall: RECALL, timestamp: AT })
-  assert.equal(recall.now.value, null)
+  assert.deepEqual([recall.now.value, recall.endedText.value], [null, 'All in'])
 })
 
 test('it is begun and ended; a refusal is thrown', async () => {
@@ -98,7 +99,7 @@ test('it is begun and ended; a refusal is thrown', async () => {
   assert.equal(recall.now.value?.recall.recall_id, 'r-1')
   gateway.answers = [{ status: 200, body: { success: true, deleted: 'r-1' } }]
   await recall.end()
-  assert.equal(recall.now.value, null)
+  assert.deepEqual([recall.now.value, recall.endedText.value], [null, 'All in'])
   gateway.answers = [{ status: 409, body: { code: 'recall_active', detail: 'x' } }]
   await assert.rejects(
     recall.begin(''),

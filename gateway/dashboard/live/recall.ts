@@ -31,6 +31,7 @@ export class RecallWatch {
   readonly #setTimer: (action: () => void, ms: number) => unknown
   readonly #now = signal<RecallNow | null>(null)
   readonly #isKnown = signal(false)
+  readonly #endedText = signal<string | null>(null)
   #isAsking = false
   #isDue = false
   #isPlanned = false
@@ -50,6 +51,11 @@ export class RecallWatch {
     return this.#isKnown
   }
 
+  /** The text of the recall that ended last while this page was open, to call the carts in again; null for none. */
+  get endedText(): ReadonlySignal<string | null> {
+    return this.#endedText
+  }
+
   /** Null while the carts are not called in. */
   get now(): ReadonlySignal<RecallNow | null> {
     return this.#now
@@ -57,7 +63,7 @@ export class RecallWatch {
 
   take(message: ServerMessage): void {
     if (message.type !== 'recall') return
-    if (message.event === 'ended') this.#now.value = null
+    if (message.event === 'ended') this.#ended(message.recall.text)
     else if (this.#now.value === null) this.#now.value = { recall: message.recall, screens: new Map() }
     this.#askSoon()
   }
@@ -70,12 +76,19 @@ export class RecallWatch {
   }
 
   async end(): Promise<void> {
+    const ended = this.#now.value?.recall.text ?? null
     await this.#deps.api.call('DELETE /recall', { body: {} })
-    this.#now.value = null
+    this.#ended(ended)
     this.#askSoon()
   }
 
+  #ended(text: string | null): void {
+    this.#now.value = null
+    this.#endedText.value = text
+  }
+
   #forget(): void {
+    this.#endedText.value = null
     this.#now.value = null
     this.#isKnown.value = false
   }

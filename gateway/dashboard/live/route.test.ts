@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readRoute, screensFor, toHash } from './route.ts'
+import { Router, readRoute, screensFor, toHash } from './route.ts'
 
 test('the address says which screen, and what of it', () => {
   assert.deepEqual(readRoute('#/fleet'), { screen: 'fleet', rest: null })
@@ -22,4 +22,41 @@ test('any name of a cart comes back as it was', () => {
 test('who plays has the map and More', () => {
   assert.deepEqual(screensFor('user'), ['map', 'more'])
   for (const role of ['staff', 'admin'] as const) assert.equal(screensFor(role).length, 5)
+})
+
+test('a page that holds something is left only after a question', (t) => {
+  const listeners: (() => void)[] = []
+  const page = { hash: '#/more/devices/new' }
+  const pushed: string[] = []
+  const known = {
+    location: page,
+    history: { pushState: (_: unknown, __: string, hash: string) => pushed.push(hash) },
+  }
+  const before = Object.fromEntries(
+    ['location', 'history', 'addEventListener'].map((name) => [name, Reflect.get(globalThis, name)]),
+  )
+  const addEventListener = (type: string, act: () => void) => type === 'hashchange' && listeners.push(act)
+  for (const [name, value] of Object.entries({ ...known, addEventListener }))
+    Object.defineProperty(globalThis, name, { value, configurable: true })
+  t.after(() => {
+    for (const [name, value] of Object.entries(before))
+      Object.defineProperty(globalThis, name, { value, configurable: true })
+  })
+  const router = new Router()
+  router.start()
+  const release = router.hold('Leave?')
+  const goTo = (hash: string) => {
+    page.hash = hash
+    for (const act of listeners) act()
+  }
+  goTo('#/map')
+  assert.deepEqual([router.asked.value, router.route.value.screen], ['Leave?', 'more'])
+  router.stay()
+  assert.deepEqual([router.asked.value, pushed], [null, ['#/more/devices/new']])
+  goTo('#/map')
+  router.leave()
+  assert.deepEqual([router.asked.value, router.route.value.screen], [null, 'map'])
+  release()
+  goTo('#/fleet')
+  assert.equal(router.route.value.screen, 'fleet')
 })

@@ -34,17 +34,55 @@ export function toDayHash(cart: string): string {
 /** What the address of the page says now. */
 export class Router {
   readonly #route = signal<Route>(readRoute(''))
+  readonly #holds = new Set<{ question: string }>()
+  readonly #asked = signal<string | null>(null)
+  #hash = ''
 
   get route(): ReadonlySignal<Route> {
     return this.#route
   }
 
+  /** What is asked before the page is left; null while nothing is. Answer with `leave` or `stay`. */
+  get asked(): ReadonlySignal<string | null> {
+    return this.#asked
+  }
+
   start(): void {
-    const read = () => {
-      this.#route.value = readRoute(location.hash)
+    addEventListener('hashchange', () => this.#read())
+    // what browsers ask then is their own text
+    addEventListener('beforeunload', (event) => {
+      if (this.#holds.size > 0) event.preventDefault()
+    })
+    this.#read()
+  }
+
+  /** Has people asked before this page is left, until what is returned is called. */
+  hold(question: string): () => void {
+    const hold = { question }
+    this.#holds.add(hold)
+    return () => this.#holds.delete(hold)
+  }
+
+  leave(): void {
+    this.#holds.clear()
+    this.#asked.value = null
+    this.#read()
+  }
+
+  stay(): void {
+    this.#asked.value = null
+    history.pushState(null, '', this.#hash)
+  }
+
+  #read(): void {
+    const [hold] = this.#holds
+    if (hold !== undefined && location.hash !== this.#hash) {
+      this.#asked.value = hold.question
+      return
     }
-    addEventListener('hashchange', read)
-    read()
+    this.#asked.value = null
+    this.#hash = location.hash
+    this.#route.value = readRoute(location.hash)
   }
 
   go(screen: ScreenName, rest?: string | null): void {

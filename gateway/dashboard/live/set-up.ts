@@ -1,11 +1,11 @@
 import type { MeJson } from '#shared/wire/sessions.ts'
 
-/** What the gateway calls the session that the code of its first start opened. */
+/** The name by which a browser that gives the key of the file continues the set-up. */
 export const SETUP_SESSION = 'setup'
 
-/** Whether this browser has come in by the code of the first start, and the course has no name yet. */
-export function isFirstSetUp({ session, site, user }: MeJson): boolean {
-  return session?.name === SETUP_SESSION && site.name === '' && user.role === 'admin'
+/** True until the owner has signed in with the own key: a reload on the way there continues the set-up. */
+export function isFirstSetUp({ session }: MeJson): boolean {
+  return session?.is_set_up === true
 }
 
 /** Every time zone that the browser knows by name, its own first; older ones know no list. */

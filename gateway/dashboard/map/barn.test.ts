@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { cartJson } from '#dashboard/testing/cart-json.ts'
 import { boxZone, circleZone, zonesJson } from '#dashboard/testing/zones-json.ts'
 import { newZonesSchema } from '#shared/wire/zones.ts'
-import { barnOf, circleAt, circleOf, grown, reaching, withBarn } from './barn.ts'
+import { barnOf, circleAt, circleOf, grown, nearestCart, reaching, withBarn } from './barn.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
 const COURSE = boxZone('course', [-81.6, 28.4, -81.57, 28.42])
@@ -59,4 +60,12 @@ test('steps and fingers keep a circle within what a barn can be', () => {
   const far = reaching(CIRCLE, CIRCLE.x + 60 / metresPerUnit(CIRCLE.y), CIRCLE.y)
   assert.equal(far.radiusM, 60)
   assert.equal(reaching(CIRCLE, 0, 0).radiusM, 500)
+})
+
+test('how far a barn is from the nearest cart is known before it is saved', () => {
+  const near = nearestCart(CIRCLE, [cartJson('1'), cartJson('2', { position: null })])
+  assert.ok(near?.cart === '1' && near.distanceM < 1)
+  const atlantic = nearestCart({ x: 0, y: 0, radiusM: 30 }, [cartJson('1')])
+  assert.ok(atlantic !== null && atlantic.distanceM > 5_000_000)
+  assert.equal(nearestCart(CIRCLE, [cartJson('2', { position: null })]), null)
 })

@@ -1,5 +1,8 @@
+import { toE7 } from '#shared/geo.ts'
 import { METRES_PER_FOOT, type Units } from '#shared/units.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
+import { distanceM } from '#shared/zones/geometry.ts'
 import { metresPerUnit, toLat, toLong, toX, toY } from './mercator.ts'
 
 type ZoneJson = ZonesJson['features'][number]
@@ -24,6 +27,21 @@ export function barnOf(zones: ZonesJson): ZoneJson | undefined {
 /** A circle around a place that is as large as the barn was, or as most are. */
 export function circleAt(x: number, y: number, barn: ZoneJson | undefined): Circle {
   return { x, y, radiusM: kept((barn && radiusOf(barn)) ?? RADIUS_M.first) }
+}
+
+/** The cart that stands nearest to a circle, and how far from its middle; null while no cart has a position. */
+export function nearestCart(
+  circle: Circle,
+  carts: Iterable<CartJson>,
+): { cart: string; distanceM: number } | null {
+  const middle = { latE7: toE7(toLat(circle.y)), longE7: toE7(toLong(circle.x)) }
+  let nearest: { cart: string; distanceM: number } | null = null
+  for (const { cart, position } of carts) {
+    if (position === null) continue
+    const metres = distanceM(middle, { latE7: toE7(position.lat), longE7: toE7(position.long) })
+    if (nearest === null || metres < nearest.distanceM) nearest = { cart, distanceM: metres }
+  }
+  return nearest
 }
 
 /** The circle that a barn is already; null for a polygon, which nobody may round off unasked. */

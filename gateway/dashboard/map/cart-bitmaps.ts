@@ -29,6 +29,7 @@ const SMALL_PX = 8
 /** Half of a sign with its edge and hairline. */
 const ROOM_PX = 26
 const FLAG_ROOM_PX = 11
+const LOCK_ROOM_PX = 11
 /** More than a fleet has in all its states; forgotten all at once. */
 const KEPT_MAX = 3_000
 
@@ -79,6 +80,11 @@ export class CartBitmaps {
   /** Of a cart that may drive where others may not. */
   flag(): Bitmap {
     return this.#keep('flag', () => this.#draw(FLAG_ROOM_PX, FLAG_ROOM_PX, drawFlag))
+  }
+
+  /** Of a cart that is locked on the course. */
+  lock(): Bitmap {
+    return this.#keep('lock', () => this.#draw(LOCK_ROOM_PX, LOCK_ROOM_PX, drawLock))
   }
 
   pill(parts: readonly PillPart[]): Bitmap {
@@ -164,6 +170,18 @@ function drawFlag(context: CanvasRenderingContext2D): void {
   context.fillStyle = FILLS.out
   context.fill(path)
   strokeWith(context, path, FILLS.out, 1.5)
+}
+
+/** A padlock, dark with a white edge. */
+function drawLock(context: CanvasRenderingContext2D): void {
+  const shackle = new Path2D('M-4 -1V-4A4 4 0 0 1 4 -4V-1')
+  const body = new Path2D()
+  body.roundRect(-6.5, -1.5, 13, 10, 2)
+  context.lineJoin = 'round'
+  for (const path of [shackle, body]) strokeWith(context, path, EDGE, 6)
+  strokeWith(context, shackle, INK, 2.5)
+  context.fillStyle = INK
+  context.fill(body)
 }
 
 function strokeWith(context: CanvasRenderingContext2D, path: Path2D, color: string, widthPx: number): void {

@@ -1,3 +1,4 @@
+import { isLockedOut } from '#dashboard/live/fleet/cart-look.ts'
 import { type Bitmap, CartBitmaps } from './cart-bitmaps.ts'
 import { HEADINGS, type Marker, type Markers, type Pill } from './markers.ts'
 import { place, ROOM_PX, type Screen } from './placing.ts'
@@ -143,6 +144,8 @@ export class CartLayer {
     this.#blit(context, bitmaps.body(marker.look, isDot ? '' : marker.label), marker.px, marker.py)
     if (marker.cart.exempt !== null)
       this.#blit(context, bitmaps.flag(), marker.px + FLAG_PX, marker.py - FLAG_PX)
+    if (isLockedOut(marker.cart))
+      this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
   }
 
   #drawPills(

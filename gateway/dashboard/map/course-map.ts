@@ -18,7 +18,7 @@ import { CLOSEST_ZOOM, CourseView, WholePixelMap, ZOOM_MS } from './course-view.
 import { type Extent, firstExtent } from './first-view.ts'
 import { Markers } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
-import { type Box, type Insets, isInView, markerAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
+import { type Box, type Insets, isInView, markersAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
 import { ZoneLayer } from './zone-layer.ts'
 
 /** Carts, of now or of another time; `version` grows when any of them is another. */
@@ -33,8 +33,8 @@ export interface CourseMapDeps {
   insets: Insets
   /** Where somebody has left it. */
   kept?: KeptView | null
-  /** A tap on a cart, or beside all of them; where, on the map's plane. */
-  onTap: (cart: string | null, place: [x: number, y: number]) => void
+  /** A tap on a cart, or beside all of them; where, on the map's plane; and which carts it may have meant, that one too. */
+  onTap: (cart: string | null, place: [x: number, y: number], near: readonly string[]) => void
 }
 
 /** What is drawn below the zones. */
@@ -77,7 +77,7 @@ export class CourseMap {
   /** A cart was chosen that is still to be brought to where it is seen. */
   #isRevealing = false
   /** The whole course has been shown: where it is was known. */
-  #isFitted = false
+  readonly #isFitted = signal(false)
   #buttons: Box | null = null
 
   constructor(deps: CourseMapDeps) {
@@ -88,6 +88,11 @@ export class CourseMap {
 
   get look(): ReadonlySignal<MapLook> {
     return this.#look
+  }
+
+  /** False while nothing says where the course is: its middle is a place in the Atlantic then. */
+  get isPlaced(): boolean {
+    return this.#isFitted.value || this.#view.kept !== null
   }
 
   /** The middle of what is seen, on the map's plane. */
@@ -213,12 +218,13 @@ export class CourseMap {
   #fit(): void {
     const ground = this.#ground.peek()?.extent ?? null
     const extent = firstExtent(this.#deps.zones.peek(), this.#deps.fleet.carts.values(), ground)
-    if (extent !== null && this.#view.fit(extent, this.#map?.getSize() ?? [])) this.#isFitted = true
+    if (extent === null) return
+    if (this.#view.fit(extent, this.#map?.getSize() ?? [])) this.#isFitted.value = true
   }
 
   #takeCarts(): void {
     const isOther = this.#markers.take(this.#deps.fleet.carts, this.#filter, this.#chosen)
-    if (!this.#isFitted) this.#fit()
+    if (!this.#isFitted.peek()) this.#fit()
     // where it is on the screen is known when the map has been drawn
     if (this.#isRevealing) this.#map?.render()
     if (isOther) this.#ask()
@@ -244,7 +250,10 @@ export class CourseMap {
     if (screen !== null) place(this.#markers, screen, this.#chosen)
     const pill = pillAt(this.#markers, px, py)
     if (pill !== null) this.show([pill.west, pill.south, pill.east, pill.north])
-    else this.#deps.onTap(markerAt(this.#markers, px, py)?.cart.cart ?? null, [x, y])
+    else {
+      const near = markersAt(this.#markers, px, py).map(({ cart }) => cart.cart)
+      this.#deps.onTap(near[0] ?? null, [x, y], near)
+    }
   }
 
   #ask(): void {

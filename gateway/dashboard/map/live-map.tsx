@@ -25,7 +25,7 @@ interface LiveMapProps {
   shown?: ShownCourse
   /** It is where it was left when it is opened again. */
   isKept?: boolean
-  onTap: (cart: string | null, place: [x: number, y: number]) => void
+  onTap: (cart: string | null, place: [x: number, y: number], near: readonly string[]) => void
   /** Once, when it is there: for whoever adds something to it. */
   onReady?: (map: CourseMap) => void
 }
@@ -59,7 +59,7 @@ export function LiveMap({
     const courseMap = new CourseMap({
       ...{ fleet, zones: zones.current, words: mapTexts, isUnpacked, insets },
       kept: isKept ? dashboard.keptView : null,
-      onTap: (cart, place) => tapped.current(cart, place),
+      onTap: (cart, place, near) => tapped.current(cart, place, near),
     })
     courseMap.start(target.current)
     map.value = courseMap

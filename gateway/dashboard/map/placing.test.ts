@@ -4,7 +4,7 @@ import { cartJson, parkedJson } from '#dashboard/testing/cart-json.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { Markers } from './markers.ts'
 import { toX, toY } from './mercator.ts'
-import { isInView, markerAt, pillAt, place, ROOM_PX, type Screen, TAP_PX } from './placing.ts'
+import { isInView, markerAt, markersAt, pillAt, place, ROOM_PX, type Screen, TAP_PX } from './placing.ts'
 
 const MIDDLE = { long: -81.58, lat: 28.41 }
 
@@ -128,4 +128,11 @@ test('a pill is tapped as wide as it was drawn', () => {
 test('a place below what lies on the map is not in view', () => {
   assert.equal(isInView({ px: 400, py: 300 }, screen()), true)
   assert.equal(isInView({ px: 400, py: 110 }, screen()), false)
+})
+
+test('a cart whose sign lies below another is reached by a tap on both', () => {
+  const markers = placed([at(cartJson('16'), 0, 0), at(cartJson('17'), 6, 0), at(cartJson('18'), 200, 0)])
+  const near = markersAt(markers, 406, 300).map(({ cart }) => cart.cart)
+  assert.deepEqual(near, ['17', '16'])
+  assert.deepEqual(markersAt(markers, 300, 100), [])
 })

@@ -68,6 +68,17 @@ export function markerAt(markers: Markers, px: number, py: number): Marker | nul
   return nearest
 }
 
+/** All markers that a tap may mean, the nearest first: golf carts go in pairs, and one hides the other. */
+export function markersAt(markers: Markers, px: number, py: number): Marker[] {
+  const nearest = markerAt(markers, px, py)
+  if (nearest === null) return []
+  const others = markers.all.filter(
+    (marker) =>
+      marker !== nearest && marker.isShown && Math.hypot(marker.px - px, marker.py - py) <= 2 * TAP_PX,
+  )
+  return [nearest, ...others]
+}
+
 /** The pill below a tap. */
 export function pillAt(markers: Markers, px: number, py: number): Pill | null {
   for (const pill of markers.pills) {

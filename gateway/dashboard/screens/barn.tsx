@@ -13,6 +13,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpButton } from '#dashboard/ui/help-button.tsx'
 import { BarnForm } from './barn/barn-form.tsx'
 import { CartPlaces } from './barn/cart-places.tsx'
+import { TypedPlace } from './barn/typed-place.tsx'
 
 /** What is seen around a barn at first: as much again on each side. */
 const AROUND = 2
@@ -41,6 +42,10 @@ export function BarnScreen() {
   }, [map, barn?.id])
   const placeAt = ([x, y]: readonly [number, number]) =>
     setCircle((now) => (now === null ? circleAt(x, y, barn) : { ...now, x, y }))
+  const goTo = (place: [x: number, y: number]) => {
+    placeAt(place)
+    map?.show(widened([...place, ...place], AROUND))
+  }
   return (
     <div class="map-screen barn-screen">
       <div class="map-area">
@@ -66,20 +71,15 @@ export function BarnScreen() {
           <button
             type="button"
             class={circle === null ? 'button main wide' : 'button wide'}
-            disabled={map === null || known === null}
+            disabled={known === null || map?.isPlaced !== true}
             onClick={() => map !== null && placeAt(map.center)}
           >
             {texts.here}
           </button>
         )}
-        {isAdmin && circle === null && (
-          <CartPlaces
-            onPlace={(place) => {
-              placeAt(place)
-              map?.show(widened([...place, ...place], AROUND))
-            }}
-          />
-        )}
+        {isAdmin && map?.isPlaced === false && <p role="status">{texts.nothingKnown}</p>}
+        {isAdmin && <CartPlaces onPlace={goTo} />}
+        {isAdmin && <TypedPlace onPlace={goTo} />}
         {isAdmin && circle !== null && <BarnForm {...{ circle, barn }} onCircle={setCircle} />}
         <a class="button wide" href={toHash('map')}>
           {texts.back}

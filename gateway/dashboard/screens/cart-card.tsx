@@ -37,10 +37,11 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
         <p dir="auto">{fleet.isKnown ? texts.noCart(name) : `${shellTexts().loading} …`}</p>
       ) : (
         <>
-          {cart.out_since !== null && <CartPace cart={name} />}
-          <CartFacts cart={cart} />
-          <CartBattery cart={cart} />
-          <CartActions key={name} cart={cart} />
+          <CartActions key={name} cart={cart}>
+            {cart.out_since !== null && <CartPace cart={name} />}
+            <CartFacts cart={cart} />
+            <CartBattery cart={cart} />
+          </CartActions>
           <CartRemarks cart={cart} />
         </>
       )}

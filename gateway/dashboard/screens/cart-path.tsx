@@ -7,6 +7,7 @@ import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { formatMoment } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
+import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { Breaches } from './cart-path/breaches.tsx'
 import { WhoHasIt } from './cart-path/who-has-it.tsx'
@@ -23,7 +24,7 @@ export function CartPathPage() {
   }, [zones])
   const { isSending, fault, send } = useSending()
   const known = zones.current.value
-  if (known === null) return null
+  if (known === null) return <NotKnown />
   const holes = pathHoles(known)
   const areOn = holes.some(({ onIds }) => onIds.length > 0)
   const toggle = (zone_ids: string[], enabled: boolean) =>

@@ -25,7 +25,8 @@ const GIVEN_OUT = 5
 
 /** Every cart, what matters first; above it, which ones to give out in the morning. */
 export function FleetScreen() {
-  const { fleet, clock, second } = useDashboard()
+  const { fleet, clock, second, site } = useDashboard()
+  const { language, time_zone } = site.value
   const texts = fleetTexts()
   const [sort, setSort] = useState<FleetSort>('matters')
   const [filter, setFilter] = useState<FleetFilter>('all')
@@ -48,7 +49,7 @@ export function FleetScreen() {
           type="button"
           class="button"
           disabled={!fleet.isKnown}
-          onClick={() => saveCsv('fleet.csv', toFleetCsv(carts))}
+          onClick={() => saveCsv('fleet.csv', toFleetCsv(carts, { language, timeZone: time_zone }))}
         >
           {texts.csv}
         </button>

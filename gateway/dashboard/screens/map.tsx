@@ -29,6 +29,7 @@ export function MapScreen() {
   const [filter, setFilter] = useState<CartFilter | null>(null)
   const chosen = router.route.value.rest
   const isStaff = me.value?.role !== 'user'
+  const [near, setNear] = useState<readonly string[]>([])
   const { insets, top } = useCovered()
   const choose = (cart: string | null) => {
     if (cart !== chosen) router.go('map', cart)
@@ -47,20 +48,39 @@ export function MapScreen() {
           <LiveMap
             {...{ zones, filter, chosen, insets }}
             isKept
-            onTap={(cart) => {
+            onTap={(cart, _, carts) => {
               // a tap beside all carts is mostly the begin of something else
-              if (cart !== null) choose(cart)
+              if (cart === null) return
+              setNear(carts)
+              choose(cart)
             }}
           />
         )}
       </div>
       {(isStaff || chosen !== null) && (
         <SidePanel opened={chosen}>
+          {chosen !== null && near.length > 1 && near.includes(chosen) && (
+            <AlsoHere carts={near.filter((cart) => cart !== chosen)} />
+          )}
           {chosen !== null && <CartCard key={chosen} cart={chosen} onClose={() => choose(null)} />}
           {chosen === null && (filter === null ? <NeedsYou /> : <FilteredCarts filter={filter} />)}
         </SidePanel>
       )}
     </div>
+  )
+}
+
+/** Carts whose signs lie on each other's: the one that is hidden is a touch away. */
+function AlsoHere({ carts }: { carts: readonly string[] }) {
+  return (
+    <p class="also-here">
+      {mapTexts().alsoHere}{' '}
+      {carts.map((cart) => (
+        <a key={cart} class="button" href={toHash('map', cart)} dir="auto">
+          {cart}
+        </a>
+      ))}
+    </p>
   )
 }
 

@@ -23,7 +23,8 @@ export function MoreScreen() {
   const texts = moreTexts()
   const role = me.value?.user.role ?? 'user'
   const pages = MORE_PAGES.filter((page) => isAtLeast(role, page.role))
-  const asked = morePageAt(router.route.value.rest)
+  const { rest } = router.route.value
+  const asked = morePageAt(rest)
   const open = asked !== undefined && pages.includes(asked) ? asked : undefined
   const Page = COMPONENTS.get(open?.path ?? '')
   if (open?.isWhole === true && Page !== undefined) return <Page key={open.path} />
@@ -49,6 +50,11 @@ export function MoreScreen() {
       {me.value !== null && asked !== undefined && (
         <p class="panel" role="status">
           <strong>{asked.title()}</strong> · {asked.role === 'admin' ? texts.forAdmins : texts.forStaff}
+        </p>
+      )}
+      {asked === undefined && rest !== null && (
+        <p class="panel" role="status">
+          {texts.noPage(rest)}
         </p>
       )}
       <WhoActs />

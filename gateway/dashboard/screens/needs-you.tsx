@@ -27,6 +27,8 @@ export function NeedsYou() {
     [version],
   )
   const texts = needsTexts()
+  const nobody = fleet.carts.size === 0 ? texts.noCarts : texts.nothing
+  const nothing = fleet.isKnown ? nobody : `${shellTexts().loading} …`
   return (
     <section class="needs" aria-labelledby="needs-you">
       <header>
@@ -34,7 +36,7 @@ export function NeedsYou() {
         {count > 0 && <span class="needs-count">{count}</span>}
         <HelpButton screen="map" title={mapTexts().mapOfCourse} />
       </header>
-      {count === 0 && <p class="needs-none">{fleet.isKnown ? texts.nothing : `${shellTexts().loading} …`}</p>}
+      {count === 0 && <p class="needs-none">{nothing}</p>}
       <ul>
         {lines.slice(0, LINES_MAX).map((need) => (
           <NeedLine key={`${need.reason} ${need.cart?.cart ?? need.alert?.alert_id}`} need={need} />

@@ -4,6 +4,7 @@ import { type Flight, flightsOf } from '#dashboard/live/flights.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { FlightMessage } from './pace/flight-message.tsx'
@@ -28,7 +29,7 @@ export function PacePage() {
         {sent !== null && texts.sent(texts.cart(sent))}
       </p>
       {isFailed && <p role="alert">{texts.cannotLoad}</p>}
-      {rounds === null && !isFailed && <p>{texts.loading} …</p>}
+      {rounds === null && !isFailed && <NotKnown />}
       {flights.length === 0 && course !== null && <Nobody {...course} isKnown={rounds !== null} />}
       {flights.length > 0 && (
         <div class="pace-list">

@@ -54,7 +54,9 @@ function usePeople({ role }: PersonQuestion) {
   // a list that does not come leaves the key
   useEffect(() => void api.call('GET /people').then(setKnown, () => setKnown([])), [])
   const all = known?.filter((person) => isAtLeast(person.role, role)) ?? null
-  return { all, last: all?.find(({ user_id }) => user_id === preferences.personId.value) ?? null }
+  // the only one who may answer needs no choosing
+  const only = role === 'admin' && all?.length === 1 ? all[0] : undefined
+  return { all, last: all?.find(({ user_id }) => user_id === preferences.personId.value) ?? only ?? null }
 }
 
 interface PeopleProps {

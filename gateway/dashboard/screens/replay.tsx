@@ -19,6 +19,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { DatePicker } from './day/date-picker.tsx'
@@ -125,6 +126,9 @@ function Waiting({ replay, isWaiting }: { replay: CourseReplay; isWaiting: boole
 
 function Counts({ replay: { fleet } }: { replay: CourseReplay }) {
   const texts = replayTexts()
+  const { line } = useDashboard()
+  // what was not read says nothing of the carts
+  if (fleet.carts.size === 0 && line.state.value.kind === 'lost') return <NotKnown />
   const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
   const words =
     fleet.carts.size === 0 ? texts.nobody : texts.seen(counts.out, counts.in, counts.outside, counts.silent)

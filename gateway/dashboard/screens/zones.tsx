@@ -79,6 +79,7 @@ export function ZonesScreen() {
         ) : (
           <ZoneList
             {...{ editor, isAdmin }}
+            canDraw={map?.isPlaced === true && editor.current.value !== null}
             onChoose={choose}
             onCircle={() => {
               if (map === null) return

@@ -7,6 +7,14 @@ export const barnTexts = defineTexts({
     here: 'The barn is here',
     cart: 'Or: where a cart stands now',
     noCart: 'No cart',
+    coordinates: 'Or: coordinates',
+    coordinatesHint: 'As the map of a phone copies them: 52.5007, 13.1246',
+    noCoordinates: 'These are no coordinates. Latitude first: 52.5007, 13.1246',
+    show: 'Show this place',
+    nothingKnown:
+      'Nothing says yet where the course is. Switch on a cart with a tracker outdoors, load the drawing of the course, or type coordinates.',
+    askFar: (distance: string, cart: string) => `The barn is ${distance} from cart ${cart}: really?`,
+    farWhy: 'No other cart is nearer. Carts are in the barn only inside the circle.',
     drag: (margin: string) =>
       `Drag the circle to move it, its edge to size it. Some ${margin} larger than the building is good: below a roof receivers err.`,
     radius: 'Radius',
@@ -29,6 +37,15 @@ export const barnTexts = defineTexts({
     here: 'Hier ist die Halle',
     cart: 'Oder: wo jetzt ein Cart steht',
     noCart: 'Kein Cart',
+    coordinates: 'Oder: Koordinaten',
+    coordinatesHint: 'Wie die Karte eines Telefons sie kopiert: 52.5007, 13.1246',
+    noCoordinates: 'Das sind keine Koordinaten. Breite zuerst: 52.5007, 13.1246',
+    show: 'Diesen Ort zeigen',
+    nothingKnown:
+      'Noch sagt nichts, wo der Platz ist. Ein Cart mit Tracker im Freien einschalten, die Zeichnung des Platzes laden oder Koordinaten eingeben.',
+    askFar: (distance: string, cart: string) =>
+      `Die Halle ist ${distance} von Cart ${cart} entfernt: wirklich?`,
+    farWhy: 'Kein anderes Cart ist näher. In der Halle sind Carts nur innerhalb des Kreises.',
     drag: (margin: string) =>
       `Den Kreis ziehen verschiebt ihn, seinen Rand ziehen ändert die Größe. Etwa ${margin} größer als das Gebäude ist gut: Unter einem Dach irren Empfänger.`,
     radius: 'Radius',

@@ -7,7 +7,13 @@ export const commandTexts = defineTexts({
     offline: 'The cart is not connected. It is told when it comes back within a minute.',
     locating: 'Asking the cart where it is …',
     told: 'Told the cart …',
-    done: 'Done: the cart says so.',
+    done: {
+      lock: (time: string) => `Done: locked at ${time}. The cart says so.`,
+      unlock: (time: string) => `Done: unlocked at ${time}. The cart says so.`,
+      locate: (time: string) => `Done: the cart has said where it is, at ${time}.`,
+      beep: (time: string) => `Done: beeped at ${time}. The cart says so.`,
+      message: (time: string) => `Done: the message is on the screen since ${time}. The cart says so.`,
+    },
     signedOut: 'You were signed out. Sign in again and see what the cart says.',
     noContact: 'No contact with the gateway: nothing was sent.',
     noAnswer: 'The gateway did not answer. It may have been sent: see what the cart says.',
@@ -41,7 +47,14 @@ export const commandTexts = defineTexts({
     offline: 'Das Cart ist nicht verbunden. Es erfährt es, wenn es innerhalb einer Minute wiederkommt.',
     locating: 'Das Cart wird gefragt, wo es ist …',
     told: 'Dem Cart gesagt …',
-    done: 'Erledigt: Das Cart bestätigt es.',
+    done: {
+      lock: (time: string) => `Erledigt: gesperrt um ${time}. Das Cart bestätigt es.`,
+      unlock: (time: string) => `Erledigt: entsperrt um ${time}. Das Cart bestätigt es.`,
+      locate: (time: string) => `Erledigt: Das Cart hat um ${time} gesagt, wo es ist.`,
+      beep: (time: string) => `Erledigt: gepiept um ${time}. Das Cart bestätigt es.`,
+      message: (time: string) =>
+        `Erledigt: Die Nachricht ist seit ${time} auf dem Bildschirm. Das Cart bestätigt es.`,
+    },
     signedOut: 'Du wurdest abgemeldet. Melde dich neu an und sieh nach, was das Cart sagt.',
     noContact: 'Keine Verbindung zum Gateway: Nichts wurde gesendet.',
     noAnswer:

@@ -2,6 +2,12 @@ import { defineTexts } from './texts.ts'
 
 export const deviceTexts = defineTexts({
   en: {
+    leaveUnsaved: (count: number) =>
+      count === 1
+        ? 'One password is neither printed nor saved, and nobody can show it again. Leave?'
+        : `${count} passwords are neither printed nor saved, and nobody can show them again. Leave?`,
+    loopback:
+      'Only the computer of the gateway reaches this address. Devices need its address in the network.',
     title: 'Devices',
     what: 'Locks, trackers and screens that may connect to this gateway.',
     search: 'Name, id or cart',
@@ -71,7 +77,9 @@ export const deviceTexts = defineTexts({
     cancel: 'Cancel',
     importTitle: 'From a spreadsheet',
     importWhat:
-      'A CSV file with the columns hardware_id, device_type, name, cart, group. Only the first is a must.',
+      'A CSV file with the columns hardware_id, device_type, name, cart, group. A new device needs the first two, one that is there only the first.',
+    kinds: (names: string) => `Device types: ${names}`,
+    sample: 'Save a sample file',
     choose: 'CSV file',
     drop: 'Or drop it here.',
     checking: 'Looking at it',
@@ -87,7 +95,7 @@ export const deviceTexts = defineTexts({
       count === 1 ? 'One line is wrong. Nothing was done.' : `${count} lines are wrong. Nothing was done.`,
     line: (line: number) => `Line ${line}`,
     codes: {
-      missing: 'something is missing',
+      missing: 'hardware_id or device_type is missing',
       invalid: 'cannot be used',
       duplicate: 'is there twice',
       unknown_device_type: 'no such kind of device',
@@ -97,6 +105,12 @@ export const deviceTexts = defineTexts({
     unknown: (id: string) => `There is no device ${id}.`,
   },
   de: {
+    leaveUnsaved: (count: number) =>
+      count === 1
+        ? 'Ein Passwort ist weder gedruckt noch gespeichert, und niemand kann es noch einmal zeigen. Verlassen?'
+        : `${count} Passwörter sind weder gedruckt noch gespeichert, und niemand kann sie noch einmal zeigen. Verlassen?`,
+    loopback:
+      'Diese Adresse erreicht nur der Rechner des Gateways selbst. Geräte brauchen seine Adresse im Netz.',
     title: 'Geräte',
     what: 'Schlösser, Tracker und Bildschirme, die sich mit diesem Gateway verbinden dürfen.',
     search: 'Name, Kennung oder Cart',
@@ -168,7 +182,9 @@ export const deviceTexts = defineTexts({
     cancel: 'Abbrechen',
     importTitle: 'Aus einer Tabelle',
     importWhat:
-      'Eine CSV-Datei mit den Spalten hardware_id, device_type, name, cart, group. Nur die erste muss sein.',
+      'Eine CSV-Datei mit den Spalten hardware_id, device_type, name, cart, group. Ein neues Gerät braucht die ersten beiden, ein vorhandenes nur die erste.',
+    kinds: (names: string) => `Arten von Geräten: ${names}`,
+    sample: 'Beispieldatei speichern',
     choose: 'CSV-Datei',
     drop: 'Oder hier ablegen.',
     checking: 'Wird angesehen',
@@ -186,7 +202,7 @@ export const deviceTexts = defineTexts({
         : `${count} Zeilen sind falsch. Nichts wurde getan.`,
     line: (line: number) => `Zeile ${line}`,
     codes: {
-      missing: 'etwas fehlt',
+      missing: 'hardware_id oder device_type fehlt',
       invalid: 'ist nicht zu gebrauchen',
       duplicate: 'steht zweimal da',
       unknown_device_type: 'diese Art von Gerät gibt es nicht',

@@ -2,6 +2,7 @@ import { defineTexts } from './texts.ts'
 
 export const mapTexts = defineTexts({
   en: {
+    alsoHere: 'Also here:',
     cartNumber: 'Cart number',
     found: (count: number) => (count === 1 ? '1 cart found' : `${count} carts found`),
     carts: 'Carts found',
@@ -27,6 +28,7 @@ export const mapTexts = defineTexts({
     pathOnly: (holes: string) => `Cart path only: ${holes}`,
   },
   de: {
+    alsoHere: 'Auch hier:',
     cartNumber: 'Cart-Nummer',
     found: (count: number) => (count === 1 ? '1 Cart gefunden' : `${count} Carts gefunden`),
     carts: 'Gefundene Carts',

@@ -2,6 +2,7 @@ import { defineTexts } from './texts.ts'
 
 export const moreTexts = defineTexts({
   en: {
+    noPage: (path: string) => `There is no page “${path}”.`,
     title: 'More',
     back: 'Back to More',
     reports: 'Reports',
@@ -59,6 +60,7 @@ export const moreTexts = defineTexts({
     loading: 'Loading',
   },
   de: {
+    noPage: (path: string) => `Eine Seite „${path}“ gibt es nicht.`,
     title: 'Mehr',
     back: 'Zurück zu Mehr',
     reports: 'Berichte',

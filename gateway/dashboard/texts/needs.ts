@@ -5,6 +5,8 @@ export const needsTexts = defineTexts({
   en: {
     title: 'Needs you',
     nothing: 'Nothing. All carts are well.',
+    noCarts:
+      'There are no carts yet. A cart appears when a device with its number is registered: More, Devices.',
     cart: (name: string) => `Cart ${name}:`,
     open: (cart: string, reason: string) => `Cart ${cart}: ${reason}`,
     heardAt: (ago: string, place: string) => `Heard ${ago} · ${place}`,
@@ -13,6 +15,7 @@ export const needsTexts = defineTexts({
     reasons: {
       ...{ moved_while_locked: 'Moved while locked', moved_after_hours: 'Moved after hours' },
       ...{ outside: 'Outside the course', zone_stay: 'Stays in a stop zone', silent: 'Not heard from' },
+      locked_out: 'Locked on the course',
       ...{
         out_after_closing: 'Still out after closing',
         low: 'Low battery',
@@ -28,6 +31,8 @@ export const needsTexts = defineTexts({
   de: {
     title: 'Braucht dich',
     nothing: 'Nichts. Allen Carts geht es gut.',
+    noCarts:
+      'Noch gibt es keine Carts. Ein Cart erscheint, sobald ein Gerät mit seiner Nummer angemeldet ist: Mehr, Geräte.',
     cart: (name: string) => `Cart ${name}:`,
     open: (cart: string, reason: string) => `Cart ${cart}: ${reason}`,
     heardAt: (ago: string, place: string) => `Gehört ${ago} · ${place}`,
@@ -40,6 +45,7 @@ export const needsTexts = defineTexts({
         zone_stay: 'Steht in einer Sperrzone',
         silent: 'Nicht zu hören',
       },
+      locked_out: 'Auf dem Platz gesperrt',
       ...{ out_after_closing: 'Nach Betriebsschluss draußen', low: 'Batterie schwach' },
       ...{ unlocked: 'Offen in der Halle', not_charging: 'Lädt nicht', no_position: 'Noch keine Position' },
       ...{ disk: 'Die Festplatte braucht Aufmerksamkeit', clock: 'Die Uhr ist nicht bestätigt' },

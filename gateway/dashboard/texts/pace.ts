@@ -3,6 +3,7 @@ import { defineTexts } from './texts.ts'
 /** Rounds on the course, and how far behind they are. */
 export const paceTexts = defineTexts({
   en: {
+    noScreenShort: 'No screen',
     title: 'Pace of play',
     why: 'Rounds on the course, those furthest behind first.',
     loading: 'Loading',
@@ -39,6 +40,7 @@ export const paceTexts = defineTexts({
     sent: (carts: string) => `Sent to ${carts}. Each cart’s card tells what came of it.`,
   },
   de: {
+    noScreenShort: 'Kein Bildschirm',
     title: 'Spieltempo',
     why: 'Runden auf dem Platz, die langsamsten zuerst.',
     loading: 'Lädt',
@@ -55,7 +57,7 @@ export const paceTexts = defineTexts({
     behind: (minutes: number) => `${minutes} min zurück`,
     ahead: (minutes: number) => `${minutes} min voraus`,
     onTime: 'In der Zeit',
-    onHoleFor: (span: string) => `seit ${span} dort`,
+    onHoleFor: (span: string) => `${span} dort`,
     startedOn: (hole: number, time: string) => `begonnen an Loch ${hole} um ${time}`,
     playedFor: (span: string) => `bisher ${span}`,
     finish: (time: string) => `fertig etwa ${time}`,

@@ -25,6 +25,7 @@ export const peopleTexts = defineTexts({
     keyOnce:
       'It is shown only now. Programs and new tablets sign in with it; for a shared tablet a PIN is enough.',
     written: 'I have written it down',
+    leaveKey: (name: string) => `Nobody can show the key of ${name} again. Leave?`,
     disable: 'Switch off',
     enable: 'Switch on',
     askDisable: (name: string) => `Switch off ${name}?`,
@@ -58,6 +59,7 @@ export const peopleTexts = defineTexts({
     keyOnce:
       'Er wird nur jetzt gezeigt. Programme und neue Tablets melden sich damit an; für ein gemeinsames Tablet reicht eine PIN.',
     written: 'Ich habe ihn aufgeschrieben',
+    leaveKey: (name: string) => `Den Schlüssel von ${name} kann niemand noch einmal zeigen. Verlassen?`,
     disable: 'Abschalten',
     enable: 'Einschalten',
     askDisable: (name: string) => `${name} abschalten?`,

@@ -14,7 +14,8 @@ export const personTexts = defineTexts({
     nobody: (name: string) => `Nobody in particular (${name})`,
     key: 'Your key',
     goOn: 'Go on',
-    nobodyHasPin: 'Nobody has a PIN yet.',
+    nobodyHasPin:
+      'Nobody who may do this has a PIN. Set a PIN (More, Who acts), so that you need the key only now.',
   },
   de: {
     who: 'Wer ist da?',
@@ -29,6 +30,7 @@ export const personTexts = defineTexts({
     nobody: (name: string) => `Niemand Bestimmtes (${name})`,
     key: 'Ihr Schlüssel',
     goOn: 'Weiter',
-    nobodyHasPin: 'Noch hat niemand eine PIN.',
+    nobodyHasPin:
+      'Niemand, der das darf, hat eine PIN. Eine PIN setzen (Mehr, Wer handelt), dann braucht es den Schlüssel nur jetzt.',
   },
 })

@@ -8,9 +8,8 @@ export const recallTexts = defineTexts({
     goesTo: 'Every screen shows this until it is over.',
     text: 'Text',
     send: 'Send',
-    sending: 'Sending …',
-    failed: (why: string) => `Not sent: ${why}`,
-    noContact: 'no contact with the gateway. Try again.',
+    askOver: (carts: number) => `Tell ${carts === 1 ? 'the cart' : `${carts} carts`} that they may play on?`,
+    again: 'Call them in again',
     bar: (out: number) => `${out} still out`,
     barDone: 'All carts are in',
     barConfirmed: (confirmed: number, screens: number) => `${confirmed} of ${screens} confirmed`,
@@ -30,9 +29,11 @@ export const recallTexts = defineTexts({
     goesTo: 'Jeder Bildschirm zeigt das, bis es vorbei ist.',
     text: 'Text',
     send: 'Senden',
-    sending: 'Wird gesendet …',
-    failed: (why: string) => `Nicht gesendet: ${why}`,
-    noContact: 'keine Verbindung zum Gateway. Nochmal versuchen.',
+    askOver: (carts: number) =>
+      carts === 1
+        ? 'Dem Cart mitteilen, dass weitergespielt werden darf?'
+        : `${carts} Carts mitteilen, dass weitergespielt werden darf?`,
+    again: 'Noch einmal zurückrufen',
     bar: (out: number) => `${out} noch draußen`,
     barDone: 'Alle Carts sind zurück',
     barConfirmed: (confirmed: number, screens: number) => `${confirmed} von ${screens} bestätigt`,

@@ -2,6 +2,9 @@ import { defineTexts } from './texts.ts'
 
 export const shellTexts = defineTexts({
   en: {
+    notKnown: 'Not known: no contact with the gateway.',
+    stay: 'Stay here',
+    leave: 'Leave',
     map: 'Map',
     fleet: 'Fleet',
     evening: 'Evening',
@@ -25,6 +28,9 @@ export const shellTexts = defineTexts({
     tryAgain: 'Try again',
   },
   de: {
+    notKnown: 'Nicht bekannt: keine Verbindung zum Gateway.',
+    stay: 'Hier bleiben',
+    leave: 'Verlassen',
     map: 'Karte',
     fleet: 'Flotte',
     evening: 'Abend',

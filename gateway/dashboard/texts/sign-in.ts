@@ -26,10 +26,22 @@ export const signInTexts = defineTexts({
     noSuchZone: 'Take a time zone from the list, such as Europe/Berlin.',
     ownKey: 'Your own key',
     ownKeyHow:
-      'This key opens everything. It is shown only now: write it down and keep it where nobody else looks.',
+      'This key opens everything. Keep it where nobody else looks: once you have pressed the button below, nobody can show it again.',
     keyLost:
       'The gateway may have made a new key that did not arrive. Run cartbarn admin-key on its computer.',
-    writtenDown: 'I have written it down',
+    copy: 'Copy',
+    copied: 'Copied.',
+    notCopied: 'This browser does not copy: select the key and copy it.',
+    saveFile: 'Save as a file',
+    qr: 'QR code',
+    keyAgain: 'This is a new key: one that was shown before opens nothing any more.',
+    ownPin: 'Your PIN (4 to 6 digits)',
+    ownPinWhy:
+      'With it you act as an admin on this tablet. Without one the key is asked for every ten minutes.',
+    writtenDown: 'I have it',
+    noCookies: (host: string) =>
+      `This browser keeps no cookies, so nobody can sign in here. Allow cookies for ${host}, then try again.`,
+    codeLength: 'A code has 12 characters.',
     tooLate: 'Ten minutes have gone by. Give the key in the file admin-key.txt of the gateway.',
     adminKey: 'Key of the admin',
   },
@@ -58,10 +70,22 @@ export const signInTexts = defineTexts({
     noSuchZone: 'Eine Zeitzone aus der Liste nehmen, etwa Europe/Berlin.',
     ownKey: 'Ihr eigener Schlüssel',
     ownKeyHow:
-      'Dieser Schlüssel öffnet alles. Er wird nur jetzt gezeigt: aufschreiben und dort aufheben, wo sonst niemand hinsieht.',
+      'Dieser Schlüssel öffnet alles. Dort aufheben, wo sonst niemand hinsieht: Nach dem Knopf unten kann ihn niemand mehr zeigen.',
     keyLost:
       'Vielleicht hat das Gateway einen neuen Schlüssel gemacht, der nicht ankam. Auf seinem Rechner cartbarn admin-key ausführen.',
-    writtenDown: 'Ich habe ihn aufgeschrieben',
+    copy: 'Kopieren',
+    copied: 'Kopiert.',
+    notCopied: 'Dieser Browser kopiert nicht: den Schlüssel markieren und kopieren.',
+    saveFile: 'Als Datei speichern',
+    qr: 'QR-Code',
+    keyAgain: 'Das ist ein neuer Schlüssel: Ein früher gezeigter öffnet nichts mehr.',
+    ownPin: 'Ihre PIN (4 bis 6 Ziffern)',
+    ownPinWhy:
+      'Mit ihr handeln Sie auf diesem Tablet als Admin. Ohne PIN wird alle zehn Minuten der Schlüssel verlangt.',
+    writtenDown: 'Ich habe ihn',
+    noCookies: (host: string) =>
+      `Dieser Browser speichert keine Cookies, daher kann sich hier niemand anmelden. Cookies für ${host} erlauben, dann noch einmal versuchen.`,
+    codeLength: 'Ein Code hat 12 Zeichen.',
     tooLate: 'Zehn Minuten sind um. Den Schlüssel aus der Datei admin-key.txt des Gateways angeben.',
     adminKey: 'Schlüssel des Admins',
   },

@@ -17,6 +17,7 @@ export const tabletTexts = defineTexts({
     scan: 'Open this with the camera of the new tablet. Or open the address there, and type the code as the key.',
     trustFirst:
       'Does its browser warn of this address? Then it does not trust the gateway yet: first open this page there, and do what it says.',
+    isIn: (name: string) => `${name} is signed in.`,
     validFor: (span: string) => `Valid for ${span}, once.`,
     expired: 'This code is too old. Make another.',
     signedIn: 'Signed in',
@@ -28,6 +29,7 @@ export const tabletTexts = defineTexts({
     cancel: 'Cancel',
     people: 'People',
     newPerson: 'Somebody new',
+    sharedTablet: 'Shared tablet, with a user of its own',
     name: 'Name',
     role: 'Role',
     add: 'Add',
@@ -54,6 +56,7 @@ export const tabletTexts = defineTexts({
     scan: 'Mit der Kamera des neuen Tablets öffnen. Oder dort die Adresse öffnen und den Code als Schlüssel eingeben.',
     trustFirst:
       'Warnt sein Browser vor dieser Adresse? Dann vertraut es dem Gateway noch nicht: dort zuerst diese Seite öffnen und tun, was sie sagt.',
+    isIn: (name: string) => `${name} ist angemeldet.`,
     validFor: (span: string) => `Gilt ${span}, einmal.`,
     expired: 'Dieser Code ist zu alt. Einen neuen machen.',
     signedIn: 'Angemeldet',
@@ -65,6 +68,7 @@ export const tabletTexts = defineTexts({
     cancel: 'Abbrechen',
     people: 'Personen',
     newPerson: 'Jemand Neues',
+    sharedTablet: 'Gemeinsames Tablet, mit eigenem Benutzer',
     name: 'Name',
     role: 'Rolle',
     add: 'Hinzufügen',

@@ -1,8 +1,11 @@
-const TYPE = 'text/csv;charset=utf-8'
-
 /** Has the browser save a table as a file. */
 export function saveCsv(name: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type: TYPE }))
+  saveFile(name, text, 'text/csv')
+}
+
+/** Has the browser save a text as a file. */
+export function saveFile(name: string, text: string, type = 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }))
   const link = document.createElement('a')
   link.href = url
   link.download = name

@@ -16,6 +16,7 @@ test('a cart is counted by its state, and as low wherever it is', () => {
     cartJson('4', { state: 'outside' }),
     cartJson('5', { state: 'silent' }),
     cartJson('6', { state: 'unknown', position: null }),
+    cartJson('7', { state: 'unknown', position: null, last_heard_at: null }),
   ]
   assert.deepEqual(countCarts(carts), { out: 1, in: 2, low: 1, silent: 2, outside: 1 })
 })

@@ -21,6 +21,16 @@ export function isParked(cart: CartJson): boolean {
   return cart.zones.some(({ type }) => type === 'parking')
 }
 
+/** Locked by something else than its driver where carts are driven: somebody may sit in it who cannot drive on. */
+export function isLockedOut(cart: CartJson): boolean {
+  const { state, lock } = cart
+  if (lock?.is_locked !== true || isParked(cart) || cart.out_of_service !== null) return false
+  return (state === 'out' || state === 'outside') && !DRIVER_SOURCES.has(lock.source ?? '')
+}
+
+/** How a driver locks a cart, to play or to eat. */
+const DRIVER_SOURCES: ReadonlySet<string> = new Set(['rfid', 'keypad', 'key'])
+
 const collator = new Intl.Collator('en', { numeric: true })
 
 /** 2 before 10. */

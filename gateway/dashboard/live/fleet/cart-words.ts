@@ -10,7 +10,8 @@ export function stateWordOf(cart: CartJson): StateWord {
   if (cart.out_of_service !== null) return 'service'
   if (cart.state === 'outside' || cart.state === 'silent' || cart.state === 'unknown') return cart.state
   if (cart.is_low) return 'low'
-  if (cart.is_moving) return 'moving'
+  // it moved a moment ago, and its last position says that it stands
+  if (cart.is_moving && cart.position?.speed !== 0) return 'moving'
   if (isOpenInBarn(cart)) return 'open'
   return cart.is_asleep ? 'asleep' : cart.state
 }

@@ -1,9 +1,18 @@
 import type { CartJson } from '#shared/wire/carts.ts'
-import { type CsvCell, toCsv } from '../csv.ts'
+import { type CsvCell, type Language, toCsv } from '../csv.ts'
 
-const COLUMNS: readonly [name: string, of: (cart: CartJson) => CsvCell][] = [
+interface CsvOf {
+  language: Language
+  /** Times are those on the clocks of the course. */
+  timeZone: string
+}
+
+type Column = (cart: CartJson, timeZone: string) => CsvCell
+
+const COLUMNS: readonly [name: string, of: Column][] = [
   ['cart', ({ cart }) => cart],
   ['state', ({ state }) => state],
+  ['hole', ({ zones }) => zones.find(({ hole }) => hole != null)?.hole ?? null],
   ['zones', ({ zones }) => zones.map(({ name }) => name).join(' / ')],
   ['lat', ({ position }) => position?.lat ?? null],
   ['long', ({ position }) => position?.long ?? null],
@@ -12,12 +21,21 @@ const COLUMNS: readonly [name: string, of: (cart: CartJson) => CsvCell][] = [
   ['rest_voltage', ({ battery }) => battery?.rest_voltage ?? null],
   ['percent', ({ battery }) => battery?.percent ?? null],
   ['is_locked', ({ lock }) => lock?.is_locked ?? null],
-  ['last_heard_at', ({ last_heard_at }) => last_heard_at],
+  ['last_heard_at', ({ last_heard_at }, timeZone) => localTime(last_heard_at, timeZone)],
   ['out_of_service', ({ out_of_service }) => out_of_service?.why ?? null],
   ['note', ({ note }) => note],
 ]
 
 /** The fleet as a table. */
-export function toFleetCsv(carts: readonly CartJson[]): string {
-  return toCsv([COLUMNS.map(([name]) => name), ...carts.map((cart) => COLUMNS.map(([, of]) => of(cart)))])
+export function toFleetCsv(carts: readonly CartJson[], { language, timeZone }: CsvOf): string {
+  const rows = carts.map((cart) => COLUMNS.map(([, of]) => of(cart, timeZone)))
+  return toCsv([COLUMNS.map(([name]) => name), ...rows], language)
+}
+
+/** "2026-05-01 14:05:09", which every spreadsheet takes for a time. */
+function localTime(at: string | null, timeZone: string): string | null {
+  if (at === null) return null
+  const format = { dateStyle: 'short', timeStyle: 'medium', timeZone } as const
+  // Swedish dates are those of ISO 8601
+  return new Intl.DateTimeFormat('sv-SE', format).format(Date.parse(at))
 }

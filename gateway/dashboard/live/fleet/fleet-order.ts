@@ -17,7 +17,8 @@ const CHOSEN: Record<FleetFilter, (cart: CartJson) => boolean> = {
   in: isParked,
   out: (cart) => passes(cart, 'out'),
   low: (cart) => passes(cart, 'low'),
-  silent: (cart) => passes(cart, 'silent'),
+  // also those that were never heard from
+  silent: ({ state }) => state === 'silent' || state === 'unknown',
   outside: (cart) => passes(cart, 'outside'),
   open: isOpenInBarn,
   out_of_service: ({ out_of_service }) => out_of_service !== null,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { alertJson as alert } from '#dashboard/testing/alert-json.ts'
 import { cartJson, openJson, parkedJson } from '#dashboard/testing/cart-json.ts'
+import type { CartJson } from '#shared/wire/carts.ts'
 import { type Needs, needsOf } from './needs.ts'
 
 const AT = '2026-05-01T12:00:00.000Z'
@@ -99,4 +100,13 @@ test('500 carts are judged in a moment', () => {
   )
   const { lines, groups, count } = needsOf(carts, [])
   assert.deepEqual([lines.length, groups.length, count], [100, 2, 500])
+})
+
+test('a cart that is locked on the course by others than its driver needs somebody', () => {
+  const locked = (cart: string, source: string, others: Partial<CartJson> = {}) => {
+    const known = cartJson(cart, others)
+    return { ...known, lock: known.lock && { ...known.lock, is_locked: true, source } }
+  }
+  const carts = [locked('1', 'remote'), locked('2', 'rfid'), locked('3', 'remote', { state: 'silent' })]
+  assert.deepEqual(shown(needsOf([...carts, parkedJson('4')], [])), ['silent 3', 'locked_out 1'])
 })

@@ -1,12 +1,12 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { byNumber, isParked } from './cart-look.ts'
+import { byNumber, isLockedOut, isParked } from './cart-look.ts'
 import { isOpenInBarn } from './fleet-order.ts'
 
 /** Why a cart, or the site, needs somebody; what is worse comes first. */
 export const REASONS = [
-  ...(['moved_while_locked', 'moved_after_hours', 'outside', 'zone_stay', 'silent'] as const),
+  ...(['moved_while_locked', 'moved_after_hours', 'outside', 'zone_stay', 'silent', 'locked_out'] as const),
   ...(['out_after_closing', 'low', 'disk', 'clock', 'sync', 'backup'] as const),
   ...(['certificate', 'pin_locked'] as const),
   ...(['unlocked', 'not_charging', 'no_position'] as const),
@@ -115,6 +115,7 @@ function reasonsOf(cart: CartJson): Reason[] {
   const mayLeave = cart.exempt?.zone_types.includes('boundary') ?? false
   if (cart.state === 'outside' && !mayLeave) reasons.push('outside')
   if (cart.state === 'silent') reasons.push('silent')
+  if (isLockedOut(cart)) reasons.push('locked_out')
   if (cart.is_low) reasons.push('low')
   if (isOpenInBarn(cart)) reasons.push('unlocked')
   if (cart.state === 'unknown') reasons.push('no_position')
@@ -125,7 +126,7 @@ function ageOf(cart: CartJson, reason: Reason, alert: AlertJson | null): string 
   if (reason === 'silent') return cart.last_heard_at
   if (alert !== null) return alert.opened_at
   if (reason === 'low') return cart.battery?.rest_at ?? cart.battery?.at ?? null
-  if (reason === 'unlocked') return cart.lock?.at ?? null
+  if (reason === 'unlocked' || reason === 'locked_out') return cart.lock?.at ?? null
   return reason === 'no_position' ? cart.last_heard_at : (cart.position?.at ?? null)
 }
 

@@ -1,6 +1,6 @@
-/** So long after the page is there: what is looked at first comes first. */
-const AFTER_MS = 15_000
-const BETWEEN_MS = 500
+/** So long after the page is there: what is looked at first comes first, and contact may be lost soon after. */
+const AFTER_MS = 3_000
+const BETWEEN_MS = 100
 
 type Load = () => Promise<unknown>
 

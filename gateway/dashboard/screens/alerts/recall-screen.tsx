@@ -8,18 +8,20 @@ import { recallTexts } from '#dashboard/texts/recall.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Fault } from '#dashboard/ui/fault.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { Question } from '#dashboard/ui/question.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
-import { ApiError } from '#shared/client.ts'
 import { placeText } from '../cart-row.tsx'
 
 const ROW_PX = 72
 
 /** All carts are called in: who is still out, and which screens have confirmed. */
 export function RecallScreen() {
-  const { recall, fleet, clock, gate, site } = useDashboard()
+  const { recall, fleet, clock, site } = useDashboard()
   const texts = recallTexts()
-  const [says, setSays] = useState<string | null>(null)
+  const [isAsking, setAsking] = useState(false)
   const now = recall.now.value
   const isKnown = fleet.version.value >= 0 && fleet.isKnown && (now !== null || recall.isKnown.value)
   if (now === null || !isKnown)
@@ -27,19 +29,11 @@ export function RecallScreen() {
       <div class="page">
         <h1>{texts.allIn}</h1>
         <p role="status">{isKnown ? texts.isOver : `${shellTexts().loading} …`}</p>
+        {isKnown && <CallAgain />}
       </div>
     )
   const list = recallList(now, fleet.carts)
   const { text, by, started_at } = now.recall
-  const end = async () => {
-    setSays(texts.sending)
-    try {
-      await gate.act(() => recall.end())
-      setSays(null)
-    } catch (error) {
-      setSays(texts.failed(error instanceof ApiError ? error.detail : texts.noContact))
-    }
-  }
   return (
     <div class="recall">
       <header>
@@ -53,10 +47,20 @@ export function RecallScreen() {
             formatMoment(Date.parse(started_at), clock.nowMs(), site.value.time_zone),
           )}
         </p>
-        <p role="status">{says}</p>
-        <button type="button" class="button main" onClick={() => void end()}>
+        <button type="button" class="button main" onClick={() => setAsking(true)}>
           {texts.over}
         </button>
+        {isAsking && (
+          <Question
+            title={texts.askOver(now.screens.size)}
+            action={texts.over}
+            onCancel={() => setAsking(false)}
+            onAnswer={async () => {
+              await recall.end()
+              setAsking(false)
+            }}
+          />
+        )}
       </header>
       <h2>
         {texts.stillOut}: {list.out.length} · {texts.inBarn}: {list.in.length}
@@ -65,6 +69,31 @@ export function RecallScreen() {
         {(one) => <StillOut one={one} />}
       </VirtualList>
     </div>
+  )
+}
+
+/** Undoes an end that was a mistake: the same text to all carts. */
+function CallAgain() {
+  const { recall, gate } = useDashboard()
+  const texts = recallTexts()
+  const { send, fault, isSending } = useSending()
+  const text = recall.endedText.value
+  if (text === null) return null
+  return (
+    <>
+      <p dir="auto" class="recall-text">
+        {text}
+      </p>
+      <Fault text={fault} />
+      <button
+        type="button"
+        class="button"
+        disabled={isSending}
+        onClick={() => void send(() => gate.act(() => recall.begin(text)))}
+      >
+        {texts.again}
+      </button>
+    </>
   )
 }
 

@@ -1,16 +1,19 @@
 import { useState } from 'preact/hooks'
 import { NotActed } from '#dashboard/live/person-gate.ts'
-import { type Circle, grown } from '#dashboard/map/barn.ts'
+import { type Circle, grown, nearestCart } from '#dashboard/map/barn.ts'
 import { saveBarn } from '#dashboard/map/save-barn.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
-import { formatLength } from '#dashboard/texts/format.ts'
+import { formatDistance, formatLength } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { Question } from '#dashboard/ui/question.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { SiteFeatureJson } from '#shared/wire/zones.ts'
 
 /** So much larger than the building a circle should be. */
 const MARGIN_M = 10
+/** No cart drives so far in a day. */
+const FAR_M = 20_000
 
 interface BarnFormProps {
   circle: Circle
@@ -25,6 +28,12 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
   const dashboard = useDashboard()
   const texts = barnTexts()
   const [outcome, setOutcome] = useState<Outcome | null>(null)
+  const [far, setFar] = useState<ReturnType<typeof nearestCart>>(null)
+  const ask = () => {
+    const nearest = nearestCart(circle, dashboard.fleet.carts.values())
+    if (nearest !== null && nearest.distanceM > FAR_M) setFar(nearest)
+    else void save()
+  }
   const save = async () => {
     setOutcome({ kind: 'saving' })
     try {
@@ -60,14 +69,23 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
           <Icon name="plus" />
         </button>
       </div>
-      <button
-        type="button"
-        class="button main wide"
-        disabled={outcome?.kind === 'saving'}
-        onClick={() => void save()}
-      >
+      <button type="button" class="button main wide" disabled={outcome?.kind === 'saving'} onClick={ask}>
         {outcome?.kind === 'saving' ? `${texts.saving} …` : texts.save}
       </button>
+      {far !== null && (
+        <Question
+          title={texts.askFar(formatDistance(far.distanceM, units), far.cart)}
+          action={texts.save}
+          isDanger
+          onCancel={() => setFar(null)}
+          onAnswer={async () => {
+            setFar(null)
+            await save()
+          }}
+        >
+          <p>{texts.farWhy}</p>
+        </Question>
+      )}
       <div role="status">
         {outcome?.kind === 'saved' && outcome.circle === circle && <p class="done">{texts.saved}</p>}
         {outcome?.kind === 'refused' && <p class="error">{outcome.why}</p>}

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { zoneReach } from '#dashboard/live/cart-path.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -12,34 +13,36 @@ type Applied = AnswerOf<'GET /zones/applied'>
 
 /** Which carts have said that they have the zones as they are now. */
 export function WhoHasIt({ version }: { version: number }) {
+  const { fleet } = useDashboard()
   const texts = cartPathTexts()
   const applied = useApplied(version)
   if (applied === null) return null
-  const { waiting } = applied
-  const total = applied.applied.length + waiting.length
-  if (total === 0) return <p>{texts.noCarts}</p>
+  const { has, waiting, cannot } = zoneReach(applied, fleet.version.value >= 0 ? fleet.carts.values() : [])
+  const total = has.length + waiting.length + cannot.length
+  if (has.length + waiting.length === 0) return <p>{texts.noCarts}</p>
   return (
     <section class="panel who-has-it" role="status">
-      <strong>
-        {waiting.length === 0 ? texts.allHaveIt(total) : texts.haveIt(applied.applied.length, total)}
-      </strong>
-      <progress
-        max={total}
-        value={applied.applied.length}
-        aria-label={texts.haveIt(applied.applied.length, total)}
-      />
-      {waiting.length > 0 && (
-        <p class="path-waiting">
-          {texts.waiting}{' '}
-          {waiting.slice(0, NAMED_MAX).map((cart) => (
-            <a key={cart} class="button" href={toHash('map', cart)} dir="auto">
-              {cart}
-            </a>
-          ))}
-          {waiting.length > NAMED_MAX && ` + ${waiting.length - NAMED_MAX}`}
-        </p>
-      )}
+      <strong>{has.length === total ? texts.allHaveIt(total) : texts.haveIt(has.length, total)}</strong>
+      <progress max={total} value={has.length} aria-label={texts.haveIt(has.length, total)} />
+      <CartLinks title={texts.waiting} carts={waiting} />
+      <CartLinks title={texts.cannot} carts={cannot} />
     </section>
+  )
+}
+
+/** Each leads to its cart, from which its driver can be sent a message. */
+function CartLinks({ title, carts }: { title: string; carts: readonly string[] }) {
+  if (carts.length === 0) return null
+  return (
+    <p class="path-waiting">
+      {title}{' '}
+      {carts.slice(0, NAMED_MAX).map((cart) => (
+        <a key={cart} class="button" href={toHash('map', cart)} dir="auto">
+          {cart}
+        </a>
+      ))}
+      {carts.length > NAMED_MAX && ` + ${carts.length - NAMED_MAX}`}
+    </p>
   )
 }
 

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { CommandName, Course, Wanted } from '#dashboard/live/commands.ts'
 import { isMovingTooFast, lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
@@ -15,8 +16,14 @@ const TOLD_MS = 120_000
 
 type Patch = InputOf<'PATCH /carts/{cart}'>['body']
 
+interface CartActionsProps {
+  cart: CartJson
+  /** What is known of the cart: below what is done most, which a phone shows without a touch. */
+  children: ComponentChildren
+}
+
 /** What can be done with a cart, and what comes of it. */
-export function CartActions({ cart }: { cart: CartJson }) {
+export function CartActions({ cart, children }: CartActionsProps) {
   const { api, commands, clock, second, me, settings, site, screenTypes } = useDashboard()
   const [asking, setAsking] = useState<Asking | null>(null)
   const [isSaved, setIsSaved] = useState(false)
@@ -52,13 +59,14 @@ export function CartActions({ cart }: { cart: CartJson }) {
           {texts.force}
         </button>
       )}
-      <LockButtons cart={cart} whyNotId={isMoving ? 'why-not-lock' : null} onAsk={setAsking} />
-      <MoreButtons
+      <LockButtons
         cart={cart}
-        isStaff={role !== 'user'}
+        whyNotId={isMoving ? 'why-not-lock' : null}
         onAsk={setAsking}
         onBeep={() => send('locate', { params: { beep: true } })}
       />
+      {children}
+      <MoreButtons cart={cart} isStaff={role !== 'user'} onAsk={setAsking} />
       {asking !== null && (
         <CartQuestion {...{ cart, asking, why, send, patch }} onCancel={() => setAsking(null)} />
       )}

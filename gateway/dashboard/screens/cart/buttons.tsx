@@ -11,10 +11,11 @@ interface LockButtonsProps {
   /** Of the element that says why it cannot be locked now. */
   whyNotId: string | null
   onAsk: (asking: Asking) => void
+  onBeep: () => void
 }
 
 /** What is likely wanted is the larger one. */
-export function LockButtons({ cart, whyNotId, onAsk }: LockButtonsProps) {
+export function LockButtons({ cart, whyNotId, onAsk, onBeep }: LockButtonsProps) {
   const texts = cartActionTexts()
   const hasNone = lockDeviceOf(cart) === undefined
   return (
@@ -33,6 +34,10 @@ export function LockButtons({ cart, whyNotId, onAsk }: LockButtonsProps) {
         <Icon name="unlock" />
         {texts.unlock}
       </button>
+      <button type="button" class="button beep" disabled={hasNone} onClick={onBeep}>
+        <Icon name="beep" />
+        {texts.beep}
+      </button>
     </div>
   )
 }
@@ -41,19 +46,14 @@ interface MoreButtonsProps {
   cart: CartJson
   isStaff: boolean
   onAsk: (asking: Asking) => void
-  onBeep: () => void
 }
 
-export function MoreButtons({ cart, isStaff, onAsk, onBeep }: MoreButtonsProps) {
+export function MoreButtons({ cart, isStaff, onAsk }: MoreButtonsProps) {
   const { screenTypes } = useDashboard()
   const texts = cartActionTexts()
   const isInService = cart.out_of_service === null
   return (
     <div class="more-buttons">
-      <button type="button" class="button" disabled={lockDeviceOf(cart) === undefined} onClick={onBeep}>
-        <Icon name="beep" />
-        {texts.beep}
-      </button>
       {screenOf(cart, screenTypes.value) !== undefined && (
         <button type="button" class="button" onClick={() => onAsk('message')}>
           <Icon name="message" />

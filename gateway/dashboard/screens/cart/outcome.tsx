@@ -1,15 +1,20 @@
 import type { Course, Stage } from '#dashboard/live/commands.ts'
 import { commandTexts } from '#dashboard/texts/command.ts'
-import { formatSpan } from '#dashboard/texts/format.ts'
+import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
 /** What becomes of a command, told as it happens. */
 export function CommandOutcome({ course, isOnline, isLive }: OutcomeProps) {
   const stage = course.stage.value
+  const { commands, clock, site } = useDashboard()
+  const time = formatTime(clock.nowMs() - commands.ageMs(course), site.value.time_zone)
   const isUnderWay = stage.kind !== 'done' && stage.kind !== 'failed'
   return (
     <p class={`outcome ${stage.kind}`}>
       {isUnderWay && <span class="spinner" />}
-      <span dir="auto">{outcomeInWords(stage, { isOnline, isLive })}</span>
+      <span dir="auto">
+        {stage.kind === 'done' ? doneInWords(course, time) : outcomeInWords(stage, { isOnline, isLive })}
+      </span>
     </p>
   )
 }
@@ -22,13 +27,21 @@ interface OutcomeProps {
   isLive: boolean
 }
 
-function outcomeInWords(stage: Stage, { isOnline, isLive }: { isOnline: boolean; isLive: boolean }): string {
+/** Names the act: a card may still show what came of the one before. */
+function doneInWords({ wanted: { command, params } }: Course, time: string): string {
+  const { done } = commandTexts()
+  return done[command === 'locate' && params?.beep === true ? 'beep' : command](time)
+}
+
+function outcomeInWords(
+  stage: Exclude<Stage, { kind: 'done' }>,
+  { isOnline, isLive }: { isOnline: boolean; isLive: boolean },
+): string {
   const texts = commandTexts()
-  if (stage.kind === 'done') return texts.done
   if (stage.kind === 'failed') return failureInWords(stage)
   if (!isLive) return texts.lostMeanwhile
   if (stage.kind === 'waiting') return isOnline ? texts.locating : texts.offline
-  return texts[stage.kind]
+  return stage.kind === 'told' ? texts.told : texts.sending
 }
 
 function failureInWords({ code, detail, retryAfterS }: Extract<Stage, { kind: 'failed' }>): string {

@@ -1,36 +1,79 @@
-import { useState } from 'preact/hooks'
-import { type Credential, toCredentialsCsv, toQrText, usualBroker } from '#dashboard/live/credentials.ts'
+import { useEffect, useState } from 'preact/hooks'
+import {
+  brokerChoices,
+  type Credential,
+  isLoopback,
+  toCredentialsCsv,
+  toQrText,
+} from '#dashboard/live/credentials.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
+import { useUnsaved } from '#dashboard/ui/unsaved.ts'
 import { QrCode } from '../more/qr-code.tsx'
 import { printSheet } from './print-sheet.tsx'
 
 /** Passwords that are shown only now: one of them at once, and all of them on paper or as a file. */
 export function Credentials({ of }: { of: readonly Credential[] }) {
+  const { site } = useDashboard()
   const texts = deviceTexts()
-  const [broker, setBroker] = useState(() => usualBroker(location.hostname))
+  const choices = useBrokerChoices()
+  const [typed, setBroker] = useState<string | null>(null)
+  const broker = typed ?? choices[0] ?? ''
+  const [saved, setSaved] = useState<ReadonlySet<Credential>>(new Set())
+  const unsaved = of.filter((one) => !saved.has(one)).length
+  useUnsaved(unsaved === 0 ? null : texts.leaveUnsaved(unsaved))
+  const keep = (action: () => void) => {
+    action()
+    setSaved(new Set(of))
+  }
   const [only] = of.length === 1 ? of : []
   return (
     <section class="panel" role="status">
       <h2>{only === undefined ? texts.leaveTitle(of.length) : texts.credentials}</h2>
       <p>{only === undefined ? texts.manyWhy : texts.credentialsWhy}</p>
       <TextField name={texts.broker} max={200} value={broker} onInput={setBroker} />
+      {isLoopback(broker) && <p class="error">{texts.loopback}</p>}
+      <div class="row">
+        {choices
+          .filter((choice) => choice !== broker)
+          .map((choice) => (
+            <button key={choice} type="button" class="button" onClick={() => setBroker(choice)}>
+              {choice}
+            </button>
+          ))}
+      </div>
       {only !== undefined && <One credential={only} broker={broker} />}
       <div class="row">
-        <button type="button" class="button main" onClick={() => void printSheet(broker, of)}>
+        <button type="button" class="button main" onClick={() => keep(() => void printSheet(broker, of))}>
           {texts.print}
         </button>
         <button
           type="button"
           class="button"
-          onClick={() => saveCsv('devices.csv', toCredentialsCsv(broker, of))}
+          onClick={() =>
+            keep(() => saveCsv('devices.csv', toCredentialsCsv(broker, of, site.value.language)))
+          }
         >
           {texts.csv}
         </button>
       </div>
     </section>
   )
+}
+
+/** Where devices may find the broker; empty until the gateway has said, and if it does not. */
+function useBrokerChoices(): readonly string[] {
+  const { api } = useDashboard()
+  const [choices, setChoices] = useState<readonly string[]>([])
+  useEffect(() => {
+    api.call('GET /mqtt/addresses').then(
+      ({ addresses }) => setChoices(brokerChoices(location.hostname, addresses)),
+      () => undefined,
+    )
+  }, [api])
+  return choices
 }
 
 function One({ credential, broker }: { credential: Credential; broker: string }) {

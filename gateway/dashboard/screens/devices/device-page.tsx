@@ -17,6 +17,8 @@ import { DeviceFields, toFields } from './device-fields.tsx'
 import { DeviceMessages } from './device-messages.tsx'
 import { type GroupJson, useRegister } from './use-devices.ts'
 
+const REFRESH_MS = 3_000
+
 type Details = AnswerOf<'GET /devices/{id}/details'>
 
 /** One device: how it is, what it says, what it is set to. */
@@ -33,7 +35,7 @@ export function DevicePage({ id }: { id: string }) {
       {({ device, ...known }) => (
         <>
           <h2 dir="auto">{device.name ?? device.hardware_id}</h2>
-          <State device={device} />
+          <State known={device} />
           <DeviceMessages id={device.hardware_id} />
           <DeviceConfig key={`${device.device_type} ${device.group_id}`} id={device.hardware_id} />
           <Place device={device} {...known} onChange={list.again} />
@@ -45,8 +47,12 @@ export function DevicePage({ id }: { id: string }) {
   )
 }
 
-function State({ device }: { device: Details }) {
-  const { clock, second } = useDashboard()
+/** Read again every few seconds: a fitter watches it while the device sends. */
+function State({ known }: { known: Details }) {
+  const { api, clock, second } = useDashboard()
+  const path = { id: known.hardware_id }
+  const { list } = useAdminList(() => api.call('GET /devices/{id}/details', { path }), REFRESH_MS)
+  const device = list ?? known
   const texts = deviceTexts()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const { mqtt, telemetry, dropped, last_responded_at } = device
@@ -179,6 +185,8 @@ function Removal({ device: { hardware_id: hardwareId } }: { device: Details }) {
   const [typed, setTyped] = useState('')
   const remove = async () => {
     await api.call('DELETE /devices/{id}', { path: { id: hardwareId } })
+    // a password that was made before opens nothing any more
+    router.leave()
     router.go('more', 'devices')
   }
   return (

@@ -13,7 +13,8 @@ export function DevicesPage() {
   const texts = deviceTexts()
   const [, what, ...id] = (router.route.value.rest ?? '').split('/')
   if (what === undefined) return <DeviceList />
-  const hardwareId = id.join('/')
+  // an address that people write has no `id`
+  const hardwareId = what === 'id' ? id.join('/') : what
   return (
     <div class="devices-part">
       <a class="button" href={toPage('devices')}>
@@ -21,7 +22,7 @@ export function DevicesPage() {
       </a>
       {what === 'new' && <NewDevice />}
       {what === 'import' && <ImportDevices />}
-      {what === 'id' && <DevicePage key={hardwareId} id={hardwareId} />}
+      {what !== 'new' && what !== 'import' && <DevicePage key={hardwareId} id={hardwareId} />}
     </div>
   )
 }

@@ -1,10 +1,11 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Credential } from '#dashboard/live/credentials.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'
+import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import { ApiError } from '#shared/client.ts'
@@ -16,16 +17,21 @@ import { useRegister } from './use-devices.ts'
 type Outcome = AnswerOf<'POST /devices/import'>
 
 const ERROR_ROW_PX = 72
+const SAMPLE = '\u{feff}hardware_id,device_type,name,cart,group\r\nTB-001,teebox,Cart 1,1,\r\n'
 
 /** A file is looked at first; what is wrong in it is said line by line, and nothing is done before it is asked. */
 export function ImportDevices() {
   const { api, gate } = useDashboard()
-  const { devices } = useRegister()
+  const { devices, types } = useRegister()
+  const kinds = useKinds(types)
   const texts = deviceTexts()
   const [file, setFile] = useState<Blob | null>(null)
+  const [fileName, setFileName] = useState<string | null>(null)
   const [plan, setPlan] = useState<Outcome | null>(null)
   const [errors, setErrors] = useState<readonly LineError[]>([])
-  const [done, setDone] = useState<{ outcome: Outcome; credentials: Credential[] } | null>(null)
+  const [done, setDone] = useState<Outcome | null>(null)
+  // of all files: those of one before may be neither printed nor saved yet
+  const [issued, setIssued] = useState<readonly Credential[]>([])
   const [isAsked, ask] = useState(false)
   const { send, fault, isSending } = useSending()
   const importFile = (body: Blob, isDryRun: boolean) =>
@@ -35,6 +41,7 @@ export function ImportDevices() {
     // browsers know CSV by other names where a spreadsheet program is installed
     const csv = new Blob([chosen], { type: 'text/csv' })
     setFile(csv)
+    setFileName(chosen.name)
     setPlan(null)
     setErrors([])
     setDone(null)
@@ -52,13 +59,14 @@ export function ImportDevices() {
     const outcome = await importFile(file, false)
     ask(false)
     setPlan(null)
-    setDone({ outcome, credentials: outcome.credentials.map(withoutName) })
+    setDone(outcome)
+    setIssued([...issued, ...outcome.credentials.map(withoutName)])
     const known = new Map((await devices()).map((device) => [device.hardware_id, device]))
     const credentials = outcome.credentials.map((one) => {
       const { name = null, cart = null } = known.get(one.hardware_id) ?? {}
       return { ...withoutName(one), name, cart }
     })
-    setDone({ outcome, credentials })
+    setIssued([...issued, ...credentials])
   }
   const changes = plan === null ? 0 : plan.created + plan.updated
   return (
@@ -66,6 +74,10 @@ export function ImportDevices() {
       <section class="panel">
         <h2>{texts.importTitle}</h2>
         <p>{texts.importWhat}</p>
+        {kinds.length > 0 && <p>{texts.kinds(kinds.join(', '))}</p>}
+        <button type="button" class="button" onClick={() => saveCsv('devices.csv', SAMPLE)}>
+          {texts.sample}
+        </button>
         <label class="field">
           {texts.choose}
           <input
@@ -80,6 +92,11 @@ export function ImportDevices() {
           />
         </label>
         <p class="small">{texts.drop}</p>
+        {fileName !== null && (
+          <p dir="auto">
+            <strong>{fileName}</strong>
+          </p>
+        )}
         {isSending && <p role="status">{texts.checking} …</p>}
         <Fault text={fault} />
         {errors.length > 0 && <Errors errors={errors} />}
@@ -93,11 +110,9 @@ export function ImportDevices() {
             </button>
           </>
         )}
-        {done !== null && (
-          <p role="status">{texts.did(done.outcome.created, done.outcome.updated, done.outcome.unchanged)}</p>
-        )}
+        {done !== null && <p role="status">{texts.did(done.created, done.updated, done.unchanged)}</p>}
       </section>
-      {done !== null && done.credentials.length > 0 && <Credentials of={done.credentials} />}
+      {issued.length > 0 && <Credentials of={issued} />}
       {isAsked && (
         <Question
           title={texts.doItTitle(changes)}
@@ -113,8 +128,22 @@ export function ImportDevices() {
   )
 }
 
+/** The names of all kinds of devices; none until they are known. */
+function useKinds(types: ReturnType<typeof useRegister>['types']): readonly string[] {
+  const [kinds, setKinds] = useState<readonly string[]>([])
+  useEffect(() => {
+    types().then(
+      (known) => setKinds(known.map(({ name }) => name)),
+      () => undefined,
+    )
+  }, [])
+  return kinds
+}
+
 function Errors({ errors }: { errors: readonly LineError[] }) {
   const texts = deviceTexts()
+  // what the gateway says in addition is English
+  const { language } = useDashboard().site.value
   return (
     <>
       <p class="error" role="alert">
@@ -130,9 +159,11 @@ function Errors({ errors }: { errors: readonly LineError[] }) {
           {({ line, code, message }) => (
             <div class="import-error">
               <strong class="cut">{`${texts.line(line)}: ${texts.codes[code] ?? code}`}</strong>
-              <span class="small cut" dir="auto">
-                {message}
-              </span>
+              {(language === 'en' || texts.codes[code] === undefined) && (
+                <span class="small cut" dir="auto">
+                  {message}
+                </span>
+              )}
             </div>
           )}
         </VirtualList>

@@ -29,19 +29,20 @@ function NewDeviceForm({ types, groups }: KnownProps) {
   const [hardwareId, setHardwareId] = useState('')
   const preset = types.find(({ name }) => name === 'teebox') ?? types[0]
   const [draft, setDraft] = useState({ deviceType: preset?.name ?? '', name: '', cart: '', groupId: '' })
-  const [made, setMade] = useState<Credential | null>(null)
+  const [made, setMade] = useState<readonly Credential[]>([])
   const { send, fault, isSending } = useSending()
   const add = async () => {
     const body = { hardware_id: hardwareId.trim(), ...toFields(draft) }
     const { device, mqtt } = await gate.act(() => api.call('POST /devices', { body }))
     const { hardware_id, name = null, cart } = device
-    setMade({ hardwareId: hardware_id, name, cart, password: mqtt.password })
+    // those before may be neither printed nor saved yet
+    setMade((before) => [...before, { hardwareId: hardware_id, name, cart, password: mqtt.password }])
     setHardwareId('')
     setDraft({ ...draft, name: '', cart: '' })
   }
   return (
     <>
-      {made !== null && <Credentials key={made.hardwareId} of={[made]} />}
+      {made.length > 0 && <Credentials of={made} />}
       <section class="panel">
         <h2>{texts.add}</h2>
         <form

@@ -1,6 +1,7 @@
 import './gateway.css'
 import { useState } from 'preact/hooks'
-import { auditWords } from '#dashboard/texts/gateway/audit-words.ts'
+import { cartTexts } from '#dashboard/texts/cart.ts'
+import { auditSentence, auditWords } from '#dashboard/texts/gateway/audit-words.ts'
 import { gatewayTexts } from '#dashboard/texts/gateway/gateway.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
@@ -19,7 +20,7 @@ const CSV_ENTRIES = 1_000
 
 /** Who did what: a page of More, which has its title. */
 export function AuditLogPage() {
-  const { api, gate } = useDashboard()
+  const { api, gate, fleet } = useDashboard()
   const texts = gatewayTexts()
   const [userId, setUserId] = useState('')
   const [action, setAction] = useState('')
@@ -43,67 +44,81 @@ export function AuditLogPage() {
     <>
       <p>{texts.auditWhy}</p>
       <AdminList of={list}>
-        {({ users, log: { entries } }) => (
-          <>
-            <div class="stack">
-              <label class="field">
-                {texts.person}
-                <select
-                  value={userId}
-                  onChange={({ currentTarget: { value } }) => {
-                    setOffset(0)
-                    setUserId(value)
-                  }}
-                >
-                  <option value="">{texts.everybody}</option>
-                  {users.map(({ user_id, name }) => (
-                    <option key={user_id} value={user_id}>
-                      {name}
-                    </option>
-                  ))}
-                </select>
-              </label>
-              <label class="field">
-                {texts.action}
-                <select
-                  value={action}
-                  onChange={({ currentTarget: { value } }) => {
-                    setOffset(0)
-                    setAction(value)
-                  }}
-                >
-                  <option value="">{texts.everything}</option>
-                  {AUDIT_ACTIONS.map((one) => ({ one, words: auditWords(one) }))
-                    .sort((a, b) => a.words.localeCompare(b.words))
-                    .map(({ one, words }) => (
-                      <option key={one} value={one}>
-                        {words}
+        {({ users, log: { entries } }) => {
+          const nameOf = (id: string) => nameIn(users, fleet.devices, id)
+          return (
+            <>
+              <div class="stack">
+                <label class="field">
+                  {texts.person}
+                  <select
+                    value={userId}
+                    onChange={({ currentTarget: { value } }) => {
+                      setOffset(0)
+                      setUserId(value)
+                    }}
+                  >
+                    <option value="">{texts.everybody}</option>
+                    {users.map(({ user_id, name }) => (
+                      <option key={user_id} value={user_id}>
+                        {name}
                       </option>
                     ))}
-                </select>
-              </label>
-              <Fault text={fault} />
-              <button type="button" class="button" disabled={isSending} onClick={() => void send(save)}>
-                {texts.saveCsv}
-              </button>
-            </div>
-            <section class="panel">
-              {entries.length === 0 && <p>{texts.noEntries}</p>}
-              <ul class="items">
-                {entries.map((entry) => (
-                  <Entry key={entry.entry_id} entry={entry} who={whoDid(entry, users)} />
-                ))}
-              </ul>
-              <Pager
-                {...{ offset, limit: PAGE, isLast: entries.length < PAGE, onOffset: setOffset }}
-                names={{ previous: texts.newer, next: texts.older }}
-              />
-            </section>
-          </>
-        )}
+                  </select>
+                </label>
+                <label class="field">
+                  {texts.action}
+                  <select
+                    value={action}
+                    onChange={({ currentTarget: { value } }) => {
+                      setOffset(0)
+                      setAction(value)
+                    }}
+                  >
+                    <option value="">{texts.everything}</option>
+                    {AUDIT_ACTIONS.map((one) => ({ one, words: auditWords(one) }))
+                      .sort((a, b) => a.words.localeCompare(b.words))
+                      .map(({ one, words }) => (
+                        <option key={one} value={one}>
+                          {words}
+                        </option>
+                      ))}
+                  </select>
+                </label>
+                <Fault text={fault} />
+                <button type="button" class="button" disabled={isSending} onClick={() => void send(save)}>
+                  {texts.saveCsv}
+                </button>
+              </div>
+              <section class="panel">
+                {entries.length === 0 && <p>{texts.noEntries}</p>}
+                <ul class="items">
+                  {entries.map((entry) => (
+                    <Entry key={entry.entry_id} entry={entry} who={whoDid(entry, users)} name={nameOf} />
+                  ))}
+                </ul>
+                <Pager
+                  {...{ offset, limit: PAGE, isLast: entries.length < PAGE, onOffset: setOffset }}
+                  names={{ previous: texts.newer, next: texts.older }}
+                />
+              </section>
+            </>
+          )
+        }}
       </AdminList>
     </>
   )
+}
+
+/** What people call a user or a device; the id of anything else. */
+function nameIn(
+  users: readonly { user_id: string; name: string }[],
+  devices: ReadonlyMap<string, { cart: string | null; name: string | null }>,
+  id: string,
+): string {
+  const device = devices.get(id)
+  const cart = device?.cart == null ? undefined : cartTexts().cart(device.cart)
+  return users.find(({ user_id }) => user_id === id)?.name ?? cart ?? device?.name ?? id
 }
 
 function whoDid(
@@ -116,15 +131,21 @@ function whoDid(
   return person === null ? user : texts.forPerson(person.name, user)
 }
 
-function Entry({ entry, who }: { entry: AuditEntryJson; who: string }) {
+interface EntryProps {
+  entry: AuditEntryJson
+  who: string
+  name: (id: string) => string
+}
+
+function Entry({ entry, who, name }: EntryProps) {
   const texts = gatewayTexts()
   const moment = useMoments()
-  const { at, action, target, before, after } = entry
+  const { at, before, after } = entry
   return (
     <li>
       <div class="what">
         <p dir="auto">
-          <strong>{auditWords(action)}</strong> <span>{target}</span>
+          <strong>{auditSentence(entry, name)}</strong>
         </p>
         <p class="small" dir="auto">
           {`${moment(at)} · ${who}`}

@@ -12,22 +12,36 @@ import { UserChoice, useUserChoice } from './user-choice.tsx'
 
 type Authority = AnswerOf<'GET /tls'>['authority']
 /** With the authority that the new tablet must trust before it can open the address; null for none. */
-type PairingCode = AnswerOf<'POST /pairing-codes'> & { authority: Authority }
+type PairingCode = AnswerOf<'POST /pairing-codes'> & {
+  authority: Authority
+  /** Of the tablet. */
+  name: string
+  userId: string
+  /** Sessions that were there before. */
+  knownIds: ReadonlySet<string>
+}
+
+/** True of the session that the code has opened. */
+function isOf({ session_id, user_id, name }: Tablets['sessions'][number], made: PairingCode): boolean {
+  return name === made.name && user_id === made.userId && !made.knownIds.has(session_id)
+}
 
 /** A code that signs a new tablet in once, for its camera. */
-export function PairTablet({ users }: Pick<Tablets, 'users'>) {
+export function PairTablet({ tablets: { users, sessions } }: { tablets: Tablets }) {
   const { api, gate } = useDashboard()
   const texts = tabletTexts()
-  const choice = useUserChoice(users)
   const [name, setName] = useState('')
+  const choice = useUserChoice(users, name)
   const [made, setMade] = useState<PairingCode | null>(null)
+  const isIn = made !== null && sessions.some((session) => isOf(session, made))
   const { send, fault, isSending } = useSending()
   const pair = async () => {
     const user_id = await choice.take()
     const body = { user_id, name: name.trim() }
     const code = await gate.act(() => api.call('POST /pairing-codes', { body }))
     const tls = code.url.startsWith('https:') ? await api.call('GET /tls') : null
-    setMade({ ...code, authority: tls?.authority ?? null })
+    const knownIds = new Set(sessions.map(({ session_id }) => session_id))
+    setMade({ ...code, authority: tls?.authority ?? null, name: body.name, userId: user_id, knownIds })
   }
   return (
     <section class="panel">
@@ -56,7 +70,8 @@ export function PairTablet({ users }: Pick<Tablets, 'users'>) {
           {texts.makeCode}
         </button>
       </form>
-      {made !== null && <Code key={made.code} made={made} />}
+      {isIn && <p role="status">{texts.isIn(made.name)}</p>}
+      {made !== null && !isIn && <Code key={made.code} made={made} />}
     </section>
   )
 }

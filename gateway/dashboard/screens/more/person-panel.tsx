@@ -6,8 +6,10 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { useSending } from '#dashboard/ui/sending.ts'
+import { useUnsaved } from '#dashboard/ui/unsaved.ts'
 import type { InputOf } from '#shared/wire/operations.ts'
 import type { UserJson } from '#shared/wire/users.ts'
+import { KeyShown } from '../sign-in/key-shown.tsx'
 import { draftOf, UserFields, useUserBody } from './user-fields.tsx'
 
 interface PersonPanelProps {
@@ -119,12 +121,11 @@ interface IssuedKeyProps {
 /** A key, which is shown this once: neither Escape nor a touch beside it closes it. */
 export function IssuedKey({ name, apiKey, onDone }: IssuedKeyProps) {
   const texts = peopleTexts()
+  useUnsaved(texts.leaveKey(name))
   return (
     <Dialog title={texts.keyOf(name)} onCancel={() => undefined}>
       <p>{texts.keyOnce}</p>
-      <p>
-        <output class="address">{apiKey}</output>
-      </p>
+      <KeyShown apiKey={apiKey} of={name} />
       <button type="button" class="button main" onClick={onDone}>
         {texts.written}
       </button>

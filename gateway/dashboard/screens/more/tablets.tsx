@@ -28,7 +28,7 @@ export function TabletsPage() {
         {(tablets) => (
           <>
             <WaitingTablets tablets={tablets} onChange={list.again} />
-            <PairTablet users={tablets.users} />
+            <PairTablet tablets={tablets} />
             <SignedInTablets tablets={tablets} onChange={list.again} />
           </>
         )}

@@ -15,8 +15,10 @@ export function useUserChoice(users: Users, suggestedName = '') {
   const { api, gate } = useDashboard()
   const active = users.filter(({ is_active }) => is_active)
   const [chosenId, setUserId] = useState<string | null>(null)
-  const userId = chosenId ?? active.find(({ role }) => role === 'staff')?.user_id ?? ''
-  const [name, setName] = useState(suggestedName)
+  // what a shared tablet does is nobody's doing: a person is chosen on purpose
+  const userId = chosenId ?? ''
+  const [typed, setName] = useState<string | null>(null)
+  const name = typed ?? suggestedName
   const [role, setRole] = useState<Role>('staff')
   const isNew = !active.some(({ user_id }) => user_id === userId)
   const take = async (): Promise<string> => {
@@ -43,12 +45,12 @@ export function UserChoice({ choice }: { choice: Choice }) {
           value={choice.isNew ? '' : choice.userId}
           onChange={({ currentTarget }) => choice.setUserId(currentTarget.value)}
         >
+          <option value="">{texts.sharedTablet}</option>
           {choice.active.map(({ user_id, name, role }) => (
             <option key={user_id} value={user_id}>
               {`${name} (${roles[role]})`}
             </option>
           ))}
-          <option value="">{texts.newPerson} …</option>
         </select>
       </label>
       {choice.isNew && <NewUserFields choice={choice} />}

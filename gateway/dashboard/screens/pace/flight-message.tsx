@@ -15,12 +15,12 @@ interface FlightMessageProps {
 
 /** Asks what the screens of carts that play together are to show. */
 export function FlightMessage({ carts, onCancel, onSent }: FlightMessageProps) {
-  const { fleet, commands } = useDashboard()
+  const { fleet, commands, screenTypes } = useDashboard()
   const texts = paceTexts()
   const [text, setText] = useState(texts.ready[0] ?? '')
   const screens = carts.flatMap((cart) => {
     const known = fleet.carts.get(cart)
-    const screen = known && screenOf(known)
+    const screen = known && screenOf(known, screenTypes.value)
     return screen === undefined ? [] : [{ cart, hardwareId: screen.hardware_id }]
   })
   const send = () => {

@@ -1,4 +1,5 @@
 import { type Flight, finishMs, onHoleSince, paceOf } from '#dashboard/live/flights.ts'
+import { screenOf } from '#dashboard/live/safe-lock.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -18,7 +19,7 @@ interface FlightRowProps {
 
 /** Carts that play together: where they are, how far behind, and since when. */
 export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: FlightRowProps) {
-  const { clock, second, site, me } = useDashboard()
+  const { clock, second, site, me, fleet, screenTypes } = useDashboard()
   const texts = paceTexts()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const { carts, round } = flight
@@ -26,6 +27,10 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: 
   const since = onHoleSince(round)
   const doneMs = finishMs(round, { holesOfCourse, minutesPerHole, nowMs })
   const name = texts.cart(carts)
+  const hasScreen = carts.some((cart) => {
+    const known = fleet.carts.get(cart)
+    return known !== undefined && screenOf(known, screenTypes.value) !== undefined
+  })
   const words = paceInWords(round)
   const place = [holeInWords(round), ...(words === null ? [] : [words])].join(' · ')
   const facts = [
@@ -45,9 +50,15 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: 
         </span>
       </div>
       {me.value?.role !== 'user' && (
-        <button type="button" class="button" aria-label={texts.messageTo(name)} onClick={onMessage}>
+        <button
+          type="button"
+          class="button"
+          disabled={!hasScreen}
+          aria-label={hasScreen ? texts.messageTo(name) : `${texts.messageTo(name)}: ${texts.noScreen}`}
+          onClick={onMessage}
+        >
           <Icon name="message" />
-          <span>{texts.message}</span>
+          <span>{hasScreen ? texts.message : texts.noScreenShort}</span>
         </button>
       )}
     </div>

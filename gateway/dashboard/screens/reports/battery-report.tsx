@@ -35,7 +35,7 @@ export function BatteryReport() {
   return (
     <MonthReport
       {...{ of, sort, chosen }}
-      path="/reports/battery"
+      file={{ name: `battery-${month}.csv`, records: answer?.rows ?? [] }}
       waiting={{ fault, again, isHere: answer !== null }}
       title={texts.names.batteries}
       sum={packs.length === 0 ? null : texts.chooseCart}

@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact'
+import { recordsToCsv } from '#dashboard/live/csv.ts'
 import { reportTexts } from '#dashboard/texts/reports.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
 import type { DayLine } from './day-chart.ts'
 import { DaysChart } from './days-chart.tsx'
@@ -16,8 +18,8 @@ export interface ReportRow {
 
 interface MonthReportProps<Sort extends string> {
   of: ReturnType<typeof useMonth>
-  /** Where its file is. */
-  path: '/reports/utilisation' | '/reports/battery'
+  /** Each day of each cart, for a spreadsheet. */
+  file: { name: string; records: readonly object[] }
   waiting: { fault: string | null; again: () => void; isHere: boolean }
   title: string
   sum: string | null
@@ -40,16 +42,22 @@ const ROW_PX = 56
 
 /** A report of a month: a line for each cart, and the days of one of them as a chart. */
 export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) {
-  const { of, path, waiting, title, sum, columns, rows, chosen, onChoose, chart } = props
+  const { of, file, waiting, title, sum, columns, rows, chosen, onChoose, chart } = props
+  const { site } = useDashboard()
   const texts = reportTexts()
   return (
     <>
       <div class="report-tools">
         <SpanStepper name={of.name} onEarlier={of.onEarlier} onLater={of.onLater} />
         <SortChoice {...props} />
-        <a class="button" href={`${path}?month=${of.month}&format=csv`} download>
+        <button
+          type="button"
+          class="button"
+          disabled={file.records.length === 0}
+          onClick={() => saveCsv(file.name, recordsToCsv(file.records, site.value.language))}
+        >
           {texts.csv}
-        </a>
+        </button>
         <button type="button" class="button" disabled={rows.length === 0} onClick={() => print()}>
           {texts.print}
         </button>

@@ -33,7 +33,7 @@ export function UseReport() {
   return (
     <MonthReport
       {...{ of, sort, chosen }}
-      path="/reports/utilisation"
+      file={{ name: `utilisation-${month}.csv`, records: answer?.rows ?? [] }}
       waiting={{ fault, again, isHere: answer !== null }}
       title={texts.names.use}
       sum={uses.length === 0 ? null : texts.sum(uses.length, hours(total), formatDistance(totalM, units))}

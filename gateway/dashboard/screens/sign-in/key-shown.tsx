@@ -1,17 +1,37 @@
+import { useState } from 'preact/hooks'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
+import { copyText } from '#dashboard/ui/copy-text.ts'
+import { saveFile } from '#dashboard/ui/save-file.ts'
+import { QrCode } from '../more/qr-code.tsx'
 
-/** A key that is shown this once. */
-export function KeyShown({ apiKey, onDone }: { apiKey: string; onDone: () => void }) {
+/** A key that the gateway never shows again, and what keeps it: the clipboard, a file, a camera. */
+export function KeyShown({ apiKey, of }: { apiKey: string; of: string }) {
   const texts = signInTexts()
+  const [isCopied, setCopied] = useState<boolean | null>(null)
   return (
     <>
-      <p>{texts.ownKeyHow}</p>
       <p>
         <output class="key-shown">{apiKey}</output>
       </p>
-      <button type="button" class="button main" onClick={onDone}>
-        {texts.writtenDown}
-      </button>
+      <div class="row">
+        <button type="button" class="button" onClick={() => void copyText(apiKey).then(setCopied)}>
+          {texts.copy}
+        </button>
+        <button
+          type="button"
+          class="button"
+          onClick={() => saveFile('cartbarn-key.txt', `${of}\n${location.origin}/app/\n${apiKey}\n`)}
+        >
+          {texts.saveFile}
+        </button>
+      </div>
+      <p role="status" class="small">
+        {isCopied === null ? '' : isCopied ? texts.copied : texts.notCopied}
+      </p>
+      <details>
+        <summary>{texts.qr}</summary>
+        <QrCode text={apiKey} />
+      </details>
     </>
   )
 }

@@ -1,10 +1,10 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { SETUP_SESSION, timeZones } from '#dashboard/live/set-up.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
-import { ApiError } from '#shared/client.ts'
+import { ApiClient, ApiError } from '#shared/client.ts'
 import { isTimeZone } from '#shared/site/time-zone.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
 import { KeyShown } from './key-shown.tsx'
@@ -21,27 +21,86 @@ export function SetUp({ me, onDone }: SetUpProps) {
   const texts = signInTexts()
   const [apiKey, setApiKey] = useState<string | null>(null)
   const { send, fault } = useSending()
-  if (apiKey === null) return <CourseForm me={me} onKey={setApiKey} />
-  // the session of the setup code ended with the key of the file
-  const signIn = () =>
-    send(async () => onDone(await api.call('POST /sessions', { body: { api_key: apiKey } })))
+  // the key that was shown before a reload may not be written down: a key is shown as long as nobody has signed in with one
+  const isReloaded = me.site.name !== '' && apiKey === null
+  const makeAgain = () => send(async () => setApiKey((await api.call('POST /sessions/current/key')).api_key))
+  useEffect(() => void (isReloaded && makeAgain()), [])
+  if (isReloaded)
+    return (
+      <SignInPage title={texts.ownKey}>
+        <div class="panel">
+          <Fault text={fault} />
+          <button type="button" class="button main" onClick={() => void makeAgain()}>
+            {texts.tryAgain}
+          </button>
+        </div>
+      </SignInPage>
+    )
+  if (apiKey === null) return <CourseForm onKey={setApiKey} />
+  return <OwnKey apiKey={apiKey} userId={me.user.user_id} isAgain={me.site.name !== ''} onDone={onDone} />
+}
+
+interface OwnKeyProps {
+  apiKey: string
+  userId: string
+  /** A key was shown before, which is void. */
+  isAgain: boolean
+  onDone: (me: MeJson) => void
+}
+
+/** The key, and a PIN so that the key is needed only now. */
+function OwnKey({ apiKey, userId, isAgain, onDone }: OwnKeyProps) {
+  const { api } = useDashboard()
+  const texts = signInTexts()
+  const [pin, setPin] = useState('')
+  const { send, fault, isSending } = useSending()
+  const finish = (event: Event) => {
+    event.preventDefault()
+    void send(async () => {
+      // by the key: the rights of the session may have ended while it was written down
+      const byKey = new ApiClient({ url: '', apiKey })
+      if (pin !== '') await byKey.call('PUT /users/{id}/pin', { path: { id: userId }, body: { pin } })
+      onDone(await api.call('POST /sessions', { body: { api_key: apiKey } }))
+    })
+  }
   return (
     <SignInPage title={texts.ownKey}>
-      <div class="panel">
-        <KeyShown apiKey={apiKey} onDone={() => void signIn()} />
+      <form class="panel" onSubmit={finish}>
+        <p>{texts.ownKeyHow}</p>
+        {isAgain && <p>{texts.keyAgain}</p>}
+        <KeyShown apiKey={apiKey} of={texts.ownKey} />
+        <label class="field">
+          {texts.ownPin}
+          <input
+            type="text"
+            inputMode="numeric"
+            autocomplete="off"
+            pattern="[0-9]{4,6}"
+            maxLength={6}
+            value={pin}
+            onInput={({ currentTarget }) => setPin(currentTarget.value)}
+            aria-describedby="own-pin"
+          />
+        </label>
+        <p id="own-pin" class="small">
+          {texts.ownPinWhy}
+        </p>
         <Fault text={fault} />
-      </div>
+        <button type="submit" class="button main" disabled={isSending}>
+          {texts.writtenDown}
+        </button>
+      </form>
     </SignInPage>
   )
 }
 
-function CourseForm({ me, onKey }: { me: MeJson; onKey: (apiKey: string) => void }) {
+function CourseForm({ onKey }: { onKey: (apiKey: string) => void }) {
   const texts = signInTexts()
   const [zones] = useState(timeZones)
   const [name, setName] = useState('')
   const [timeZone, setTimeZone] = useState(zones.own)
   const [fileKey, setFileKey] = useState('')
-  const { start, fault, isSending, isLate } = useStart(me, onKey)
+  const { start, fault, isSending, isLate } = useStart(onKey)
   return (
     <SignInPage title={texts.welcome}>
       <form
@@ -105,7 +164,7 @@ interface Said {
   fileKey: string
 }
 
-function useStart(me: MeJson, onKey: (apiKey: string) => void) {
+function useStart(onKey: (apiKey: string) => void) {
   const { api, preferences } = useDashboard()
   const texts = signInTexts()
   const { send, fault, setFault, isSending } = useSending()
@@ -115,7 +174,7 @@ function useStart(me: MeJson, onKey: (apiKey: string) => void) {
     if (fileKey !== '') await api.call('POST /sessions', { body: { api_key: fileKey, name: SETUP_SESSION } })
     const body = { name, time_zone: timeZone, ...(language === null ? {} : { language }) }
     await api.call('PATCH /site', { body })
-    const { api_key } = await api.call('POST /users/{id}/rotate-key', { path: { id: me.user.user_id } })
+    const { api_key } = await api.call('POST /sessions/current/key')
     onKey(api_key)
   }
   const start = async (said: Said) => {

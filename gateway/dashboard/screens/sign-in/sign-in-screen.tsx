@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
-import { isTypedCode, type SignInCode } from '#dashboard/live/code.ts'
+import { isTypedCode, isUnfinishedCode, type SignInCode } from '#dashboard/live/code.ts'
+import { keepsCookies } from '#dashboard/live/page/cookies.ts'
 import { isFirstSetUp } from '#dashboard/live/set-up.ts'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -22,10 +23,27 @@ export function SignInScreen() {
     dashboard.begin(signedIn)
     dashboard.forgetCode()
   }
+  const [hasCookies, setHasCookies] = useState(keepsCookies)
+  if (!hasCookies) return <NoCookies onAgain={() => setHasCookies(keepsCookies())} />
   if (setUp !== null) return <SetUp me={setUp} onDone={enter} />
   const given = code.value
   if (given !== null) return <WithCode key={given.code} given={given} onIn={enter} />
   return <WithKey onIn={enter} />
+}
+
+/** Said before a code is used, which could not be used again. */
+function NoCookies({ onAgain }: { onAgain: () => void }) {
+  const texts = signInTexts()
+  return (
+    <SignInPage title={texts.title}>
+      <div class="panel">
+        <p role="alert">{texts.noCookies(location.hostname)}</p>
+        <button type="button" class="button main" onClick={onAgain}>
+          {texts.tryAgain}
+        </button>
+      </div>
+    </SignInPage>
+  )
 }
 
 /** The code that came in the address is used at once. */
@@ -69,11 +87,12 @@ function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
   const { api, line } = useDashboard()
   const texts = signInTexts()
   const [key, setKey] = useState('')
-  const { send, fault, isSending } = useSending()
+  const { send, fault, setFault, isSending } = useSending()
   const signIn = async (event: Event) => {
     event.preventDefault()
     const typed = key.trim()
     if (typed === '') return
+    if (isUnfinishedCode(typed)) return setFault(texts.codeLength)
     await send(async () =>
       onIn(
         await api.call('POST /sessions', { body: isTypedCode(typed) ? { code: typed } : { api_key: typed } }),

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ZoneJson } from '#dashboard/map/zone-draft.ts'
 import type { ZoneEditor } from '#dashboard/map/zone-editor.ts'
 import { zonesTexts } from '#dashboard/texts/zones.ts'
+import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { Conflict } from './conflict.tsx'
 import { EarlierSets } from './earlier-sets.tsx'
@@ -13,10 +14,12 @@ interface ZoneListProps {
   isAdmin: boolean
   onChoose: (id: string) => void
   onCircle: () => void
+  /** False while nothing says where the course is: what is drawn then lies in the Atlantic. */
+  canDraw: boolean
 }
 
 /** All zones, and what can be done with the set. */
-export function ZoneList({ editor, isAdmin, onChoose, onCircle }: ZoneListProps) {
+export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneListProps) {
   const texts = zonesTexts()
   const [said, setSaid] = useState<string | null>(null)
   const [isAsking, setAsking] = useState(false)
@@ -31,13 +34,14 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle }: ZoneListProps)
           <button
             type="button"
             class="button"
+            disabled={!canDraw}
             onClick={() => {
               editor.drawing.value = []
             }}
           >
             {texts.area}
           </button>
-          <button type="button" class="button" onClick={onCircle}>
+          <button type="button" class="button" disabled={!canDraw} onClick={onCircle}>
             {texts.circle}
           </button>
           <ProposeButton editor={editor} onSaid={setSaid} />
@@ -68,7 +72,7 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle }: ZoneListProps)
         />
       )}
       {areEarlier && <EarlierSets editor={editor} onDone={() => setEarlier(false)} />}
-      <h2>{texts.count(editor.zones.length)}</h2>
+      {editor.current.value === null ? <NotKnown /> : <h2>{texts.count(editor.zones.length)}</h2>}
       <ul class="zone-list" aria-label={texts.list}>
         {editor.zones.map((zone) => (
           <li key={zone.id}>

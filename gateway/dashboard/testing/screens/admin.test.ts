@@ -182,7 +182,11 @@ stage.eachLook('storage, clients, damage, head office and who did what', async (
 
   await page.goto(page.url().replace(/#.*/, '#/more/audit-log'))
   await page.getByLabel('What was done').selectOption({ label: 'Clock: confirmed' })
-  await page.locator('strong').getByText('Clock: confirmed', { exact: true }).waitFor()
+  await page
+    .locator('strong')
+    .getByText(/^Clock: confirmed/)
+    .first()
+    .waitFor()
   await audit()
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Save as CSV' }).click()

@@ -57,7 +57,9 @@ stage.test('a cart is unlocked from its card, and is unlocked when it says so', 
   await card(scene).says.getByText('Told the cart …').waitFor()
   assert.equal(await card(scene).region.getByText('Unlocked', { exact: true }).count(), 0)
   await cart17.finish()
-  await card(scene).says.getByText('Done: the cart says so.').waitFor()
+  await card(scene)
+    .says.getByText(/^Done: unlocked at \d\d:\d\d/)
+    .waitFor()
   await card(scene).region.getByText('Unlocked', { exact: true }).waitFor()
   await auditLooks(scene)
 })
@@ -98,7 +100,9 @@ stage.test(
     link.restore()
     await page.getByText('No contact for').waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Cancel' }).click()
-    await card(scene).says.getByText('Done: the cart says so.').waitFor()
+    await card(scene)
+      .says.getByText(/^Done: locked at \d\d:\d\d/)
+      .waitFor()
   },
 )
 
@@ -162,7 +166,20 @@ stage.test('all carts in: two touches, and who is still out', async (scene) => {
   const bar = second.page.getByRole('link', { name: /still out/ })
   await bar.waitFor()
   await auditLooks(scene)
-  await page.getByRole('button', { name: 'It is over' }).click()
+  const end = async () => {
+    await page.getByRole('button', { name: 'It is over' }).click()
+    const asked = page.getByRole('dialog', { name: /^Tell (the cart|\d+ carts) that they may play on/ })
+    await asked.waitFor()
+    return asked
+  }
+  await (await end()).getByRole('button', { name: 'Cancel' }).click()
+  await bar.waitFor()
+  await (await end()).getByRole('button', { name: 'It is over' }).click()
   await bar.waitFor({ state: 'detached' })
   await page.getByText('The carts are not called in.').waitFor()
+  await page.getByRole('button', { name: 'Call them in again' }).click()
+  await page.getByText('All carts in: please return to the clubhouse now.').waitFor()
+  await bar.waitFor()
+  await (await end()).getByRole('button', { name: 'It is over' }).click()
+  await bar.waitFor({ state: 'detached' })
 })

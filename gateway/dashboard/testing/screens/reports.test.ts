@@ -77,10 +77,10 @@ stage.eachLook('how carts were used in a month: table, chart, file and sheet', a
   assert.deepEqual(await cartsIn(scene, /^Use/), ['3', '7', '12'])
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Save as CSV' }).click(),
+    page.getByRole('button', { name: 'Save as CSV' }).click(),
   ])
   const text = readFileSync(await download.path(), 'utf8')
-  assert.match(text, /^cart,date,hours_out,distance,rounds/)
+  assert.match(text, /^\ufeffcart,date,hours_out,distance,rounds/)
   await page.emulateMedia({ media: 'print' })
   await page.getByText(/^Use, .* Pine Hollow$/).waitFor()
   assert.equal(await page.getByRole('navigation').first().isVisible(), false)

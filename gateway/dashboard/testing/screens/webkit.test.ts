@@ -58,7 +58,7 @@ test('WebKit unlocks and locks a cart, and says so when the cart does', { skip }
     await webKit.click('button', action)
     await webKit.waitFor('status', 'Told the cart')
     await cart17.finish()
-    await webKit.waitFor('status', 'Done: the cart says so.')
+    await webKit.waitFor('status', 'The cart says so.')
     await site.course.becomes('17', ({ lock }) => lock?.is_locked === isLocked, action)
   }
 })

@@ -1,4 +1,5 @@
 import type { AuditAction } from '#shared/audit-actions.ts'
+import type { AuditEntryJson } from '#shared/wire/audit-log.ts'
 import { defineTexts } from '../texts.ts'
 
 type NounOf<Action> = Action extends `${infer Noun}.${string}` ? Noun : never
@@ -117,6 +118,46 @@ const auditTexts = defineTexts<AuditWords>({
     },
   },
 })
+
+/** What is said of an action in place of its noun and verb; `of` is whom or what it is about. */
+const phraseTexts = defineTexts({
+  en: {
+    'command.created': (of: string) => `Sent to a cart: ${of}`,
+    'command.withdrawn': (of: string) => `Withdrew a command: ${of}`,
+    'person.created': (of: string) => `Gave a PIN on a tablet: ${of}`,
+    'person.deleted': (of: string) => `Stopped acting on a tablet: ${of}`,
+    'recall.created': (of: string) => `Called all carts in: ${of}`,
+    'recall.deleted': (of: string) => `Ended “All carts in”: ${of}`,
+    'session.created': (of: string) => `Tablet signed in: ${of}`,
+    'session.deleted': (of: string) => `Tablet signed out: ${of}`,
+  },
+  de: {
+    'command.created': (of: string) => `An ein Cart gesendet: ${of}`,
+    'command.withdrawn': (of: string) => `Befehl zurückgenommen: ${of}`,
+    'person.created': (of: string) => `PIN am Tablet eingegeben: ${of}`,
+    'person.deleted': (of: string) => `Am Tablet aufgehört: ${of}`,
+    'recall.created': (of: string) => `Alle Carts zurückgerufen: ${of}`,
+    'recall.deleted': (of: string) => `„Alle Carts zurück“ beendet: ${of}`,
+    'session.created': (of: string) => `Tablet angemeldet: ${of}`,
+    'session.deleted': (of: string) => `Tablet abgemeldet: ${of}`,
+  },
+})
+
+/** What somebody did: `name` finds what people call an id, and returns the id where they call it nothing. */
+export function auditSentence(
+  { action, target, before, after }: Pick<AuditEntryJson, 'action' | 'target' | 'before' | 'after'>,
+  name: (id: string) => string,
+): string {
+  const phrases: Readonly<Record<string, (of: string) => string>> = phraseTexts()
+  const phrase = phrases[action]
+  const said = { ...before, ...after }
+  const part = (key: string) => (typeof said[key] === 'string' ? [name(String(said[key]))] : [])
+  const parts = action.startsWith('command.')
+    ? [...part('command'), ...part('hardware_id')]
+    : [...part('name'), ...(action.startsWith('recall.') ? part('text') : [])]
+  const of = parts.length === 0 ? name(target) : parts.join(', ')
+  return phrase === undefined ? `${auditWords(action)} ${of}` : phrase(of)
+}
 
 /** `user.updated` in words; as it is where it has none. */
 export function auditWords(action: string): string {
