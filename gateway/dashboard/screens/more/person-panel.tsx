@@ -9,7 +9,7 @@ import { useSending } from '#dashboard/ui/sending.ts'
 import { useUnsaved } from '#dashboard/ui/unsaved.ts'
 import type { InputOf } from '#shared/wire/operations.ts'
 import type { UserJson } from '#shared/wire/users.ts'
-import { KeyShown } from '../sign-in/key-shown.tsx'
+import { KeyShown } from './key-shown.tsx'
 import { draftOf, UserFields, useUserBody } from './user-fields.tsx'
 
 interface PersonPanelProps {

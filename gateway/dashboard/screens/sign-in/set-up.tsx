@@ -7,7 +7,7 @@ import { useSending } from '#dashboard/ui/sending.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { isTimeZone } from '#shared/site/time-zone.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
-import { KeyShown } from './key-shown.tsx'
+import { KeyShown } from '../more/key-shown.tsx'
 import { SignInPage } from './sign-in-page.tsx'
 
 interface SetUpProps {

@@ -1,5 +1,4 @@
 import type { AuditAction } from '#shared/audit-actions.ts'
-import type { AuditEntryJson } from '#shared/wire/audit-log.ts'
 import { defineTexts } from '../texts.ts'
 
 type NounOf<Action> = Action extends `${infer Noun}.${string}` ? Noun : never
@@ -143,9 +142,16 @@ const phraseTexts = defineTexts({
   },
 })
 
+interface AuditedAct {
+  action: string
+  target: string
+  before: Readonly<Record<string, unknown>> | null
+  after: Readonly<Record<string, unknown>> | null
+}
+
 /** What somebody did: `name` finds what people call an id, and returns the id where they call it nothing. */
 export function auditSentence(
-  { action, target, before, after }: Pick<AuditEntryJson, 'action' | 'target' | 'before' | 'after'>,
+  { action, target, before, after }: AuditedAct,
   name: (id: string) => string,
 ): string {
   const phrases: Readonly<Record<string, (of: string) => string>> = phraseTexts()

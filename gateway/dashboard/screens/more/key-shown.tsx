@@ -1,8 +1,9 @@
+import './key-shown.css'
 import { useState } from 'preact/hooks'
 import { signInTexts } from '#dashboard/texts/sign-in.ts'
 import { copyText } from '#dashboard/ui/copy-text.ts'
 import { saveFile } from '#dashboard/ui/save-file.ts'
-import { QrCode } from '../more/qr-code.tsx'
+import { QrCode } from './qr-code.tsx'
 
 /** A key that the gateway never shows again, and what keeps it: the clipboard, a file, a camera. */
 export function KeyShown({ apiKey, of }: { apiKey: string; of: string }) {
