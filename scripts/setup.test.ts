@@ -38,8 +38,13 @@ async function setUp(
   const claim = service ? 'process.env.SYSTEMD_EXEC_PID = String(process.pid);' : ''
   const code = `${claim} const { setUp } = await import(${JSON.stringify(SETUP)});
     await setUp(${JSON.stringify(root)}).catch((error) => { console.error(error.message); process.exitCode = 1 })`
-  const env = { ...process.env, npm_config_registry: NO_REGISTRY, npm_config_fetch_retries: '0' }
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    npm_config_registry: NO_REGISTRY,
+    npm_config_fetch_retries: '0',
+  }
   if (programs !== undefined) env.PATH = `${programs}:${env.PATH}`
+
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], { env })
   let said = ''
   child.stderr.on('data', (data) => {

@@ -29,7 +29,8 @@ const SETTINGS = {
       .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
       .superRefine((url, context) => {
         const fault = databaseUrlFault(url)
-        if (url.startsWith('postgres') && fault !== undefined) context.addIssue({ code: 'custom', message: fault })
+        if (url.startsWith('postgres') && fault !== undefined)
+          context.addIssue({ code: 'custom', message: fault })
       })
       .optional(),
     help: 'postgres://… of PostgreSQL; several hubs may share it',

@@ -12,12 +12,10 @@ const streamSchema = z
     }),
     acked_seq: count.meta({ description: 'Position up to which the head office has everything.' }),
     acked_rows: count.meta({ description: 'Rows the head office has taken since the start.' }),
-    waiting_rows: count
-      .nullable()
-      .meta({
-        description: 'Rows still to be sent; null when there are some that were not counted yet.',
-        example: 0,
-      }),
+    waiting_rows: count.nullable().meta({
+      description: 'Rows still to be sent; null when there are some that were not counted yet.',
+      example: 0,
+    }),
     oldest_at: isoSchema.nullable().meta({ description: 'Of the oldest row still to be sent.' }),
     trouble: z.string().nullable().meta({ description: 'Why it does not go on, in words; null if it does.' }),
   })
@@ -96,13 +94,11 @@ const detailsSchema = z
 export const syncStatusSchema = z
   .object({
     configured: z.boolean().meta({ description: 'false: this gateway has no head office.' }),
-    state: z
-      .enum(['not_configured', ...SYNC_STATES])
-      .meta({
-        example: 'in_sync',
-        description:
-          'in_sync: the head office has acknowledged all data except that of the last seconds. quarantined: as well, but it could not read some of it. The explanation says what the others mean.',
-      }),
+    state: z.enum(['not_configured', ...SYNC_STATES]).meta({
+      example: 'in_sync',
+      description:
+        'in_sync: the head office has acknowledged all data except that of the last seconds. quarantined: as well, but it could not read some of it. The explanation says what the others mean.',
+    }),
     explanation: z.string().meta({
       description: 'The state in words, and what to do about it.',
       example:

@@ -94,7 +94,11 @@ const KINDS = {
     1,
     (d: Details) => telemetry(d, { boot: 1, up: 5_000, s: [{ up: 4_000, speed: d.detail % 9 }] }),
   ],
-  terminated: [2, 1, (d: Details) => telemetry(d, `${JSON.stringify(fix(d))}${'\0'.repeat(1 + (d.detail % 4))}`)],
+  terminated: [
+    2,
+    1,
+    (d: Details) => telemetry(d, `${JSON.stringify(fix(d))}${'\0'.repeat(1 + (d.detail % 4))}`),
+  ],
   marked: [1, 1, (d: Details) => telemetry(d, `\ufeff${JSON.stringify(fix(d))}`)],
   isoTime: [2, 1, (d: Details) => telemetry(d, { ...fix(d), ts: toIso(Number(fix(d).ts)) })],
   noNumber: [2, 1, (d: Details) => telemetry(d, `{"fuel":nan,${JSON.stringify(fix(d)).slice(1)}`)],

@@ -113,7 +113,7 @@ export function AuditLogPage() {
 /** What people call a user or a device; the id of anything else. */
 function nameIn(
   users: readonly { user_id: string; name: string }[],
-  devices: ReadonlyMap<string, { cart: string | null; name: string | null }>,
+  devices: ReadonlyMap<string, { cart: string | null; name?: string | undefined }>,
   id: string,
 ): string {
   const device = devices.get(id)
