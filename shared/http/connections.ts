@@ -6,6 +6,7 @@ import { remoteAddressOf } from '#shared/budgets/listen.ts'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import type { Tally } from '#shared/tally.ts'
 import type { ClientAddresses } from './client-address.ts'
+import { FairStart } from './fair-start.ts'
 import { PacedResponse } from './paced-response.ts'
 import { refuseConnection, refuseRequest, unreadable } from './raw-refusal.ts'
 import { RequestTurns } from './request-turns.ts'
@@ -42,6 +43,7 @@ export class HttpConnections {
   readonly #options: ConnectionsOptions
   readonly #waiting: WaitingBytes
   readonly #open = new Map<Socket, Connection>()
+  readonly #start = new FairStart()
   #check: NodeJS.Timeout | undefined
 
   constructor(
@@ -85,7 +87,7 @@ export class HttpConnections {
       cut: () => socket.destroy(),
     }
     const turns = new RequestTurns(socket, {
-      answer: (request, response) => this.#answer(request, response),
+      answer: (request, response) => this.#start.add(waiting.owner, () => this.#answer(request, response)),
       onWaiting: (bytes) => this.#waiting.set(waiting, bytes),
     })
     this.#open.set(socket, { turns, takenBytes: 0, stalledChecks: 0 })
@@ -93,6 +95,8 @@ export class HttpConnections {
   }
 
   #answer(request: IncomingMessage, response: PacedResponse): void {
+    // the client left before its turn
+    if (response.destroyed) return
     const error = refusalOf(request)
     if (error === undefined) this.#options.answer(request, response)
     else refuseRequest(response, error)
