@@ -118,6 +118,11 @@ describe('the browser that sets the gateway up', () => {
     const [first, second, third] = keys
     for (const key of [first, second])
       assert.equal((await g.request('GET', '/me', { key })).body.code, 'invalid_api_key')
+    const { entries } = (await g.request('GET', '/audit-log?action=key.rotated', { key: third })).body
+    assert.deepEqual(
+      entries.map((entry: { user_id: string }) => entry.user_id),
+      [user_id, user_id, user_id],
+    )
     const signedIn = await g.signIn({ api_key: third })
     const refused = await signedIn.request('POST', '/sessions/current/key')
     assert.deepEqual([refused.status, refused.body.code], [403, 'admin_required'])

@@ -62,7 +62,7 @@ test('a database put back to yesterday goes on as a new epoch, by the side file 
   assert.equal(rig.hub.idsOf(yesterday.identity().epoch, 'lock_events').length, 15)
   assert.equal(rig.hub.idsOf(epoch, 'lock_events').length, 20, 'what came before is still there')
   assert.equal(rig.hub.hellos.at(-1)?.forked_from?.epoch, epoch)
-  assert.match(rig.agent.status.explanation, /restored from a backup.*keeps both/)
+  assert.match(rig.agent.status.explanation, /restored from a backup.*keeps what it received of both/)
   await rig.restart()
   await rig.round()
   assert.equal(yesterday.calls.fork, 1, 'not once more')

@@ -235,7 +235,7 @@ for (const name of ['Jane\r\nBcc: x', 'Jane\u001b[31m', 'a\u0000b', 'x\u0085y'])
   test(`a user is not called ${JSON.stringify(name)}`, async () => {
     const { status, body } = await g.request('POST', '/users', { body: { name } })
     assert.deepEqual([status, body.errors[0].name], [400, 'name'])
-    assert.equal(body.errors[0].detail, 'must not have control characters')
+    assert.equal(body.errors[0].detail, 'must be one line without control characters')
   })
 }
 

@@ -85,7 +85,7 @@ for (const [what, cart] of [
       assert.equal(answer.body.errors[0].name, 'cart')
     }
     const { body } = await g.request('GET', `/devices/${id}`)
-    assert.deepEqual([body.cart, body.name], ['5', null])
+    assert.deepEqual([body.cart, body.name], ['5', undefined])
     assert.equal((await g.request('GET', '/devices/bad-1')).status, 404)
   })
 }

@@ -132,7 +132,8 @@ describe('a pairing code', () => {
   for (const [what, name, status] of [
     ['HTML', '<img src=x onerror=alert(1)>', 201],
     ['emoji', '🏌️‍♀️ 1️⃣', 201],
-    ['right-to-left', 'לוח הסטרטר \u202e', 201],
+    ['right-to-left', 'לוח הסטרטר', 201],
+    ['a direction override', 'Tablet \u202e', 400],
     ['100 characters', 'x'.repeat(100), 201],
     ['101 characters', 'x'.repeat(101), 400],
     ['blanks', '   ', 400],

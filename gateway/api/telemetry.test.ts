@@ -258,7 +258,7 @@ for (const [query, name, code] of [
     [`from=${T10}&to=${date}`, 'to', 'invalid_date'],
   ]),
   ...['0', '10001', '-1', 'abc', '1.5', ''].map((limit) => [`limit=${limit}`, 'limit', 'invalid_number']),
-  ['limit=1&limit=2', 'limit', 'invalid_number'],
+  ['limit=1&limit=2', 'limit', 'invalid_parameter'],
   ['order=up', 'order', 'invalid_parameter'],
 ] as [string, string, string][]) {
   for (const stream of ['gps', 'battery']) {

@@ -22,9 +22,18 @@ export function parseDeviceJson(payload: Buffer): unknown {
   }
 }
 
-/** Takes members that are no finite number out of objects, and counts them: where each field is checked as a whole. */
+/**
+ * Takes members that are no finite number out of an object, or of each in an array, and counts them: where each field is
+ * checked as a whole. Goes no deeper, as payloads may be nested to any depth.
+ */
 export function withoutInfinite(json: unknown, onDrop: () => void): unknown {
-  if (Array.isArray(json)) return json.map((item: unknown) => withoutInfinite(item, onDrop))
+  return Array.isArray(json)
+    ? json.map((item: unknown) => withoutInfiniteMembers(item, onDrop))
+    : withoutInfiniteMembers(json, onDrop)
+}
+
+function withoutInfiniteMembers(json: unknown, onDrop: () => void): unknown {
+  if (Array.isArray(json)) return json
   if (typeof json !== 'object' || json === null) return json
   return Object.fromEntries(
     Object.entries(json).filter(([, value]) => {
