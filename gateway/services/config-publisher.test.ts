@@ -423,7 +423,7 @@ describe('what a device says it has applied', () => {
       await client.publishAsync('dev/confused/ack', payload, { qos: 1 })
     assert.equal((await configOf('confused')).applied_version, 3)
     const { dropped } = (await g.request('GET', '/devices/confused/details')).body
-    assert.deepEqual(dropped, { invalid_ack: 5 })
+    assert.deepEqual(dropped, { invalid_ack: 4, not_a_number: 1 })
     await g.request('DELETE', '/devices/confused')
     await g.register('confused')
     assert.equal((await configOf('confused')).applied_version, null)
