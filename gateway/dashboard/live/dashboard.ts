@@ -339,5 +339,9 @@ function openSocket({ heard, closed }: LineEvents): LineSocket {
   const socket = new WebSocket(`${scheme}://${location.host}/realtime`)
   socket.addEventListener('message', ({ data }) => heard(String(data)))
   socket.addEventListener('close', ({ code }) => closed(code))
-  return socket
+  return {
+    // the gateway may have begun to close it, as it does when its session ends; the line opens another one
+    send: (text) => socket.readyState === WebSocket.OPEN && socket.send(text),
+    close: () => socket.close(),
+  }
 }

@@ -135,11 +135,14 @@ function WithKey() {
     const before = me.value?.session
     await send(async () => {
       const body = { api_key: key.trim(), ...(before == null ? {} : { name: before.name }) }
-      dashboard.begin(await api.call('POST /sessions', { body }))
+      // the session before ends with this request: the end of its line must not lead to the page to sign in
+      dashboard.line.stop()
+      const made = await api.call('POST /sessions', { body }).catch((error: unknown) => {
+        dashboard.line.start()
+        throw error
+      })
+      dashboard.begin(made)
       dashboard.gate.done()
-      // this browser has the cookie of the new one; that the old one stays open for a time is no harm
-      if (before != null)
-        await api.call('DELETE /sessions/{id}', { path: { id: before.session_id } }).catch(() => undefined)
     })
   }
   return (
