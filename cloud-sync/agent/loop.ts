@@ -1,6 +1,6 @@
+import { Turns } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { Turns } from '#shared/turns.ts'
 import { Backoff } from './backoff.ts'
 
 interface LoopDeps {

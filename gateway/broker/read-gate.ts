@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import { Fifo } from '#shared/fifo.ts'
+import { Fifo } from '#shared/budgets/fifo.ts'
 
 /** How long sockets may be read in one turn of the event loop before the rest waits for the next. */
 const TURN_MS = 1

@@ -1,7 +1,7 @@
 import type { DeviceType } from '#devices/device-type.ts'
 import type { Events } from '#gateway/events.ts'
+import { Turns } from '#shared/budgets/turns.ts'
 import type { Log } from '#shared/log.ts'
-import { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from './clock/gateway-clock.ts'
 import { ConfigLayers } from './config-layers.ts'

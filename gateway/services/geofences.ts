@@ -1,6 +1,6 @@
 import { widestZones } from '#domain/zone-switches.ts'
+import type { Turns } from '#shared/budgets/turns.ts'
 import type { Clock } from '#shared/time.ts'
-import type { Turns } from '#shared/turns.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { GeofenceSetChange } from '#store/geofences.ts'
 import type { Store } from '#store/store.ts'

@@ -1,7 +1,7 @@
+import { Turns } from '#shared/budgets/turns.ts'
 import { ConflictError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Clock } from '#shared/time.ts'
-import { Turns } from '#shared/turns.ts'
 import { type NotifierChannel, recipientFaults } from '#shared/wire/notifiers.ts'
 import type { NotifierRow } from '#store/notifiers.ts'
 import type { Store } from '#store/store.ts'

@@ -8,9 +8,9 @@ import {
   withoutSwitches,
 } from '#domain/zone-switches.ts'
 import type { Events } from '#gateway/events.ts'
+import type { Turns } from '#shared/budgets/turns.ts'
 import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
-import type { Turns } from '#shared/turns.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { fromSiteFeaturesJson, toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import type { SiteZone, Zone, ZoneType } from '#shared/zones/zone.ts'

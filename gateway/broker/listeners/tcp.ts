@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
+import { Fifo } from '#shared/budgets/fifo.ts'
 import { listenOn, remoteAddressOf } from '#shared/budgets/listen.ts'
-import { Fifo } from '#shared/fifo.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { AdmissionRefusal, Connections } from './admission.ts'
 

@@ -1,5 +1,5 @@
 import type { StoredMessage } from '#domain/mqtt-sessions.ts'
-import { Fifo } from '#shared/fifo.ts'
+import { Fifo } from '#shared/budgets/fifo.ts'
 import type { QueueShares } from './queue-shares.ts'
 
 /** A QoS 1 or 2 message on its way to a client, until the client has acknowledged it. */

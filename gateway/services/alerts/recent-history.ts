@@ -1,7 +1,7 @@
+import { Turns } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'

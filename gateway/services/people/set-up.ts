@@ -1,6 +1,6 @@
 import { isAdmin } from '#domain/access.ts'
+import { Turns } from '#shared/budgets/turns.ts'
 import { ForbiddenError } from '#shared/errors.ts'
-import { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import type { Users } from '../users.ts'
 import type { Session } from './session.ts'

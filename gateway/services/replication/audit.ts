@@ -1,7 +1,7 @@
+import type { Turns } from '#shared/budgets/turns.ts'
 import { RowSum } from '#shared/sync-hash.ts'
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { DAY_MS } from '#shared/time.ts'
-import type { Turns } from '#shared/turns.ts'
 import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
 import type { AuditGroup, AuditKind } from '#shared/wire/replication/sync.ts'
 import type { JobOptions } from '#store/readers/pool.ts'

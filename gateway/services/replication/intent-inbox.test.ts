@@ -238,7 +238,11 @@ test('what cannot be done is rejected, in words', async () => {
       /device_type must be/,
     ],
     ['geofence.put', { group_id: 4711, geofences: zones('x') }, /4711/],
-    ['geofence.put', { group_id: await newGroup(), geofences: { type: 'Feature' } }, /geofences\.features\[0\]\.geometry/],
+    [
+      'geofence.put',
+      { group_id: await newGroup(), geofences: { type: 'Feature' } },
+      /geofences\.features\[0\]\.geometry/,
+    ],
     ['command.send', { hardware_id: 'bad-1', command: 'fly' }, /fly: /],
     ['command.send', { hardware_id: 'bad-1', command: 'unlock', params: { x: 1 } }, /params\.x/],
     ['command.send', { hardware_id: 'bad-1', command: 'unlock', ttl_s: 0 }, /ttl_s/],

@@ -1,7 +1,7 @@
 import { HEAD_OFFICE } from '#domain/origin.ts'
+import { Turns } from '#shared/budgets/turns.ts'
 import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { Turns } from '#shared/turns.ts'
 import type { Intent, IntentResult } from '#shared/wire/replication/sync.ts'
 import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'

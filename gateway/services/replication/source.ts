@@ -1,8 +1,8 @@
+import type { Turns } from '#shared/budgets/turns.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
-import type { Turns } from '#shared/turns.ts'
 import type {
   AuditGroup,
   AuditKind,

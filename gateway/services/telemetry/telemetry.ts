@@ -1,6 +1,6 @@
 import type { Events } from '#gateway/events.ts'
+import type { Turns } from '#shared/budgets/turns.ts'
 import type { Log } from '#shared/log.ts'
-import type { Turns } from '#shared/turns.ts'
 import type { Store } from '#store/store.ts'
 import { AlertDeletion } from '../alert-deletion.ts'
 import type { AgeBrake } from '../clock/age-brake.ts'

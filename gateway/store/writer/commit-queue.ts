@@ -1,6 +1,6 @@
 import { EventEmitter, once } from 'node:events'
+import { Fifo } from '#shared/budgets/fifo.ts'
 import { AppError, DamagedError, describeError, UnavailableError } from '#shared/errors.ts'
-import { Fifo } from '#shared/fifo.ts'
 import type { Log } from '#shared/log.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import type { AppendBatch, AppendResult } from './append.ts'

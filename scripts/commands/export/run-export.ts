@@ -6,7 +6,7 @@ import { CommandError, type CommandIo, EXIT, pathFrom, runCommand, systemCode } 
 import { Patience } from '#scripts/cli/patience.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'
 import { ApiClient } from '#shared/client.ts'
-import { fileNameOf } from '#shared/file-names.ts'
+import { fileNameOf } from '#shared/http/attachment.ts'
 import { type ExportOptions, parseExportOptions } from './options.ts'
 import { RecordCount } from './record-count.ts'
 import { requireFree, WholeFile } from './whole-file.ts'

@@ -16,7 +16,7 @@ for (const [value, expected] of [
   ['2026-05-01T12:00:00', 'time_without_zone'],
   ['2026-05-01 12:00', 'time_without_zone'],
   ['2026-05-01', 'time_without_zone'],
-  ['2016-12-31T23:59:60Z', 'invalid_time'],
+  ['2016-12-31T23:59:60Z', Date.UTC(2017, 0, 1)],
   ['2026-02-30T12:00:00Z', 'invalid_time'],
   ['01.05.2026 12:00', 'invalid_time'],
   ['5/1/2026 12:00 PM', 'invalid_time'],
