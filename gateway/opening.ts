@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
+import { refuseConnection } from '#shared/http/connections/raw-refusal.ts'
 import { problemOf } from '#shared/http/problem.ts'
-import { refuseConnection } from '#shared/http/raw-refusal.ts'
 import { SAFETY_HEADERS } from '#shared/http/request-guards.ts'
 import { newUuid } from '#shared/ids.ts'
 import { toIso } from '#shared/time.ts'

@@ -4,8 +4,8 @@ import { gzip } from 'node:zlib'
 import type { Context } from 'hono'
 import { accepts } from 'hono/accepts'
 import { outgoingOf } from './api-env.ts'
+import { PacedResponse } from './connections/paced-response.ts'
 import { namesTag } from './etags.ts'
-import { PacedResponse } from './paced-response.ts'
 
 const compress = promisify(gzip)
 

@@ -13,8 +13,8 @@ import type { Part } from '#shared/lifecycle.ts'
 import { Tally } from '#shared/tally.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import type { ClientAddresses } from './client-address.ts'
-import { HttpConnections } from './connections.ts'
-import { PacedResponse } from './paced-response.ts'
+import { HttpConnections } from './connections/connections.ts'
+import { PacedResponse } from './connections/paced-response.ts'
 import { problemOf } from './problem.ts'
 
 /** How long the head of a request may take to arrive, from the connection or the last answer on. */

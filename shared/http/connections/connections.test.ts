@@ -7,10 +7,10 @@ import { createLog } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair } from '#shared/testing/key-pairs.ts'
-import { createApiOf } from './api-env.ts'
-import { HttpListener, type HttpListenerOptions } from './listener.ts'
-import { createErrorHandler } from './problem.ts'
-import { jsonBody, withRequestId } from './request-guards.ts'
+import { createApiOf } from '../api-env.ts'
+import { HttpListener, type HttpListenerOptions } from '../listener.ts'
+import { createErrorHandler } from '../problem.ts'
+import { jsonBody, withRequestId } from '../request-guards.ts'
 
 const PAIR = createKeyPair({ commonName: 'one' })
 const LARGE = 'x'.repeat(400_000)

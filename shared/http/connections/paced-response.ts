@@ -1,5 +1,5 @@
 import { type IncomingMessage, ServerResponse } from 'node:http'
-import { SAFETY_HEADERS } from './request-guards.ts'
+import { SAFETY_HEADERS } from '../request-guards.ts'
 
 /** What is given to a connection at once: with TLS so much is encrypted before the client takes any of it. */
 const PIECE_BYTES = 32_768

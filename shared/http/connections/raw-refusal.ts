@@ -2,8 +2,8 @@ import { type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
-import { problemOf } from './problem.ts'
-import { SAFETY_HEADERS } from './request-guards.ts'
+import { problemOf } from '../problem.ts'
+import { SAFETY_HEADERS } from '../request-guards.ts'
 
 /** How long a refusal may take to be sent. */
 const GOODBYE_MS = 5_000
