@@ -38,9 +38,9 @@ stage.test('what a tablet loads at first is small', async ({ page, open }) => {
   })
   // on a slow machine the screens that are loaded ahead, three seconds later, would count too
   await page.addInitScript(() => {
-    const { setTimeout } = window
+    const { setTimeout } = globalThis
     const AHEAD_MS = 3_000
-    Object.assign(window, {
+    Object.assign(globalThis, {
       setTimeout: (act: () => void, ms?: number) => (ms === AHEAD_MS ? 0 : setTimeout(act, ms)),
     })
   })
