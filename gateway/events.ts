@@ -71,6 +71,8 @@ export interface GatewayEvents {
     long: number
   }
   presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
+  /** Two connections take the id of a device from each other. */
+  idContested: { hardwareId: string }
   /** Connected, and its subscription to its commands is in force; told once a connection. */
   deviceReachable: { hardwareId: string }
   /** A device said something about a command; `late` comes after its end. */

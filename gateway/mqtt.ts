@@ -11,7 +11,7 @@ import type { MqttLogin } from '#services/mqtt-access.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
-import type { Clock } from '#shared/time.ts'
+import type { Clock, MonotonicClock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Config } from './config.ts'
 
@@ -23,7 +23,7 @@ interface MqttDeps {
   budgets: { mqtt: BrokerBudgets; mqttDoor: DoorBudgets }
   addresses: Pick<ClientAddresses, 'isProxy'>
   store: Pick<Store, 'read' | 'queue'>
-  clock: Clock
+  clock: Clock & MonotonicClock
   log: Log
   hasFastLane: boolean
 }

@@ -346,7 +346,7 @@ test('details of a device that never spoke are empty, not missing', async () => 
   assert.deepEqual(body.telemetry, { gps: empty, battery: empty })
   assert.deepEqual(body.dropped, {})
   assert.equal(body.status, null)
-  assert.deepEqual(body.mqtt, { connected_since: null, address: null })
+  assert.deepEqual(body.mqtt, { connected_since: null, address: null, taken_over: 0 })
 })
 
 test('telemetry moves attributes, updated_at and last_responded_at', async () => {

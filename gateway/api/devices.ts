@@ -124,6 +124,7 @@ export function createDevicesApi({
         mqtt: {
           connected_since: isoOrNull(connection?.sinceMs ?? null),
           address: connection?.address ?? null,
+          taken_over: device.takenOver,
         },
       }
       return c.json(details, 200)

@@ -149,6 +149,7 @@ test('a device, and a program that is away, are told of with all there is to kno
       unread_bytes: 0,
       skipped: 0,
       throttled: 0,
+      taken_over: 0,
       idle_hours: null,
     },
     {
@@ -171,6 +172,7 @@ test('a device, and a program that is away, are told of with all there is to kno
       unread_bytes: 0,
       skipped: 0,
       throttled: 0,
+      taken_over: null,
       idle_hours: 0,
     },
     {
@@ -193,6 +195,7 @@ test('a device, and a program that is away, are told of with all there is to kno
       unread_bytes: 0,
       skipped: 0,
       throttled: 0,
+      taken_over: null,
       idle_hours: null,
     },
   ])

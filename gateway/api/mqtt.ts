@@ -37,7 +37,7 @@ const idParams = z.object({
   client_id: z.string().meta({ description: 'As in the list.', example: 'cart-07' }),
 })
 
-function toMqttClientJson(client: MqttClientStatus): MqttClientJson {
+function toMqttClientJson(client: MqttClientStatus, fleet: ApiDeps['fleet']): MqttClientJson {
   const { connection, queue } = client
   const { kind, id } = parseOwner(client.owner)
   return {
@@ -68,6 +68,7 @@ function toMqttClientJson(client: MqttClientStatus): MqttClientJson {
     unread_bytes: connection?.unreadBytes ?? 0,
     skipped: connection?.skipped ?? 0,
     throttled: connection?.throttled ?? 0,
+    taken_over: kind === 'device' ? (fleet.byHardwareId(id)?.takenOver ?? 0) : null,
     idle_hours: client.idleHours,
   }
 }
@@ -114,7 +115,13 @@ function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRo
 }
 
 /** `/mqtt/…`: the clients and figures of the broker, and the messages it could not read. All for admins. */
-export function createMqttApi({ store, mqtt, mqttAddresses, mqttConnections }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createMqttApi({
+  store,
+  fleet,
+  mqtt,
+  mqttAddresses,
+  mqttConnections,
+}: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -137,7 +144,7 @@ export function createMqttApi({ store, mqtt, mqttAddresses, mqttConnections }: A
         .slice(offset, offset + limit)
         .map(({ key }) => mqtt.status.client(key))
         .filter((client) => client !== undefined)
-        .map(toMqttClientJson)
+        .map((client) => toMqttClientJson(client, fleet))
       return c.json({ clients, pagination: { limit, offset, returned: clients.length } }, 200)
     },
   )

@@ -44,6 +44,8 @@ export interface BrokerPort<Login> {
   /** Messages of these topics reach the client from now on; told once a connection for each topic filter. */
   subscribed(login: Login, topicFilters: readonly string[]): void
   disconnected(login: Login): void
+  /** Its client id was taken from it in a contest; `takeovers` is how many are known of now that were not before. */
+  contested(login: Login, takeovers: number): void
   /**
    * Takes a device's message: calls `onStored` when it and the changes are on the disk, or `onRefused`, which ends the
    * connection. Calls `onStored` at once for a message that has nothing to store: then the changes are not written.

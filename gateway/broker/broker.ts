@@ -6,7 +6,7 @@ import { Aedes, type Client, type PublishPacket, type Subscription } from 'aedes
 import type { StoredWill } from '#domain/mqtt-sessions.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
-import type { Clock } from '#shared/time.ts'
+import type { Clock, MonotonicClock } from '#shared/time.ts'
 import {
   clientInternals,
   connectedClient,
@@ -19,10 +19,12 @@ import {
   writeNumbersUncached,
 } from './aedes-internals.ts'
 import type { BrokerPort } from './broker-port.ts'
+import { givenClientId } from './client-ids.ts'
 import { Connection } from './connection.ts'
 import { Connections } from './connections.ts'
 import { Delivery, type LiveMessage } from './delivery.ts'
 import { FastLane, readInFrontOf } from './fast-lane.ts'
+import { takeOver } from './id-contest.ts'
 import { Intake } from './intake.ts'
 import { type BrokerBudgets, limitBehind } from './limits.ts'
 import { Logins } from './login.ts'
@@ -89,7 +91,7 @@ export class Broker<Login> {
   readonly #budgets: BrokerBudgets
   readonly #connections: Connections<Login>
   readonly #gate: ReadGate
-  readonly #clock: Clock
+  readonly #clock: Clock & MonotonicClock
   readonly #log: Log
   readonly #persistence: BrokerPersistence
   readonly #intake: Intake<Login>
@@ -104,7 +106,7 @@ export class Broker<Login> {
     gate: ReadGate
     options: BrokerOptions
     budgets: BrokerBudgets
-    clock: Clock
+    clock: Clock & MonotonicClock
     log: Log
   }) {
     this.#gate = deps.gate
@@ -127,7 +129,10 @@ export class Broker<Login> {
       port: () => this.#port,
       refused: this.refusals.counts,
       maxTopicLevels: deps.options.maxTopicLevels,
-      closePredecessor: (clientId, done) => closePredecessor(this.#aedes, clientId, done),
+      closePredecessor: (successor, done) =>
+        closePredecessor(this.#aedes, successor.client.id, done, (predecessor) =>
+          this.#takenOver(this.#connections.of(predecessor), successor),
+        ),
     })
     this.status = new BrokerStatus({
       sessions: this.sessions,
@@ -234,6 +239,7 @@ export class Broker<Login> {
     connection = new Connection<Login>(client, {
       address,
       transport,
+      monotonicMs: () => this.#clock.monotonicMs(),
       traffic: this.status,
       bufferedBytes,
       onLoggedIn,
@@ -381,6 +387,19 @@ export class Broker<Login> {
 
   #subscribersOf(topic: string): Map<Session, number> {
     return this.sessions.match(topic, (owner) => this.#port.canRead(owner, topic))
+  }
+
+  /** Says it once for each contest. */
+  #takenOver(predecessor: Connection<Login> | undefined, successor: Connection<Login>): void {
+    if (predecessor?.identity === undefined) return
+    const contest = takeOver(predecessor, successor, this.#clock.monotonicMs())
+    if (contest === undefined) return
+    this.#port.contested(predecessor.identity.login, contest.takeovers)
+    if (!contest.isNew) return
+    const { address, client } = successor
+    const clientId = printable(givenClientId(client.id))
+    const advice = `a client at ${predecessor.address} and one at ${address} take this client id from each other: give each its own`
+    this.refusals.add('client_id_used_twice', { address, clientId, advice })
   }
 
   #registered(client: Client): void {

@@ -4,6 +4,7 @@ import { type Packet, writeToStream } from 'mqtt-packet'
 import { matchesTopic } from '#domain/mqtt-topics.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import { clientInternals, streamOf } from './aedes-internals.ts'
+import type { IdHolder } from './id-contest.ts'
 import { Meter } from './meter.ts'
 import type { OutboxEntry } from './mqtt-sessions/outbox.ts'
 import type { Session, SessionConnection } from './mqtt-sessions/session.ts'
@@ -25,6 +26,7 @@ export interface ConnectionOptions {
   onLoginFailed: (userName: string | undefined) => number
   address: string
   transport: MqttTransport
+  monotonicMs: () => number
   /** What all connections send and receive together. */
   traffic: { received: Traffic; sent: Traffic }
   /** Bytes that are written but not yet taken by the network, beyond the stream's own. */
@@ -38,7 +40,7 @@ export interface ConnectionOptions {
  * One network connection: what is written to it, and what of that its reader has not taken. Writing never waits, so a
  * client that reads slowly harms only itself; Aedes would make every publisher wait for the slowest subscriber.
  */
-export class Connection<Login> implements SessionConnection {
+export class Connection<Login> implements SessionConnection, IdHolder {
   readonly client: Client
   readonly address: string
   readonly transport: MqttTransport
@@ -64,6 +66,9 @@ export class Connection<Login> implements SessionConnection {
   throttled = 0
   connectedAtMs = 0
   keepaliveS = 0
+  heardAtMs: number
+  takeovers: IdHolder['takeovers'] = []
+  contestedAtMs = Number.NEGATIVE_INFINITY
   readonly onLoggedIn: ConnectionOptions['onLoggedIn']
   readonly onLoginFailed: ConnectionOptions['onLoginFailed']
   readonly #stream: Duplex
@@ -79,8 +84,9 @@ export class Connection<Login> implements SessionConnection {
     this.#traffic = options.traffic
     this.#stream = streamOf(client)
     this.#bufferedBytes = options.bufferedBytes
+    this.heardAtMs = options.monotonicMs()
     this.#neverWaitForDrain(options)
-    this.#countPackets()
+    this.#countPackets(options)
   }
 
   get isReady(): boolean {
@@ -217,13 +223,14 @@ export class Connection<Login> implements SessionConnection {
     Object.assign(this.#stream, { write: writeOn })
   }
 
-  #countPackets(): void {
+  #countPackets({ monotonicMs }: ConnectionOptions): void {
     const { received, sent } = this.#traffic
     const parser = clientInternals(this.client)._parser
     parser.on('packet', () => received.packets++)
     const parse = parser.parse.bind(parser)
     parser.parse = (chunk) => {
       received.packetBytes += chunk.length
+      this.heardAtMs = monotonicMs()
       return parse(chunk)
     }
     // mqtt-packet corks the stream once for every packet it writes, Aedes' answers included

@@ -27,8 +27,8 @@ interface LoginsDeps<Login> {
   port: () => BrokerPort<Login>
   refused: Tally
   maxTopicLevels: number
-  /** Closes the client that has a client id, and calls back when it is off the list. */
-  closePredecessor: (clientId: string, done: () => void) => void
+  /** Closes the connection whose client id another takes, and calls back when it is off the list. */
+  closePredecessor: (successor: Connection<Login>, done: () => void) => void
 }
 
 /** Decides on each CONNECT: who is logged in and with which session, or when the refusal is sent. */
@@ -83,7 +83,7 @@ export class Logins<Login> {
     connection.owner = owner
     // what is written down and who is taken over goes by it
     client.id = clientId
-    closePredecessor(clientId, () => {
+    closePredecessor(connection, () => {
       // its end has passed, so no event would release what it takes; Aedes does not go on with it either
       if (client.closed) return
       const refusal = connections.admit(connection, owner)

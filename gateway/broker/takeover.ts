@@ -4,14 +4,22 @@ import { connectedClient } from './aedes-internals.ts'
 /**
  * Closes the connection that holds a client id and waits until it is off the broker's list, before its successor goes
  * on to register [MQTT-3.1.4-2]. Aedes does both at once, and half of the time the successor is struck off the list.
+ * `onClose` is called once for each connection that is closed, before it is.
  */
-export function closePredecessor(aedes: Aedes, clientId: string, done: () => void): void {
+export function closePredecessor(
+  aedes: Aedes,
+  clientId: string,
+  done: () => void,
+  onClose: (predecessor: Client) => void = () => undefined,
+): void {
   let closing: Client | undefined
   const look = () => {
     const predecessor = connectedClient(aedes, clientId)
     if (predecessor === undefined || aedes.closed) return done()
     if (predecessor !== closing) {
       closing = predecessor
+      // several may wait for its end
+      if (!predecessor.closed) onClose(predecessor)
       predecessor.close()
     }
     setImmediate(look)

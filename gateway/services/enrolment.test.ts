@@ -203,7 +203,7 @@ test('a device that leaves while it is being registered does not stay online', a
   const { client: other } = await login(newId())
   other.destroy()
   const { body } = await gateway.request('GET', `/devices/${hardwareId}/details`)
-  assert.deepEqual(body.mqtt, { connected_since: null, address: null })
+  assert.deepEqual(body.mqtt, { connected_since: null, address: null, taken_over: 0 })
 })
 
 test('a device that reconnects while it is being registered is not left waiting', async () => {

@@ -24,6 +24,9 @@ export interface Device {
   newestReceiveMs: number
   /** It has asked the gateway for the time: what it says about the time may be ours. */
   asksForTime: boolean
+  /** How often its id was taken in contests of two connections since the start, and when that was last. */
+  takenOver: number
+  contestedAtMs: number | null
   /** The last of its messages, as they came. */
   readonly recent: RecentMessages
   /** False once it is taken off the register; code that still holds the object must let go of it. */
@@ -155,6 +158,8 @@ export class Fleet {
       isOnline: false,
       newestReceiveMs: reported.lastRespondedAtMs ?? 0,
       asksForTime: reported.state.asksForTime === true,
+      takenOver: 0,
+      contestedAtMs: null,
       recent: new RecentMessages(),
       isRegistered: true,
     }

@@ -228,6 +228,15 @@ export class MqttAccess {
     else if (login.enrolling === null) this.#deps.forgetSession(login.hardwareId)
   }
 
+  /** Two connections take the id of a device from each other; `takeovers` are new. */
+  contested(login: MqttLogin, takeovers: number): void {
+    if (login.kind !== 'device' || login.device === null) return
+    const { device, hardwareId } = login
+    device.takenOver += takeovers
+    device.contestedAtMs = this.#deps.clock.nowMs()
+    this.#deps.events.emit('idContested', { hardwareId })
+  }
+
   /**
    * Takes a message of a device. Calls `onStored` when it may be acknowledged, `onRefused` when its sender cannot be
    * enrolled or the store refuses it, `onDropped` when it comes before the status with which the device enrols.

@@ -49,7 +49,7 @@ test('a device is online from its connection to the end of it, and subscribers a
   assert.equal(await nextStatus(watcher), false)
   assert.equal(await isOnline(hardwareId), false)
   const gone = await gateway.request('GET', `/devices/${hardwareId}/details`)
-  assert.deepEqual(gone.body.mqtt, { connected_since: null, address: null })
+  assert.deepEqual(gone.body.mqtt, { connected_since: null, address: null, taken_over: 0 })
 })
 
 test('a broken connection ends it too', async () => {

@@ -12,7 +12,7 @@ import { Ceiling } from '#shared/budgets/ceiling.ts'
 import { Rates } from '#shared/budgets/rates.ts'
 import { Slots } from '#shared/budgets/slots.ts'
 import { createLog, type Log } from '#shared/log.ts'
-import { systemClock } from '#shared/time.ts'
+import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Connection } from '#store/db/connection.ts'
 import { migrate } from '#store/migrate.ts'
 import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'
@@ -24,6 +24,7 @@ interface OpenBrokerOptions {
   options?: Partial<BrokerOptions>
   journal?: SessionJournal
   disk?: HeldDisk
+  clock?: Clock & MonotonicClock
   log?: Log
 }
 
@@ -69,7 +70,7 @@ export class OpenBroker {
   readonly #server: Server
   readonly #streams = new Set<Duplex>()
 
-  private constructor({ port, options, journal, log, disk = new HeldDisk() }: OpenBrokerOptions) {
+  private constructor({ port, options, journal, clock, log, disk = new HeldDisk() }: OpenBrokerOptions) {
     this.disk = disk
     this.journal = journal ?? createJournal(disk)
     this.#port = {
@@ -83,6 +84,7 @@ export class OpenBroker {
       connected: () => undefined,
       subscribed: () => undefined,
       disconnected: () => undefined,
+      contested: () => undefined,
       receive: (_login, _uplinked, changes, onStored, onRefused) => {
         this.taken++
         this.journal.append(changes, onStored, onRefused)
@@ -104,7 +106,7 @@ export class OpenBroker {
         subscriptions: new Ceiling(Number.POSITIVE_INFINITY),
         messages: new Rates({ perSecond: 0, burst: 0 }),
       },
-      clock: systemClock,
+      clock: clock ?? systemClock,
       log: log ?? createLog('silent'),
     })
     this.#server = createServer((socket) => this.handle(socket))
@@ -126,9 +128,9 @@ export class OpenBroker {
     return this.broker.connectedClients
   }
 
-  handle(stream: Duplex): void {
+  handle(stream: Duplex, address = 'test'): void {
     this.#streams.add(stream)
-    this.broker.handle(stream, 'test')
+    this.broker.handle(stream, address)
   }
 
   publish(topic: string, payload: string): void {

@@ -91,6 +91,11 @@ export const deviceDetailsSchema = deviceSchema
         .string()
         .nullable()
         .meta({ description: 'IP address; null while it is away.', example: '192.168.1.71' }),
+      taken_over: z.number().int().meta({
+        description:
+          'Times since the gateway started that two connections took its id from each other (client_id_used_twice).',
+        example: 0,
+      }),
     }),
   })
   .meta({ id: 'DeviceDetails' })

@@ -48,6 +48,10 @@ export const mqttClientSchema = z
     unread_bytes: count.meta({ description: 'Bytes written that the network has not taken yet.' }),
     skipped: count.meta({ description: 'QoS 0 messages dropped because the client reads too slowly.' }),
     throttled: count.meta({ description: 'Times it was made to wait because it sent too much.' }),
+    taken_over: count.nullable().meta({
+      description:
+        'Times since the gateway started that two connections took the id of the device from each other; null for a program.',
+    }),
     idle_hours: count.nullable().meta({ description: 'Hours away; null while connected.' }),
   })
   .meta({ id: 'MqttClient' })

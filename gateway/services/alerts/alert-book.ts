@@ -58,6 +58,12 @@ export class AlertBook {
     one.isMoveTold = isOpen(alerts, 'moved_while_locked')
   }
 
+  /** Something happened to a cart that does not make it another: it is looked at. */
+  wake(cart: string): void {
+    const one = this.#cases.get(cart)
+    if (one !== undefined) one.quietUntilMs = Number.NEGATIVE_INFINITY
+  }
+
   cases(): Iterable<CartCase> {
     return this.#cases.values()
   }

@@ -106,6 +106,10 @@ export class Alerts implements Part {
     deps.events.on('erased', ({ table }) => {
       if (table === 'alert') this.#reread()
     })
+    deps.events.on('idContested', ({ hardwareId }) => {
+      const cart = deps.carts.of(hardwareId)
+      if (cart !== undefined) this.#book.wake(cart.key)
+    })
     deps.events.on('pinLocked', ({ userId, untilMs }) => this.#pins.locked(userId, untilMs))
   }
 

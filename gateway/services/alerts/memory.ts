@@ -16,6 +16,8 @@ export interface RestReading {
 
 /** What rules need to know of a cart beside how it is now. */
 export interface CartMemory {
+  /** When it was looked at first since the start. */
+  lookedFromMs: number | null
   /** Since when (event time) it is locked; null while it is not. */
   lockedSinceMs: number | null
   /** Its way while it is locked, or after hours; see `trail.ts`. */
@@ -48,7 +50,14 @@ export interface CartCase {
 /** Of a cart that was never looked at. */
 export function newMemory(): CartMemory {
   return {
-    ...{ lockedSinceMs: null, fixes: [], movedWhileLockedMs: null, movedAfterHoursMs: null, rests: [] },
+    ...{
+      lookedFromMs: null,
+      lockedSinceMs: null,
+      fixes: [],
+      movedWhileLockedMs: null,
+      movedAfterHoursMs: null,
+      rests: [],
+    },
     ...{ fixesRead: 'due', restsRead: 'due', waitingFixes: [], waitingRests: [] },
     zones: { outside: null, stays: [] },
   }
@@ -65,6 +74,7 @@ export function remember(one: CartCase, cart: Cart, ground: AlertGround, arrived
   one.cart = cart
   const { lock } = cart.verdict
   const { memory } = one
+  memory.lookedFromMs ??= ground.nowMs
   if (lock === null || !lock.isLocked) memory.lockedSinceMs = null
   else memory.lockedSinceMs ??= lock.atMs
   rememberWay(one, ground, arrived)

@@ -104,8 +104,9 @@ function mayEndAtMs(
   { verdict }: Cart,
   ground: AlertGround,
 ): number {
-  // where it was over counts for a while; that it is heard again ends silence
-  if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course') return Number.NEGATIVE_INFINITY
+  // where it was over counts for a while; that it is heard again ends silence, and nothing but time ends a contest
+  if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course' || kind === 'device_twice')
+    return Number.NEGATIVE_INFINITY
   if (kind !== 'moved_while_locked' && kind !== 'moved_after_hours') return Number.POSITIVE_INFINITY
   const { stillSinceMs } = verdict
   return stillSinceMs === null ? Number.NEGATIVE_INFINITY : stillFromMs(stillSinceMs, ground.countFromMs)

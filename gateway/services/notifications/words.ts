@@ -60,6 +60,7 @@ const ENGLISH: Words = {
     out_after_closing: () => 'still out after closing time',
     not_charging: (d) =>
       `does not charge${around(', ', d.volts('voltage'))}${around(' since ', d.time('since'))}`,
+    device_twice: (d) => `two devices use the id${around(' ', d.text('hardware_id'))} at the same time`,
     disk: () => 'the disk needs attention',
     clock: () => 'the clock is not confirmed',
     sync: () => 'the head office is not up to date',
@@ -94,6 +95,8 @@ const GERMAN: Words = {
     open_after_closing: () => 'nach Betriebsschluss nicht gesperrt',
     out_after_closing: () => 'nach Betriebsschluss noch draußen',
     not_charging: (d) => `lädt nicht${around(', ', d.volts('voltage'))}${around(' seit ', d.time('since'))}`,
+    device_twice: (d) =>
+      `zwei Geräte verwenden gleichzeitig die Geräte-ID${around(' ', d.text('hardware_id'))}`,
     disk: () => 'die Festplatte braucht Aufmerksamkeit',
     clock: () => 'die Uhr ist nicht bestätigt',
     sync: () => 'die Zentrale ist nicht auf dem neuesten Stand',

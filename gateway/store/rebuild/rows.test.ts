@@ -16,6 +16,7 @@ test('open alerts of one cart stay as many as they were, each about its own zone
     { alert_id: 'a1', kind: 'zone_stay', cart: '7', details: { zone_id: 'green-1', seconds: 40 } },
     { alert_id: 'a2', kind: 'zone_stay', cart: '7', details: { zone_id: 'green-2', seconds: 50 } },
     { alert_id: 'a3', kind: 'battery_low', cart: '7', details: { voltage: 44 } },
+    { alert_id: 'a6', kind: 'device_twice', cart: '7', details: { hardware_id: 'gps-7' } },
     { alert_id: 'a4', kind: 'pin_locked', cart: null, details: { user_id: 'u1', name: 'Jane' } },
     { alert_id: 'a5', kind: 'pin_locked', cart: null, details: { user_id: 'u2', name: 'Joe' } },
   ]
@@ -29,5 +30,6 @@ test('open alerts of one cart stay as many as they were, each about its own zone
     { id: 'a3', subject: '' },
     { id: 'a4', subject: 'u1' },
     { id: 'a5', subject: 'u2' },
+    { id: 'a6', subject: 'gps-7' },
   ])
 })

@@ -81,10 +81,11 @@ function putRow(connection: Connection, table: string, body: Row): void {
   )
 }
 
-/** What an alert is about beside its cart, of which there may be several: `zone_stay` and `pin_locked` say it in their details. */
+/** What an alert is about beside its cart, of which there may be several: details have it. */
 function subjectIn(details: unknown): string {
   if (typeof details !== 'object' || details === null) return ''
   if ('zone_id' in details) return String(details.zone_id)
+  if ('hardware_id' in details) return String(details.hardware_id)
   return 'user_id' in details ? String(details.user_id) : ''
 }
 

@@ -51,6 +51,8 @@ export class CartDrill {
   ground = { hasParking: true, hasBoundary: true }
   isOnline = true
   saidSleep = false
+  /** As `Device` has it. */
+  contestedAtMs: number | null = null
   heardAtMs: number | null = null
   nowMs: number
   readonly #volts: RestReading[] = []
@@ -96,6 +98,12 @@ export class CartDrill {
   enter(...types: ZoneStay['type'][]): void {
     const sinceMs = this.nowMs
     this.stays = types.map((type) => ({ zoneId: type, name: `The ${type}`, type, hole: null, sinceMs }))
+  }
+
+  /** Two connections take the id of the device from each other. */
+  contest(): void {
+    this.contestedAtMs = this.nowMs
+    this.#book.wake('17')
   }
 
   lockIt(isLocked = true): void {
@@ -177,7 +185,9 @@ export class CartDrill {
     const time = { nowMs: this.nowMs, startedAtMs: this.startedAtMs }
     const verdict = judgeCart(said, ground, { ...settings, movingKmh: MOVING_KMH }, time)
     // rules look at nothing else of a device
-    const device = { row: { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow } as Cart['devices'][number]
+    const { contestedAtMs } = this
+    const row = { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow
+    const device = { row, contestedAtMs } as Cart['devices'][number]
     return { key: '17', devices: [device], said, ground, verdict, notes }
   }
 

@@ -27,6 +27,8 @@ export function detailsInWords({ kind, details }: AlertJson, timeZone: string): 
     case 'open_after_closing':
     case 'out_after_closing':
       return time('closed_at') && texts.closedAt(time('closed_at'))
+    case 'device_twice':
+      return typeof details.hardware_id === 'string' ? details.hardware_id : ''
     case 'pin_locked':
       return time('until') === '' ? name : texts.pin(name, time('until'))
     case 'disk':

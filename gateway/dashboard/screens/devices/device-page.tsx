@@ -78,6 +78,12 @@ function State({ known }: { known: Details }) {
             <dd>{mqtt.address}</dd>
           </>
         )}
+        {mqtt.taken_over > 0 && (
+          <>
+            <dt>{texts.usedTwice}</dt>
+            <dd>{texts.takenOver(mqtt.taken_over)}</dd>
+          </>
+        )}
         <dt>{texts.records}</dt>
         <dd>{`${telemetry.gps.count.toLocaleString()} / ${telemetry.battery.count.toLocaleString()}`}</dd>
         {refused.length > 0 && (

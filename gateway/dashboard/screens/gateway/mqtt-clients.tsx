@@ -88,6 +88,7 @@ function Client({ client, onChange }: { client: MqttClientJson; onChange: () => 
   const moment = useMoments()
   const [isAsked, ask] = useState(false)
   const { client_id, user_id, kind, connected_since, address, received, queue, throttled } = client
+  const takenOver = client.taken_over ?? 0
   const disconnect = async () => {
     await api.call('DELETE /mqtt/clients/{client_id}', {
       path: { client_id },
@@ -114,6 +115,7 @@ function Client({ client, onChange }: { client: MqttClientJson; onChange: () => 
             ...(received === null ? [] : [texts.perSecond(formatNumber(received.per_second, 1))]),
             ...(queue.messages === 0 ? [] : [texts.queued(queue.messages)]),
             ...(throttled === 0 ? [] : [texts.throttled(throttled)]),
+            ...(takenOver === 0 ? [] : [texts.takenOver(takenOver)]),
           ].join(' · ')}
         </p>
       </div>

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { createLog } from '#shared/log.ts'
+import { FakeClock } from '#shared/testing/clocks.ts'
+import { startBroker } from '#testing/open-broker.ts'
+import { RawMqtt } from '#testing/raw-mqtt.ts'
+
+const REASON = 'client_id_used_twice'
+
+async function start(t: TestContext) {
+  const clock = new FakeClock()
+  const lines: Record<string, unknown>[] = []
+  const log = createLog('warn', { write: (line: string) => void lines.push(JSON.parse(line)) })
+  const told: number[] = []
+  const port = { contested: (_login: object, takeovers: number) => void told.push(takeovers) }
+  const opened = await startBroker(t, { clock, log, port })
+  const logIn = async (address: string, clientId = 'twin') => {
+    const [theirs, ours] = duplexPair()
+    opened.handle(ours, address)
+    const client = new RawMqtt(theirs)
+    assert.equal(await client.login({ clientId }), 0)
+    return client
+  }
+  return { clock, lines, told, logIn, broker: opened.broker }
+}
+
+test('two clients with one id: one line for the contest, and each takeover is told', async (t) => {
+  const { clock, lines, told, logIn, broker } = await start(t)
+  for (const address of ['10.0.0.5', '10.0.0.6', '10.0.0.5', '10.0.0.6', '10.0.0.5', '10.0.0.6']) {
+    clock.advance(8000)
+    await logIn(address)
+  }
+  assert.deepEqual(told, [3, 1, 1])
+  assert.equal(broker.refusals.counts.get(REASON), 1)
+  assert.equal(lines.length, 1)
+  const { refused, clientId, advice } = lines[0] ?? {}
+  assert.deepEqual([refused, clientId], [REASON, 'twin'])
+  assert.match(String(advice), /10\.0\.0\.5 .*10\.0\.0\.6/)
+})
+
+test('a client that comes back for a connection that is silent, or was removed, is no second one', async (t) => {
+  const { clock, told, logIn, broker } = await start(t)
+  for (let i = 0; i < 6; i++) {
+    await logIn('10.0.0.5')
+    clock.advance(5000)
+  }
+  for (let i = 0; i < 6; i++) {
+    await logIn('10.0.0.5', 'other')
+    await broker.removeClient('other')
+  }
+  // as it would be if bytes still came on the old connection
+  for (let i = 0; i < 6; i++) {
+    const client = await logIn('10.0.0.5', 'third')
+    clock.advance(5000)
+    await client.flush()
+  }
+  assert.deepEqual([told.length, told[0]], [3, 3])
+})

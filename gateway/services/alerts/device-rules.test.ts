@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CartDrill } from '#testing/course/cart-drill.ts'
+
+const NOON = Date.UTC(2026, 4, 1, 12)
+
+/** A cart on the course of which nothing is to be said. */
+function quietCart(): CartDrill {
+  const drill = new CartDrill(NOON)
+  drill.enter('boundary')
+  return drill.pass(5, () => drill.say({ northM: 0 }))
+}
+
+test('a device whose id is used twice: one alert while it goes on, over a minute after the last time', () => {
+  const drill = quietCart()
+  drill.contest()
+  drill.pass(100, (second) => {
+    if (second <= 60 && second % 20 === 0) drill.contest()
+  })
+  assert.deepEqual(drill.heard, ['opened device_twice'])
+  assert.deepEqual(drill.open[0]?.details, { hardware_id: 'lock-17' })
+  assert.equal(drill.open[0]?.hardwareId, 'lock-17')
+  drill.pass(30)
+  assert.deepEqual(drill.heard, ['opened device_twice', 'closed device_twice'])
+  drill.contest()
+  drill.pass(5)
+  assert.equal(drill.heard.at(-1), 'opened device_twice')
+})
+
+test('one that a person closed opens again when it was over once', () => {
+  const drill = quietCart()
+  drill.contest()
+  drill.pass(5)
+  drill.close('device_twice')
+  drill.pass(30, () => {
+    drill.contest()
+  })
+  assert.deepEqual(drill.heard, ['opened device_twice'])
+  drill.pass(70)
+  drill.contest()
+  drill.pass(5)
+  assert.deepEqual(drill.heard, ['opened device_twice', 'opened device_twice'])
+})
+
+test('a start that knows nothing of it leaves it open for a minute', () => {
+  for (const goesOn of [true, false]) {
+    const drill = quietCart()
+    drill.contest()
+    drill.pass(5)
+    drill.restart()
+    drill.contestedAtMs = null
+    drill.pass(50)
+    if (goesOn) drill.contest()
+    drill.pass(30)
+    assert.equal(drill.open.length, Number(goesOn))
+    assert.equal(drill.heard.filter((what) => what.startsWith('opened')).length, 1)
+  }
+})
