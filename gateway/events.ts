@@ -37,9 +37,16 @@ export interface GatewayEvents {
   reported: ReportedRun
   /**
    * Readings of a device, in the columns of `AppendBatch.samples`; also those that were there before. `isInOrder` says that each is
-   * later than the one before it, for certain.
+   * later than the one before it, for certain. In `recorded` they have the times that are stored, which are others only while
+   * the clock of the device is wrong.
    */
-  sampled: { device: Device; numbers: Float64Array; isInOrder: boolean; latestMs: number }
+  sampled: {
+    device: Device
+    numbers: Float64Array
+    recorded: Float64Array
+    isInOrder: boolean
+    latestMs: number
+  }
   /** Readings that went to history only. */
   backfilled: { hardwareId: string; fromMs: number; toMs: number; count: number }
   /** Records of a device were imported or deleted: nothing else tells of them. */
@@ -54,7 +61,10 @@ export interface GatewayEvents {
     commandId: string | null
     /** What the command that caused it said for it. */
     metadataJson: string | null
+    /** As it is stored. */
     atMs: number
+    /** By a clock that is right. */
+    liveAtMs: number
   }
   /** A device entered or left a zone; degrees. */
   zoneCrossed: {
@@ -71,6 +81,8 @@ export interface GatewayEvents {
     long: number
   }
   presenceChanged: { hardwareId: string; isOnline: boolean; atMs: number }
+  /** It is known that the clock of a device is wrong, by another amount, or right. */
+  deviceClockJudged: { hardwareId: string }
   /** Two connections take the id of a device from each other. */
   idContested: { hardwareId: string }
   /** Connected, and its subscription to its commands is in force; told once a connection. */

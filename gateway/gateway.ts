@@ -218,7 +218,8 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const eventGrowth = new EventGrowth(base)
   const databaseCheck = new DatabaseCheck(base)
-  const ingest = new Ingest({ ...base, brake, clockConfirmation, presence, geofences })
+  const isLocating = (hardwareId: string) => delivery.isLocating(hardwareId)
+  const ingest = new Ingest({ ...base, brake, clockConfirmation, presence, geofences, isLocating })
   const enrolment = new Enrolment({ ...base, fleet, ...config.enrolment })
   const access = new MqttAccess({
     ...{ ...base, fleet, devices, users, keyGuard, ingest, presence, enrolment, clockConfirmation },

@@ -48,7 +48,7 @@ export interface MetricParts {
     dropped: Tally
     waitingByChannel: () => Iterable<readonly [channel: string, count: number]>
   }
-  fleet: { size: number; sharedKeyCount: number }
+  fleet: { size: number; sharedKeyCount: number; wrongClockCount: number }
   clock: { isTrusted: boolean; doubt: string | null }
   clockConfirmation: { isConfirmed: boolean }
   recall: { active: object | null }
@@ -99,6 +99,10 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   cartbarn_devices_on_shared_key: gauge(
     'Devices that enrolled with the shared key and have not confirmed a password of their own yet.',
     ({ fleet }) => fleet.sharedKeyCount,
+  ),
+  cartbarn_devices_with_wrong_clock: gauge(
+    'Devices whose clock is more than two minutes off.',
+    ({ fleet }) => fleet.wrongClockCount,
   ),
   cartbarn_commands_total: counter(
     'Steps of commands to devices, such as created, published or completed, by step.',

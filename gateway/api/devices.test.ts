@@ -324,7 +324,8 @@ test('details show counts, drops, status and connection', async () => {
     { qos: 1 },
   )
   const { body } = await g.request('GET', '/devices/detailed/details')
-  const { telemetry, dropped, unverified_times, status, mqtt, config, geofences, ...device } = body
+  const { telemetry, dropped, unverified_times, clock_off_s, status, mqtt, config, geofences, ...device } =
+    body
   assert.deepEqual(device, (await g.request('GET', '/devices/detailed')).body)
   assert.equal(device.is_online, true)
   assert.deepEqual(telemetry, {
@@ -332,7 +333,7 @@ test('details show counts, drops, status and connection', async () => {
     battery: { count: 1, first_at: new Date(atMs).toISOString(), last_at: new Date(atMs).toISOString() },
   })
   assert.deepEqual(dropped, { invalid_speed: 1 })
-  assert.equal(unverified_times, null)
+  assert.deepEqual([unverified_times, clock_off_s], [null, null])
   assert.deepEqual(status, { fw: '1.4.2', type: 'teebox' })
   assert.deepEqual(config, (await g.request('GET', '/devices/detailed/config')).body)
   assert.deepEqual(geofences, { applied_version: null, applied_at: null })

@@ -115,6 +115,7 @@ export function createDevicesApi({
         telemetry: { gps: toStreamJson(gps), battery: toStreamJson(battery) },
         dropped: device.reported.state.dropped,
         unverified_times: toUnverifiedJson(device.reported.state.unverified),
+        clock_off_s: device.clock.offS,
         status: device.reported.state.status,
         config: toDeviceConfigJson(deviceConfigs, device),
         geofences: {
@@ -217,13 +218,13 @@ export function createDevicesApi({
 }
 
 function toRecentJson(message: RecentMessage) {
-  const { atMs, topic, bytes, result, drops } = message
+  const { atMs, topic, bytes, result, drops, clockOffS } = message
   const payload = payloadOf(message)
   const shown =
     'text' in payload
       ? { payload: payload.text, encoding: 'text' as const }
       : { payload: payload.base64, encoding: 'base64' as const }
-  return { at: toIso(atMs), topic, ...shown, bytes, result, drops: [...drops] }
+  return { at: toIso(atMs), topic, ...shown, bytes, result, drops: [...drops], clock_off_s: clockOffS }
 }
 
 /** The page of what is wanted; looks no further than it must. */

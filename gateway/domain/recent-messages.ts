@@ -16,6 +16,8 @@ export interface RecentMessage {
   result: string
   /** Parts of it that were not taken. */
   readonly drops: readonly Drop[]
+  /** Seconds that the device's clock was known to be ahead, negative for behind; null while it was not known to be wrong. */
+  readonly clockOffS: number | null
 }
 
 /** How many are kept, and how many are taken in a second: whoever sends more is not slowed down for it. */
@@ -47,7 +49,8 @@ export class RecentMessages {
       topic,
       result,
       drops = NOTHING,
-    }: Pick<RecentMessage, 'atMs' | 'topic' | 'result'> & { drops?: readonly Drop[] },
+      clockOffS = null,
+    }: Pick<RecentMessage, 'atMs' | 'topic' | 'result'> & Partial<Pick<RecentMessage, 'drops' | 'clockOffS'>>,
     bytes: Buffer,
     from = 0,
     to = bytes.length,
@@ -56,7 +59,7 @@ export class RecentMessages {
     this.#taken++
     // a text of its own: the bytes are part of all that came in one read
     const start = bytes.toString('latin1', from, Math.min(to, from + START_BYTES))
-    const message = { atMs, topic, start, bytes: to - from, result, drops }
+    const message = { atMs, topic, start, bytes: to - from, result, drops, clockOffS }
     this.#messages.push(message)
     if (this.#messages.length > KEPT) this.#messages.shift()
     return message

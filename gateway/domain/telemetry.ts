@@ -23,11 +23,17 @@ export type OnDrop = (reason: string, count?: number) => void
 export interface TimeNotes {
   /** A reading has a time by a clock of the device's own. */
   said: (atMs: number) => void
+  /** A reading that came alone has a time that cannot be believed. */
+  doubted: (atMs: number) => void
   /** A reading of a batch cannot be taken because of its time. */
   refused: (reading: unknown) => void
 }
 
-export const NO_TIME_NOTES: TimeNotes = { said: () => undefined, refused: () => undefined }
+export const NO_TIME_NOTES: TimeNotes = {
+  said: () => undefined,
+  doubted: () => undefined,
+  refused: () => undefined,
+}
 
 /** A payload no rule can make sense of: it goes to the quarantine. */
 export class UnreadablePayloadError extends Error {
@@ -116,6 +122,7 @@ function singleTime(sample: JsonObject, receipt: Receipt, onDrop: OnDrop): numbe
   const ts = sentTime(sample.ts)
   if (isPlausibleTime(ts, receipt.latestMs)) return ownTime(ts, receipt)
   onDrop('implausible_time')
+  if (typeof ts === 'number') receipt.notes.doubted(ts)
   return receipt.atMs
 }
 

@@ -22,7 +22,7 @@ async function openGrowth(t: TestContext) {
       commandId: null,
       metadataJson: null,
     } as const
-    for (let i = 0; i < count; i++) events.emit('lockChanged', { hardwareId, atMs: i, ...rest })
+    for (let i = 0; i < count; i++) events.emit('lockChanged', { hardwareId, atMs: i, liveAtMs: i, ...rest })
   }
   const afterAnHour = () => {
     t.mock.timers.tick(HOUR_MS)

@@ -1,3 +1,4 @@
+import { DeviceClock } from '#domain/device-clock.ts'
 import { emptyState, type LatestBattery, type LatestGps } from '#domain/latest-state.ts'
 import { RecentMessages } from '#domain/recent-messages.ts'
 import { NotFoundError } from '#shared/errors.ts'
@@ -24,6 +25,8 @@ export interface Device {
   newestReceiveMs: number
   /** It has asked the gateway for the time: what it says about the time may be ours. */
   asksForTime: boolean
+  /** What its messages say of its clock. */
+  readonly clock: DeviceClock
   /** How often its id was taken in contests of two connections since the start, and when that was last. */
   takenOver: number
   contestedAtMs: number | null
@@ -151,6 +154,13 @@ export class Fleet {
     return count
   }
 
+  /** Devices whose clock is wrong. */
+  get wrongClockCount(): number {
+    let count = 0
+    for (const { clock } of this.#byHardwareId.values()) if (clock.offMs !== null) count++
+    return count
+  }
+
   #insert(row: DeviceRow, reported: Reported): Device {
     const device: Device = {
       row,
@@ -158,6 +168,7 @@ export class Fleet {
       isOnline: false,
       newestReceiveMs: reported.lastRespondedAtMs ?? 0,
       asksForTime: reported.state.asksForTime === true,
+      clock: new DeviceClock(),
       takenOver: 0,
       contestedAtMs: null,
       recent: new RecentMessages(),

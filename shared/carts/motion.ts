@@ -79,6 +79,20 @@ export function restless(known: CartMotion, atMs: number): CartMotion {
   return { ...known, still: fix === null ? null : { latE7: fix.latE7, longE7: fix.longE7, sinceMs: atMs } }
 }
 
+/** The same, but no time in it is later than `atMs`: a clock was ahead. The same object where none is. */
+export function endedAt(known: CartMotion, atMs: number): CartMotion {
+  const { fix, still, battery, rest } = known
+  const newestMs = Math.max(fix?.atMs ?? 0, still?.sinceMs ?? 0, battery?.atMs ?? 0, rest?.atMs ?? 0)
+  if (newestMs <= atMs) return known
+  return {
+    ...known,
+    fix: fix && { ...fix, atMs: Math.min(fix.atMs, atMs) },
+    still: still && { ...still, sinceMs: Math.min(still.sinceMs, atMs) },
+    battery: battery && { ...battery, atMs: Math.min(battery.atMs, atMs) },
+    rest: rest && { ...rest, atMs: Math.min(rest.atMs, atMs) },
+  }
+}
+
 /** Whether its pack is low, by its voltage at rest or by what is left of it while it drives. */
 export function isPackLow({ rest, lowReadings }: CartMotion, lowV: number | null): boolean {
   if (lowV === null) return false

@@ -4,7 +4,7 @@
 export const ALERT_KINDS = [
   ...(['low_battery', 'outside', 'zone_stay', 'moved_while_locked', 'moved_after_hours'] as const),
   ...(['silent_on_course', 'open_after_closing', 'out_after_closing', 'not_charging'] as const),
-  'device_twice',
+  ...(['device_twice', 'device_clock'] as const),
   ...(['disk', 'clock', 'sync', 'backup', 'certificate', 'pin_locked'] as const),
 ] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]

@@ -77,6 +77,11 @@ export const deviceDetailsSchema = deviceSchema
         description:
           'Readings and events that were ahead of the gateway while its clock was in doubt: they are stored at the times the device said. How many, the earliest and the latest of these times; null if there are none.',
       }),
+    clock_off_s: z.number().int().nullable().meta({
+      description:
+        'Seconds that the clock of the device is ahead, negative for behind, when that is more than two minutes; null while it is right or not known.',
+      example: null,
+    }),
     status: z
       .record(z.string(), scalarSchema)
       .nullable()
@@ -245,6 +250,11 @@ const recentMessageSchema = z
         }),
       )
       .meta({ description: 'Parts of it that were not taken.' }),
+    clock_off_s: z.number().int().nullable().meta({
+      description:
+        'Seconds that the clock of the device was known to be ahead, negative for behind; null while it was not known to be wrong.',
+      example: null,
+    }),
   })
   .meta({ id: 'RecentMessage' })
 

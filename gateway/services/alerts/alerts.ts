@@ -106,10 +106,11 @@ export class Alerts implements Part {
     deps.events.on('erased', ({ table }) => {
       if (table === 'alert') this.#reread()
     })
-    deps.events.on('idContested', ({ hardwareId }) => {
-      const cart = deps.carts.of(hardwareId)
-      if (cart !== undefined) this.#book.wake(cart.key)
-    })
+    for (const name of ['idContested', 'deviceClockJudged'] as const)
+      deps.events.on(name, ({ hardwareId }) => {
+        const cart = deps.carts.of(hardwareId)
+        if (cart !== undefined) this.#book.wake(cart.key)
+      })
     deps.events.on('pinLocked', ({ userId, untilMs }) => this.#pins.locked(userId, untilMs))
   }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { DeviceClock } from '#domain/device-clock.ts'
+import { HOUR_MS } from '#shared/time.ts'
 import { CartDrill } from '#testing/course/cart-drill.ts'
 
 const NOON = Date.UTC(2026, 4, 1, 12)
@@ -55,4 +57,22 @@ test('a start that knows nothing of it leaves it open for a minute', () => {
     assert.equal(drill.open.length, Number(goesOn))
     assert.equal(drill.heard.filter((what) => what.startsWith('opened')).length, 1)
   }
+})
+
+test('a device whose clock is wrong: one alert until it is right, by whatever it is off meanwhile', () => {
+  const drill = quietCart()
+  drill.sayTimes(-5 * HOUR_MS)
+  drill.pass(100)
+  assert.deepEqual(drill.heard, ['opened device_clock'])
+  assert.deepEqual(drill.open[0]?.details, { hardware_id: 'lock-17', clock_off_s: -5 * 3600 })
+  drill.sayTimes(-4 * HOUR_MS)
+  drill.pass(100)
+  // a start knows nothing of it
+  drill.restart()
+  drill.deviceClock = new DeviceClock()
+  drill.pass(1000, () => drill.say({ northM: 0 }))
+  assert.deepEqual(drill.heard, ['opened device_clock'])
+  drill.sayTimes(0)
+  drill.pass(5)
+  assert.deepEqual(drill.heard, ['opened device_clock', 'closed device_clock'])
 })

@@ -23,6 +23,8 @@ export interface KeptMotion {
   wasIn: boolean | null
   /** Stays that began anew because the clock was set: by zone, what they began at before and now. */
   anew: Record<string, [sinceMs: number, anewMs: number]>
+  /** How far its clock is ahead, while it is wrong. */
+  clockOffMs?: number
 }
 
 /** When and by which settings a device is looked at. */
@@ -78,7 +80,8 @@ export class CartMember {
   }
 
   /** Goes on from what was kept before a restart; an earlier program may not have kept all of it. */
-  recall({ motion, outSinceMs = null, wasIn = null, anew = {} }: Partial<KeptMotion>): void {
+  recall({ motion, outSinceMs = null, wasIn = null, anew = {}, clockOffMs }: Partial<KeptMotion>): void {
+    if (clockOffMs !== undefined) this.device.clock.offMs = clockOffMs
     this.track.motion = { ...MOTIONLESS, ...motion }
     this.#outSinceMs = outSinceMs
     this.#wasIn = wasIn
@@ -183,8 +186,10 @@ export class CartMember {
 
   /** What is to be kept, as JSON; null when that is what was kept last. */
   news(): string | null {
+    const { offMs } = this.device.clock
     const kept: KeptMotion = {
       ...{ motion: this.track.motion, outSinceMs: this.#outSinceMs, wasIn: this.#wasIn, anew: this.#anew },
+      ...(offMs === null ? {} : { clockOffMs: offMs }),
     }
     const text = JSON.stringify(kept)
     return text === this.#kept ? null : text

@@ -86,7 +86,13 @@ export class CartMembers {
     if (event === 'exit' && zoneType === 'parking') this.#find(hardwareId)?.left(atMs)
   }
 
-  heardLock({ hardwareId, event, source, code, commandId, atMs }: GatewayEvents['lockChanged']): void {
+  /** The clock of a device was judged: if it was ahead, what the device said is not of a time to come. */
+  clockJudged(hardwareId: string, nowMs: number): void {
+    this.#find(hardwareId)?.track.endAt(nowMs)
+  }
+
+  heardLock(said: GatewayEvents['lockChanged']): void {
+    const { hardwareId, event, source, code, commandId, liveAtMs: atMs } = said
     const command = commandId === null ? undefined : this.#deps.store.read.command(commandId)
     const requestedBy = command?.hardwareId === hardwareId ? command.requestedBy : null
     this.#find(hardwareId)?.heardLock(this.#saying({ event, source, atMs, code, requestedBy }))

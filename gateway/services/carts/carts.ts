@@ -215,6 +215,9 @@ export class Carts implements Part {
       this.#members.heardLock(event)
       this.#hurry()
     })
+    events.on('deviceClockJudged', ({ hardwareId }) =>
+      this.#members.clockJudged(hardwareId, this.#deps.clock.nowMs()),
+    )
     events.on('zoneCrossed', (event) => {
       this.#members.crossed(event)
       this.#hurry()

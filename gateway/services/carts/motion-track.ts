@@ -1,6 +1,7 @@
 import {
   type CartMotion,
   type CartSample,
+  endedAt,
   MOTIONLESS,
   type MotionSettings,
   moveOn,
@@ -91,6 +92,16 @@ export class MotionTrack {
     }
     this.#forgetWaiting()
     return this.#motion
+  }
+
+  /** No time of what is known is later than this. */
+  endAt(atMs: number): void {
+    if (this.#dense !== null) this.#keepDense(Number.POSITIVE_INFINITY)
+    this.#motion = endedAt(this.#motion, atMs)
+    this.#lookedMs = Math.min(this.#lookedMs, atMs)
+    for (const at of [0, FIX]) this.#fixes[at] = Math.min(this.#fixes[at] ?? Number.NaN, atMs)
+    for (const at of [0, VOLTAGE]) this.#voltages[at] = Math.min(this.#voltages[at] ?? Number.NaN, atMs)
+    this.#waitingMs = Math.min(this.#waitingMs, atMs)
   }
 
   /** Its positions, or its voltages, were deleted. */

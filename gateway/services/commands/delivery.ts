@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { LOCATE_NAME } from '#devices/commands.ts'
 import { advance, FAILURES, isFinal, SUPERSEDING } from '#domain/commands.ts'
 import type { Events } from '#gateway/events.ts'
 import type { FairTurns } from '#shared/budgets/fair-turns.ts'
@@ -87,6 +88,13 @@ export class CommandDelivery implements Part {
   isAsked(hardwareId: string, command: string, by: string): boolean {
     const commands = this.#unfinished.ofDevice(hardwareId)
     return commands.some(({ row }) => row.command === command && row.requestedBy === by)
+  }
+
+  /** Whether a device has been asked where it is and has not answered. */
+  isLocating(hardwareId: string): boolean {
+    if (this.#unfinished.countOf(hardwareId) === 0) return false
+    const commands = this.#unfinished.ofDevice(hardwareId)
+    return commands.some(({ row, isSent }) => row.command === LOCATE_NAME && isSent)
   }
 
   async start(): Promise<void> {

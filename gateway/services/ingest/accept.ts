@@ -6,6 +6,7 @@ import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { NewQuarantineEntry } from '#store/quarantine.ts'
 import type { AgeBrake } from '../clock/age-brake.ts'
 import type { ClockConfirmation } from '../clock/confirmation.ts'
+import type { DeviceClocks } from '../clock/device-clocks.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
@@ -17,6 +18,9 @@ interface AcceptDeps {
   clock: GatewayClock
   brake: Pick<AgeBrake, 'reported'>
   clockConfirmation: Pick<ClockConfirmation, 'said'>
+  deviceClocks: Pick<DeviceClocks, 'heard'>
+  /** Whether a device has been asked where it is and has not answered. */
+  isLocating: (hardwareId: string) => boolean
   dropped: Tally
 }
 
@@ -30,6 +34,8 @@ export class Accept {
   #drops: Drop[] = []
   /** The newest time of the device's own in the message that is read. */
   #saidMs = 0
+  /** The time of its one reading, if that was not believed. */
+  #doubtedMs: number | null = null
   /** Readings of it that are not taken because of their times. */
   #refused: unknown[] = []
 
@@ -54,12 +60,14 @@ export class Accept {
     const drops = this.#drops.length === 0 ? NOTHING : this.#drops.splice(0)
     const { samples, lockEvents, unreadable } = content
     const refused = this.#refused.length === 0 ? NOTHING : this.#refused.splice(0)
+    const shiftMs = clock.isTrusted ? this.#shiftMs(device, uplinked, content, receivedAtMs) : 0
     const noted = device.recent.take(
       {
         atMs: receivedAtMs,
         topic: deviceTopic(device.row.hardwareId, uplinked.level),
         result: (isEmpty(content) ? drops[0]?.reason : undefined) ?? 'waiting',
         drops,
+        clockOffS: device.clock.offS,
       },
       uplinked.payload,
     )
@@ -72,6 +80,7 @@ export class Accept {
       receivedAtMs,
       latestMs,
       isResponse: !uplinked.isWill,
+      shiftMs,
       content,
       drops,
       unverified: clock.isTrusted ? null : unverifiedTimes(content, receivedAtMs + MAX_AHEAD_MS),
@@ -99,6 +108,9 @@ export class Accept {
     said: (atMs: number): void => {
       this.#saidMs = Math.max(this.#saidMs, atMs)
     },
+    doubted: (atMs: number): void => {
+      this.#doubtedMs = atMs
+    },
     refused: (reading: unknown): void => {
       this.#refused.push(reading)
     },
@@ -107,6 +119,7 @@ export class Accept {
   #parse(device: Device, uplinked: Uplinked, receivedAtMs: number, latestMs: number): UplinkContent {
     const { clock, brake, clockConfirmation } = this.#deps
     this.#saidMs = 0
+    this.#doubtedMs = null
     if (!clock.isTrusted) {
       // what the device said last is later than anything we could guess
       device.newestReceiveMs = Math.max(device.newestReceiveMs, newestEventMs(device.reported.state))
@@ -128,6 +141,25 @@ export class Accept {
       if (saidMs > 0) clock.heard(device.row.hardwareId, saidMs)
     }
     return content
+  }
+
+  /**
+   * What becomes of the clock of the device by what it says, and what is added to the times of the message where they tell
+   * of now: then the newest of them is that of the receipt.
+   */
+  #shiftMs(device: Device, { level }: Uplinked, content: UplinkContent, receivedAtMs: number): number {
+    const { deviceClocks, isLocating } = this.#deps
+    const { samples } = content
+    const saidMs = this.#saidMs
+    const isSingle = samples.length === 1
+    const sentMs = this.#doubtedMs ?? saidMs
+    if (level === 'tlm' && sentMs !== 0) deviceClocks.heard(device, sentMs, receivedAtMs, isSingle)
+    const aheadMs = saidMs - receivedAtMs
+    // what the gateway dated is right
+    if (saidMs === 0 || saidMs < newestMs(content)) return 0
+    const hasPosition = isSingle && !Number.isNaN(samples[0]?.lat)
+    const isAnswer = hasPosition && isLocating(device.row.hardwareId)
+    return device.clock.tellsOfNow(aheadMs, isAnswer) ? device.newestReceiveMs - saidMs : 0
   }
 }
 

@@ -5,7 +5,7 @@ import type { Tally } from '#shared/tally.ts'
 import type { AckResult } from '#store/commands.ts'
 import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { Presence } from '../presence.ts'
-import type { StoredContent, UplinkMessage } from './message.ts'
+import { liveLatestMs, liveSamples, type StoredContent, type UplinkMessage } from './message.ts'
 import type { Run } from './run.ts'
 import { crossingOf } from './zone-crossings.ts'
 
@@ -33,7 +33,11 @@ export class Announce {
     for (const row of message.crossings) events.emit('zoneCrossed', crossingOf(row))
     for (const [i, event] of content.lockEvents.entries()) {
       if (!stored.lockEvents[i]) dropped.add('duplicate')
-      else events.emit('lockChanged', { ...event, hardwareId, metadataJson: stored.metadata[i] ?? null })
+      else {
+        const liveAtMs = event.atMs + message.shiftMs
+        const metadataJson = stored.metadata[i] ?? null
+        events.emit('lockChanged', { ...event, hardwareId, metadataJson, liveAtMs })
+      }
     }
     if (stored.ack !== null) this.#announceAck(stored.ack)
     if (content.status !== null) presence.said(device, connection, content.status.isOnline)
@@ -49,7 +53,8 @@ export class Announce {
       const voltageMv = numbers[i * SAMPLE_NUMBERS + 5] ?? Number.NaN
       if (isRepeated(latE7, voltageMv, stored[i] ?? 0)) dropped.add('duplicate')
     }
-    events.emit('sampled', { device: run.device, numbers, isInOrder: run.isInOrder, latestMs: run.latestMs })
+    const { device, isInOrder, latestMs } = run
+    events.emit('sampled', { device, numbers, recorded: numbers, isInOrder, latestMs })
     if (run.hasMoved) events.emit('reported', run)
     for (const i of run.late) {
       if (stored[i] === 0) continue
@@ -60,12 +65,14 @@ export class Announce {
   }
 
   #announceSamples(message: UplinkMessage, flags: Uint8Array): void {
-    const { device, receivedAtMs, latestMs, content, moves, late } = message
+    const { device, receivedAtMs, content, moves, late, shiftMs } = message
     if (content.samples.length === 0) return
     const { events, dropped } = this.#deps
     // of several some may be of the same time
     const isInOrder = content.samples.length === 1
-    events.emit('sampled', { device, numbers: packedByTime(content.samples), isInOrder, latestMs })
+    const recorded = packedByTime(content.samples)
+    const numbers = shiftMs === 0 ? recorded : packedByTime(liveSamples(message))
+    events.emit('sampled', { device, numbers, recorded, isInOrder, latestMs: liveLatestMs(message) })
     const { hardwareId } = device.row
     for (const [i, sample] of content.samples.entries()) {
       if (isRepeated(sample.lat, sample.voltageV, flags[i] ?? 0)) dropped.add('duplicate')

@@ -7,7 +7,7 @@ import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Device, Reported } from '../fleet.ts'
 import type { Geofences } from '../geofences.ts'
-import type { UplinkMessage } from './message.ts'
+import { liveLatestMs, liveSamples, type UplinkMessage } from './message.ts'
 import { isOfDevice, isRun, type QueuedMessage } from './queued-message.ts'
 import { copyReported, moveOn } from './reported-draft.ts'
 import type { Run } from './run.ts'
@@ -117,12 +117,15 @@ export class Drafts {
 
   /** Moves the draft of the message's device on, and notes in the message what there will be to announce. */
   #draft(message: UplinkMessage, { drafts }: EncodedBatch): void {
-    const { device, receivedAtMs, latestMs, content, isResponse } = message
+    const { device, receivedAtMs, latestMs, content, isResponse, shiftMs } = message
     const draft = this.#draftOf(device, drafts)
-    const { moves, late } = moveOn(draft, content.samples, receivedAtMs, latestMs)
+    const { moves, late } = moveOn(draft, content.samples, receivedAtMs, latestMs, shiftMs)
     message.moves = moves
     message.late = late
-    const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), message)
+    const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), {
+      ...{ device, liveFromMs: message.liveFromMs },
+      ...{ samples: liveSamples(message), latestMs: liveLatestMs(message) },
+    })
     message.crossings = seen.events
     draft.watch = seen.state
     const reported = new Set<string>()
@@ -135,7 +138,7 @@ export class Drafts {
       reported.add(event.identity)
       const isLocked = event.event === 'lock'
       const values = { lock_status: lockStatusValue(draft.state, isLocked) }
-      mergeValues(draft.state, event.atMs, values, latestMs)
+      mergeValues(draft.state, event.atMs + shiftMs, values, liveLatestMs(message))
     }
     if (content.status !== null && isResponse) draft.state.status = content.status.fields
     const { cfg, sz } = content.applied ?? {}
@@ -186,7 +189,7 @@ export class Drafts {
 
 /** Everything of a message but its samples. */
 function encodeRest(
-  { device, receivedAtMs, content, crossings, quarantine }: UplinkMessage,
+  { device, receivedAtMs, content, crossings, quarantine, shiftMs }: UplinkMessage,
   encoded: EncodedBatch,
   batch: AppendBatch,
 ): void {
@@ -195,7 +198,9 @@ function encodeRest(
     batch.lockEvents.push({ ...event, hardwareId, shortId })
     encoded.lockEvents.push({ device, event })
   }
-  encodeCrossings(crossings, batch)
+  // history keeps the times of the device
+  const stored = shiftMs === 0 ? crossings : crossings.map((row) => ({ ...row, atMs: row.atMs - shiftMs }))
+  encodeCrossings(stored, batch)
   if (content.commandAck !== null) {
     batch.commandAcks.push({ ...content.commandAck, hardwareId, atMs: receivedAtMs })
   }

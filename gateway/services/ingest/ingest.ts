@@ -11,6 +11,7 @@ import type { CommitQueue } from '#store/writer/commit-queue.ts'
 import type { WriterRequest } from '#store/writer/messages.ts'
 import type { AgeBrake } from '../clock/age-brake.ts'
 import type { ClockConfirmation } from '../clock/confirmation.ts'
+import { DeviceClocks } from '../clock/device-clocks.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { Geofences } from '../geofences.ts'
@@ -33,6 +34,8 @@ interface IngestDeps {
   clock: GatewayClock
   brake: Pick<AgeBrake, 'reported'>
   clockConfirmation: Pick<ClockConfirmation, 'said'>
+  /** Whether a device has been asked where it is and has not answered. */
+  isLocating: (hardwareId: string) => boolean
   log: Log
 }
 
@@ -52,19 +55,23 @@ export class Ingest implements Appender<QueuedMessage> {
   readonly #brake: Pick<AgeBrake, 'reported'>
   readonly #clockConfirmation: Pick<ClockConfirmation, 'said'>
   readonly #log: Log
+  readonly #deviceClocks: DeviceClocks
   readonly #accept: Accept
   readonly #drafts: Drafts
   readonly #announce: Announce
   readonly #reader = new PlainReader()
   #columns = new RunColumns()
 
-  constructor({ store, log, clock, brake, clockConfirmation, geofences, events, presence }: IngestDeps) {
+  constructor(deps: IngestDeps) {
+    const { store, log, clock, brake, clockConfirmation, geofences, events, presence } = deps
     this.#queue = store.queue
     this.#clock = clock
     this.#brake = brake
     this.#clockConfirmation = clockConfirmation
     this.#log = log
-    this.#accept = new Accept({ clock, brake, clockConfirmation, dropped: this.dropped })
+    this.#deviceClocks = new DeviceClocks({ clock, events, log })
+    const { dropped } = this
+    this.#accept = new Accept({ ...deps, deviceClocks: this.#deviceClocks, dropped })
     this.#drafts = new Drafts({ geofences, isLockEventStored: store.read.isLockEventStored })
     this.#announce = new Announce({ events, presence, dropped: this.dropped })
   }
@@ -107,11 +114,12 @@ export class Ingest implements Appender<QueuedMessage> {
   }
 
   /**
-   * Begins a run of the device: messages that are read in place and queued together. Undefined while each has to be looked at more closely, because the clock is in doubt or the device is gone.
+   * Begins a run of the device: messages that are read in place and queued together. Undefined while each has to be looked at more closely, because the clock is in doubt, that of the device is wrong, or the device is gone.
    */
   beginRun(source: RunSource): Run | undefined {
     const receivedAtMs = this.#clock.nowMs()
-    if (!this.#clock.isTrusted || !source.device.isRegistered) return undefined
+    const { isRegistered, clock } = source.device
+    if (!this.#clock.isTrusted || !isRegistered || clock.offMs !== null) return undefined
     if (!this.#columns.hasRoomForRun) this.#columns = new RunColumns()
     const latestMs = this.#clock.latestEventMs(receivedAtMs)
     return new Run(source, {
@@ -126,6 +134,7 @@ export class Ingest implements Appender<QueuedMessage> {
     this.messages.add('received', rows)
     this.#brake.reported(device.asksForTime ? 0 : newestMs, latestMs)
     this.#clockConfirmation.said(device.row.hardwareId, newestMs)
+    this.#deviceClocks.heard(device, newestMs, run.receivedAtMs, rows === 1)
     run.note(deviceTopic(device.row.hardwareId, 'tlm'))
     this.#queue.append(run)
   }

@@ -1,5 +1,6 @@
 import type { UnverifiedTimes } from '#domain/latest-state.ts'
 import type { RecentMessage } from '#domain/recent-messages.ts'
+import type { Sample } from '#domain/telemetry.ts'
 import type { Move } from '#gateway/events.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
 import type { AckResult } from '#store/commands.ts'
@@ -30,6 +31,8 @@ export interface UplinkMessage extends Appendable {
   readonly latestMs: number
   /** False for a last will, which the broker sends and not the device. */
   readonly isResponse: boolean
+  /** What its times become right by, as far as they tell of now: 0 unless the clock of its device is wrong. */
+  readonly shiftMs: number
   readonly content: UplinkContent
   readonly drops: readonly Drop[]
   /** Times in it that are stored and could not be judged; null if there are none. */
@@ -63,4 +66,14 @@ export interface StoredContent {
 export interface Drop {
   reason: string
   count: number
+}
+
+/** The readings of a message at the times that the state of its device goes by. */
+export function liveSamples({ content: { samples }, shiftMs }: UplinkMessage): readonly Sample[] {
+  return shiftMs === 0 ? samples : samples.map((sample) => ({ ...sample, atMs: sample.atMs + shiftMs }))
+}
+
+/** After it no event time can be believed; of a clock that was made right, none after the receipt. */
+export function liveLatestMs({ receivedAtMs, latestMs, shiftMs }: UplinkMessage): number {
+  return shiftMs === 0 ? latestMs : receivedAtMs
 }

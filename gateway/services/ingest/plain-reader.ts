@@ -1,6 +1,6 @@
+import { WRONG_MS } from '#domain/device-clock.ts'
 import { isPlausibleTime } from '#domain/event-time.ts'
 import { emptySample, isJsonObject, readSampleInto, type Sample } from '#domain/telemetry.ts'
-import { LIVE_MS } from './zone-crossings.ts'
 
 /** Reads messages that say one plain thing, leaving next to nothing to be collected: its objects are used again. */
 export class PlainReader {
@@ -20,7 +20,8 @@ export class PlainReader {
     const raw = parseOrNull(text)
     if (!isJsonObject(raw) || Array.isArray(raw.s)) return 0
     const { ts } = raw
-    if (!isPlausibleTime(ts, latestMs) || ts < receivedAtMs - LIVE_MS) return 0
+    // one that is further off may be of a wrong clock: the slow way finds out
+    if (!isPlausibleTime(ts, latestMs) || Math.abs(ts - receivedAtMs) > WRONG_MS) return 0
     this.#isWhole = true
     const { sample } = this
     sample.atMs = Math.round(ts)

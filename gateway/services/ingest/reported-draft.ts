@@ -9,13 +9,15 @@ const NO_NEWS = { moves: [], late: [] } as const
 
 /**
  * Moves a draft on by the samples of one message, oldest first: late data never moves a value back. Returns what moved
- * it and is news, and the places in `samples` of what only goes to history.
+ * it and is news, and the places in `samples` of what only goes to history. Values are known and told of at times that
+ * are `shiftMs` later, records at those that are stored.
  */
 export function moveOn(
   draft: Reported,
   samples: readonly Sample[],
   receivedAtMs: number,
   latestMs: number,
+  shiftMs = 0,
 ): { moves: readonly Move[]; late: readonly number[] } {
   if (samples.length === 0) return NO_NEWS
   const moves: Move[] = []
@@ -25,7 +27,10 @@ export function moveOn(
     const sample = samples[i]
     if (sample === undefined) throw new Error('no such sample')
     mergeRecords(draft, sample, latestMs)
-    return { i, atMs: sample.atMs, values: mergeValues(draft.state, sample.atMs, sample.values, latestMs) }
+    const atMs = sample.atMs + shiftMs
+    // what is known after the receipt was the mistake of the clock
+    const liveLatestMs = shiftMs === 0 ? latestMs : receivedAtMs
+    return { i, atMs, values: mergeValues(draft.state, atMs, sample.values, liveLatestMs) }
   })
   for (const { i, atMs, values } of moved) {
     const isRecent = receivedAtMs - atMs <= LIVE_MS

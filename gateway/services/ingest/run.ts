@@ -201,6 +201,7 @@ export class Run implements Appendable, ReportedRun {
     const { device, connection, receivedAtMs, latestMs } = this
     return Array.from({ length: this.rows }, (_, place) => ({
       ...{ device, connection, receivedAtMs, latestMs, rows: 1, level: 'tlm', isResponse: true },
+      shiftMs: 0,
       ...{ sessionChanges: NOTHING, drops: NOTHING, moves: NOTHING, late: NOTHING, crossings: NOTHING },
       ...{ unverified: null, quarantine: null, stored: null },
       noted: this.#noted[place - this.rows + this.#noted.length],

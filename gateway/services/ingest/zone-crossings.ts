@@ -37,18 +37,18 @@ export interface WatchedMessage {
   device: Device
   liveFromMs: number
   latestMs: number
-  content: { samples: readonly Sample[] }
+  samples: readonly Sample[]
 }
 
 /** Looks at the live positions of a message, oldest first; `set` is what counts for the device now, null for nothing. */
 export function crossings(
   state: WatchState,
   set: WatchedSet | null,
-  { device, liveFromMs: fromMs, latestMs, content }: WatchedMessage,
+  { device, liveFromMs: fromMs, latestMs, samples }: WatchedMessage,
 ): { state: WatchState; events: readonly GeofenceEventRow[] } {
   // nearly always: no reason to look for the live ones
   if (set === null) return look(state, set, device, NOTHING, latestMs)
-  const live = content.samples.filter(({ atMs, lat }) => atMs >= fromMs && !Number.isNaN(lat))
+  const live = samples.filter(({ atMs, lat }) => atMs >= fromMs && !Number.isNaN(lat))
   if (live.length > 1) live.sort((a, b) => a.atMs - b.atMs)
   return look(
     state,

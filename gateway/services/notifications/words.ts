@@ -61,6 +61,7 @@ const ENGLISH: Words = {
     not_charging: (d) =>
       `does not charge${around(', ', d.volts('voltage'))}${around(' since ', d.time('since'))}`,
     device_twice: (d) => `two devices use the id${around(' ', d.text('hardware_id'))} at the same time`,
+    device_clock: (d) => `the clock of the device${around(' ', d.text('hardware_id'))} is wrong`,
     disk: () => 'the disk needs attention',
     clock: () => 'the clock is not confirmed',
     sync: () => 'the head office is not up to date',
@@ -97,6 +98,7 @@ const GERMAN: Words = {
     not_charging: (d) => `lädt nicht${around(', ', d.volts('voltage'))}${around(' seit ', d.time('since'))}`,
     device_twice: (d) =>
       `zwei Geräte verwenden gleichzeitig die Geräte-ID${around(' ', d.text('hardware_id'))}`,
+    device_clock: (d) => `die Uhr des Geräts${around(' ', d.text('hardware_id'))} geht falsch`,
     disk: () => 'die Festplatte braucht Aufmerksamkeit',
     clock: () => 'die Uhr ist nicht bestätigt',
     sync: () => 'die Zentrale ist nicht auf dem neuesten Stand',

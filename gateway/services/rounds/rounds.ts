@@ -64,8 +64,9 @@ export class Rounds implements Part {
     const { events } = this.#deps
     this.#isRunning = true
     events.on('cartsJudged', ({ carts }) => this.#follow(carts))
-    events.on('sampled', ({ device, numbers, latestMs }) =>
-      this.#byDevice.get(device.row.deviceId)?.take(device.row.deviceId, numbers, latestMs),
+    // by the times that are stored: a round that is read again is the same
+    events.on('sampled', ({ device, recorded }) =>
+      this.#byDevice.get(device.row.deviceId)?.take(device.row.deviceId, recorded, this.#latestMs()),
     )
     for (const name of ['backfilled', 'historyChanged'] as const)
       events.on(name, ({ hardwareId }) => this.#findAnew(hardwareId))

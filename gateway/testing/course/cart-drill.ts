@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
+import { DeviceClock } from '#domain/device-clock.ts'
 import { AlertBook } from '#services/alerts/alert-book.ts'
 import { Arrived } from '#services/alerts/arrived.ts'
 import { type Findings, judgeCart as findChanges } from '#services/alerts/findings.ts'
@@ -53,6 +54,7 @@ export class CartDrill {
   saidSleep = false
   /** As `Device` has it. */
   contestedAtMs: number | null = null
+  deviceClock = new DeviceClock()
   heardAtMs: number | null = null
   nowMs: number
   readonly #volts: RestReading[] = []
@@ -98,6 +100,12 @@ export class CartDrill {
   enter(...types: ZoneStay['type'][]): void {
     const sinceMs = this.nowMs
     this.stays = types.map((type) => ({ zoneId: type, name: `The ${type}`, type, hole: null, sinceMs }))
+  }
+
+  /** Messages of the device are so far ahead of their receipt, as many as say so for certain. */
+  sayTimes(aheadMs: number): void {
+    for (let i = 0; i < 10; i++) this.deviceClock.heard(aheadMs, true, () => i * 1000)
+    this.#book.wake('17')
   }
 
   /** Two connections take the id of the device from each other. */
@@ -187,7 +195,7 @@ export class CartDrill {
     // rules look at nothing else of a device
     const { contestedAtMs } = this
     const row = { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow
-    const device = { row, contestedAtMs } as Cart['devices'][number]
+    const device = { row, contestedAtMs, clock: this.deviceClock } as Cart['devices'][number]
     return { key: '17', devices: [device], said, ground, verdict, notes }
   }
 

@@ -128,14 +128,13 @@ export class CartTwins {
     }
     const draft = copyReported(device.reported)
     moveOn(draft, [sample], nowMs, latestMs)
-    const content = { samples: [sample] }
-    const message = { device, liveFromMs: nowMs - 5 * MINUTE_MS, latestMs, content }
+    const message = { device, liveFromMs: nowMs - 5 * MINUTE_MS, latestMs, samples: [sample] }
     const seen = crossings(draft.watch, this.zones.watchedOf(device.row.groupId), message)
     device.reported = { ...draft, watch: seen.state, updatedAtMs: nowMs, lastRespondedAtMs: nowMs }
     const numbers = new Float64Array(SAMPLE_NUMBERS)
     packSample(numbers, 0, device.row.deviceId, sample)
     this.tell('heard', { hardwareId: device.row.hardwareId })
-    this.tell('sampled', { device, numbers, isInOrder: true, latestMs })
+    this.tell('sampled', { device, numbers, recorded: numbers, isInOrder: true, latestMs })
     for (const row of seen.events) this.tell('zoneCrossed', crossingOf(row))
   }
 
@@ -153,7 +152,7 @@ export class CartTwins {
     this.tell('lockChanged', {
       ...{ hardwareId: device.row.hardwareId, eventId: `e${++this.#eventCount}`, metadataJson: null },
       ...{ event: isLocked ? 'lock' : 'unlock', source: 'rfid', code: '1', commandId: null },
-      atMs: this.clock.nowMs(),
+      ...{ atMs: this.clock.nowMs(), liveAtMs: this.clock.nowMs() },
     })
   }
 

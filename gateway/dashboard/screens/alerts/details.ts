@@ -8,6 +8,7 @@ export function detailsInWords({ kind, details }: AlertJson, timeZone: string): 
   if (details.reason === 'removed') return texts.removed
   const volts = numberOf(details.voltage, formatVoltage)
   const time = (name: string) => timeOf(details[name], timeZone)
+  const hardwareId = typeof details.hardware_id === 'string' ? details.hardware_id : ''
   const name = typeof details.name === 'string' ? details.name : ''
   switch (kind) {
     case 'low_battery': {
@@ -28,7 +29,12 @@ export function detailsInWords({ kind, details }: AlertJson, timeZone: string): 
     case 'out_after_closing':
       return time('closed_at') && texts.closedAt(time('closed_at'))
     case 'device_twice':
-      return typeof details.hardware_id === 'string' ? details.hardware_id : ''
+      return hardwareId
+    case 'device_clock':
+      return joined(
+        hardwareId,
+        numberOf(details.clock_off_s, (offS) => texts.clock(formatSpan(Math.abs(offS) * 1000), offS > 0)),
+      )
     case 'pin_locked':
       return time('until') === '' ? name : texts.pin(name, time('until'))
     case 'disk':

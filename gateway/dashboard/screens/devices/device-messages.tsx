@@ -1,5 +1,5 @@
 import { deviceTexts } from '#dashboard/texts/devices.ts'
-import { formatAge } from '#dashboard/texts/format.ts'
+import { formatAge, formatSpan } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import type { AnswerOf } from '#shared/wire/operations.ts'
 import { AdminList } from '../more/admin-list.tsx'
@@ -35,7 +35,8 @@ export function DeviceMessages({ id }: { id: string }) {
   )
 }
 
-function Row({ message: { at, topic, payload, encoding, bytes, result, drops } }: { message: Message }) {
+function Row({ message }: { message: Message }) {
+  const { at, topic, payload, encoding, bytes, result, drops, clock_off_s: off } = message
   const { clock, second } = useDashboard()
   const texts = deviceTexts()
   const results: Readonly<Record<string, string>> = texts.results
@@ -48,6 +49,11 @@ function Row({ message: { at, topic, payload, encoding, bytes, result, drops } }
         <span class={known === undefined ? 'device-refused' : ''}>{known ?? texts.refused(result)}</span>
         <span class="small">{second.value >= 0 && formatAge(at, clock.nowMs())}</span>
         <span class="small">{texts.bytes(bytes)}</span>
+        {off !== null && (
+          <span class="device-refused">
+            {texts.clockWas(texts.clockOff(formatSpan(Math.abs(off) * 1000), off > 0))}
+          </span>
+        )}
       </p>
       {known !== undefined && reasons.length > 0 && (
         <p class="device-refused">{texts.partly(reasons.join(', '))}</p>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Credential } from '#dashboard/live/credentials.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
-import { formatAge } from '#dashboard/texts/format.ts'
+import { formatAge, formatSpan } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
@@ -55,7 +55,7 @@ function State({ known }: { known: Details }) {
   const device = list ?? known
   const texts = deviceTexts()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
-  const { mqtt, telemetry, dropped, last_responded_at } = device
+  const { mqtt, telemetry, dropped, last_responded_at, clock_off_s: off } = device
   const refused = Object.entries(dropped).map(([reason, count]) => `${reason} ${count}`)
   return (
     <section class="panel">
@@ -76,6 +76,12 @@ function State({ known }: { known: Details }) {
           <>
             <dt>{texts.address}</dt>
             <dd>{mqtt.address}</dd>
+          </>
+        )}
+        {off !== null && (
+          <>
+            <dt>{texts.clock}</dt>
+            <dd>{texts.clockOff(formatSpan(Math.abs(off) * 1000), off > 0)}</dd>
           </>
         )}
         {mqtt.taken_over > 0 && (
