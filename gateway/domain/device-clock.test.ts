@@ -110,6 +110,8 @@ test('what tells of now: messages that are off as the clock is, and an answer th
     [true, false].map((isAnswer) => steady.tellsOfNow(-5 * HOUR_MS, isAnswer)),
     [true, false],
   )
+  const wasRight = new Messages().many(1, () => 0).many(3, (i) => -HOUR_MS + i * 1000, 1000).clock
+  assert.equal(wasRight.tellsOfNow(-HOUR_MS + 2000, true), false)
   const replaying = new Messages().many(200, (i) => -5 * HOUR_MS + i * 10_000, 20).clock
   assert.equal(replaying.tellsOfNow(-5 * HOUR_MS + 199 * 10_000, true), false)
 })

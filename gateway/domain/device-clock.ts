@@ -63,11 +63,12 @@ export class DeviceClock {
 
   /**
    * Whether a message whose newest time was so far ahead of its receipt tells of now. An answer to `locate` does when it is
-   * off by as much as the message before it: a device that replays has other times by then.
+   * off by as much as the message before it: a device that replays has other times by then. Of a clock that was found right
+   * it is more likely that this one replays slowly, and a lock must not go by where its cart was.
    */
   tellsOfNow(aheadMs: number, isAnswer: boolean): boolean {
     if (this.offMs !== null && Math.abs(aheadMs - this.offMs) <= AGREES_MS) return true
-    return isAnswer && this.#count > 1
+    return isAnswer && this.#count > 1 && !(this.isKnown && this.offMs === null)
   }
 
   #countSame(aheadMs: number, nowMs: number): void {
