@@ -1,5 +1,5 @@
 import './evening.css'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import {
   BulkLock,
   type EveningGroups,
@@ -111,21 +111,24 @@ function useBulkLock() {
   const { lock, sending, isFailed } = state
   // what is drawn is read from the fleet, so it is drawn again with it
   if (dashboard.fleet.version.value >= 0) lock?.look(dashboard.fleet.carts)
-  useEffect(
-    () =>
-      lock === null
-        ? undefined
-        : dashboard.listen((message) => lock.take(message) && setState((known) => ({ ...known }))),
-    [dashboard, lock],
-  )
+  const stopListening = useRef(() => {})
+  useEffect(() => () => stopListening.current(), [])
   const send = async (count: number) => {
+    const sent = new BulkLock()
     setState({ lock: null, sending: count, isFailed: false })
     try {
-      const { results } = await dashboard.gate.act(() =>
-        dashboard.api.call('POST /carts/lock', { body: { carts: 'in' } }),
-      )
-      setState({ lock: new BulkLock(results), sending: 0, isFailed: false })
+      const { results } = await dashboard.gate.act(() => {
+        stopListening.current()
+        // before the request: the first carts may have answered when its answer comes
+        stopListening.current = dashboard.listen((message) => {
+          if (sent.take(message)) setState((known) => ({ ...known }))
+        })
+        return dashboard.api.call('POST /carts/lock', { body: { carts: 'in' } })
+      })
+      sent.start(results)
+      setState({ lock: sent, sending: 0, isFailed: false })
     } catch (error) {
+      stopListening.current()
       // nobody said who it is: that is no failure
       setState({ lock: null, sending: 0, isFailed: !(error instanceof NotActed) })
     }

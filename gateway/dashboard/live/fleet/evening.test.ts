@@ -39,6 +39,12 @@ describe('the evening', () => {
   })
 })
 
+function started(results: Parameters<BulkLock['start']>[0]): BulkLock {
+  const lock = new BulkLock()
+  lock.start(results)
+  return lock
+}
+
 describe('one press of the button', () => {
   const results = [
     ...[
@@ -50,7 +56,7 @@ describe('one press of the button', () => {
   ]
 
   test('follows each cart to its end', () => {
-    const lock = new BulkLock(results)
+    const lock = started(results)
     assert.equal(lock.take(told('c1', 'published')), true)
     assert.equal(lock.take(told('c1', 'completed')), true)
     assert.equal(lock.take(told('c2', 'failed', 'jammed')), true)
@@ -67,15 +73,24 @@ describe('one press of the button', () => {
     assert.equal(lock.done, 1)
   })
 
+  test('a cart may be faster than the answer to the request', () => {
+    const lock = new BulkLock()
+    lock.take(told('c1', 'published'))
+    for (const id of ['c1', 'other']) lock.take(told(id, 'completed'))
+    lock.take(told('c2', 'failed', 'jammed'))
+    lock.start(results)
+    assert.deepEqual([...lock.outcomes.values()], ['done', 'jammed', 'sent', 'on_course'])
+  })
+
   test('commands of others are not its own', () => {
-    const lock = new BulkLock(results)
+    const lock = started(results)
     assert.equal(lock.take(told('other', 'completed')), false)
     assert.equal(lock.take({ type: 'pong', time: AT }), false)
     assert.equal(lock.done, 0)
   })
 
   test('what was said while the line was gone is read from the cart', () => {
-    const lock = new BulkLock(results)
+    const lock = started(results)
     lock.look(new Map([parkedJson('1'), openJson('2')].map((cart) => [cart.cart, cart])))
     assert.deepEqual([lock.outcomes.get('1'), lock.outcomes.get('2')], ['done', 'sent'])
   })

@@ -1,5 +1,6 @@
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
+import type { CommandStatus } from '#shared/wire/commands.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import { byNumber, isParked } from './cart-look.ts'
 import { isOpenInBarn } from './fleet-order.ts'
@@ -28,19 +29,25 @@ export function groupEvening(carts: Iterable<CartJson>, alerts: Iterable<AlertJs
 /** How the lock of one cart ends: `sent` until its device says so, else a code of why not. */
 export type LockOutcome = 'sent' | 'done' | 'timeout' | 'failed' | (string & {})
 
-/** The carts of one press of the button, followed by what the gateway says of each command. */
+type Answer = readonly ({ cart: string; command_id: string } | { cart: string; code: string })[]
+
+/** The carts of one press of the button, followed by what the gateway reports of each command. */
 export class BulkLock {
   readonly #cartOf = new Map<string, string>()
   readonly #outcomes = new Map<string, LockOutcome>()
+  /** Ends of commands by id, until the answer to the request says which are its own: a cart may be faster than the answer. */
+  #early: Map<string, LockOutcome> | null = new Map()
 
-  constructor(results: readonly ({ cart: string; command_id: string } | { cart: string; code: string })[]) {
+  /** Takes the answer to the request. */
+  start(results: Answer): void {
     for (const result of results) {
       if ('code' in result) this.#outcomes.set(result.cart, result.code)
       else {
         this.#cartOf.set(result.command_id, result.cart)
-        this.#outcomes.set(result.cart, 'sent')
+        this.#outcomes.set(result.cart, this.#early?.get(result.command_id) ?? 'sent')
       }
     }
+    this.#early = null
   }
 
   get outcomes(): ReadonlyMap<string, LockOutcome> {
@@ -55,13 +62,13 @@ export class BulkLock {
   /** Whether the message was about one of them. */
   take(message: ServerMessage): boolean {
     if (message.type !== 'command_status') return false
-    const cart = this.#cartOf.get(message.commandId)
-    if (cart === undefined) return false
-    const { status } = message
-    if (status === 'completed') this.#outcomes.set(cart, 'done')
-    else if (status === 'timeout') this.#outcomes.set(cart, 'timeout')
-    else if (status === 'failed') this.#outcomes.set(cart, message.error ?? 'failed')
-    return true
+    const { commandId, status, error } = message
+    const outcome = outcomeOf(status, error)
+    const cart = this.#cartOf.get(commandId)
+    if (outcome === null) return cart !== undefined
+    if (cart !== undefined) this.#outcomes.set(cart, outcome)
+    else this.#early?.set(commandId, outcome)
+    return cart !== undefined
   }
 
   /** What was said while the line was gone is not said again: a cart that is locked is. */
@@ -69,4 +76,10 @@ export class BulkLock {
     for (const [cart, outcome] of this.#outcomes)
       if (outcome === 'sent' && carts.get(cart)?.lock?.is_locked === true) this.#outcomes.set(cart, 'done')
   }
+}
+
+function outcomeOf(status: CommandStatus, error: string | undefined): LockOutcome | null {
+  if (status === 'completed') return 'done'
+  if (status === 'timeout') return 'timeout'
+  return status === 'failed' ? (error ?? 'failed') : null
 }
