@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import {
   brokerChoices,
   type Credential,
@@ -29,9 +29,15 @@ export function Credentials({ of }: { of: readonly Credential[] }) {
     setSaved(new Set(of))
   }
   const [only] = of.length === 1 ? of : []
+  const title = useRef<HTMLHeadingElement>(null)
+  // the button that made them may be far below on a long page
+  useEffect(() => {
+    title.current?.scrollIntoView({ block: 'start' })
+    title.current?.focus({ preventScroll: true })
+  }, [])
   return (
     <section class="panel" role="status">
-      <h2>{only === undefined ? texts.leaveTitle(of.length) : texts.credentials}</h2>
+      <h2 ref={title} tabIndex={-1}>{only === undefined ? texts.leaveTitle(of.length) : texts.credentials}</h2>
       <p>{only === undefined ? texts.manyWhy : texts.credentialsWhy}</p>
       <TextField name={texts.broker} max={200} value={broker} onInput={setBroker} />
       {isLoopback(broker) && <p class="error">{texts.loopback}</p>}

@@ -74,6 +74,11 @@ stage.eachLook(
     await page.getByRole('button', { name: 'New password' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'New password' }).click()
     await page.getByRole('img', { name: 'QR' }).waitFor()
+    const focused = page.locator('h2:focus')
+    await focused.waitFor()
+    const { y = -1 } = (await focused.boundingBox()) ?? {}
+    const { height = 0 } = page.viewportSize() ?? {}
+    assert.ok(y >= 0 && y < height / 2, `the new password is ${y} of ${height} px down the window`)
     await assert.rejects(gateway.connect(id, password))
     await page.getByRole('button', { name: 'Delete' }).click()
     const sure = page.getByRole('dialog').getByRole('button', { name: 'Delete' })
