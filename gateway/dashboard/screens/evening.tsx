@@ -111,7 +111,7 @@ function useBulkLock() {
   const { lock, sending, isFailed } = state
   // what is drawn is read from the fleet, so it is drawn again with it
   if (dashboard.fleet.version.value >= 0) lock?.look(dashboard.fleet.carts)
-  const stopListening = useRef(() => {})
+  const stopListening = useRef<() => void>(() => undefined)
   useEffect(() => () => stopListening.current(), [])
   const send = async (count: number) => {
     const sent = new BulkLock()
