@@ -113,11 +113,17 @@ test('a dry run tells the same counts and makes nothing', async () => {
 })
 
 const WINDOWS = Buffer.from('hardware_id;device_type;name\nd-w;teebox;M\xfchle \x80\n', 'latin1')
+const WIDE = Buffer.from('\ufeffhardware_id\tdevice_type\tname\r\nd-1\tteebox\tMühle €\r\n', 'utf16le')
 for (const [what, file, name] of [
   ['a byte order mark', '\ufeffhardware_id,device_type,name\nd-1,teebox,Mühle €\n', 'Mühle €'],
   ['semicolons and CRLF', 'hardware_id;device_type;name\r\nd-1;teebox;Mühle €\r\n', 'Mühle €'],
   ['tabs and no last line end', 'hardware_id\tdevice_type\tname\nd-1\tteebox\tMühle €', 'Mühle €'],
   ['windows-1252', WINDOWS, 'Mühle €'],
+  ['UTF-16, as Excel saves Unicode text', WIDE, 'Mühle €'],
+  ['UTF-16 of the other order without a mark', Buffer.from(WIDE.subarray(2)).swap16(), 'Mühle €'],
+  ['a line sep=', 'sep=;\r\nHardware-ID;Device type;name\r\nd-1;teebox;Mühle €;;\r\n;;\r\n', 'Mühle €'],
+  ['line ends of old Macs', 'hardware_id;device_type;name\rd-1;teebox;Mühle €\r', 'Mühle €'],
+  ['line ends within quotes', 'hardware_id,device_type,"group"\n"d-1",teebox,"\r\n"\n', undefined],
   ['quotes', 'name,hardware_id,device_type\n"Cart ""7"", red; two",d-1,teebox\n', 'Cart "7", red; two'],
   ['capitals and blanks', ' Hardware_ID , DEVICE_TYPE,name\n d-1 , teebox ,  Cart \n', 'Cart'],
   ['empty lines and fields', '\nhardware_id,device_type,name,\n,,,\nd-1,teebox,Cart,,\n\n', 'Cart'],

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
-import { CsvError, type CsvRow, CsvRows } from '#shared/history/csv-rows.ts'
+import { CsvError, type CsvRow, CsvRows, columnKey } from '#shared/history/csv-rows.ts'
+import { utf16In } from '#shared/history/text-encoding.ts'
 import {
   IMPORT_COLUMNS,
   IMPORT_LINES_MAX,
@@ -54,9 +55,9 @@ export function readDeviceFile(bytes: Uint8Array): DeviceFile {
   return file
 }
 
-/** Spreadsheets write UTF-8 or what Windows had before it; hardly any text of the one reads as the other. */
+/** Spreadsheets write UTF-16, UTF-8 or what Windows had before; hardly any text of the one reads as the other. */
 function textOf(bytes: Uint8Array): string {
-  return new TextDecoder(isUtf8(bytes) ? 'utf-8' : 'windows-1252').decode(bytes)
+  return new TextDecoder(utf16In(bytes) ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes)
 }
 
 /** Rows in which anything stands. */
@@ -67,9 +68,7 @@ function rowsOf(text: string): CsvRow[] {
       'this is an Excel workbook: save it as CSV (File, Save as, CSV UTF-8), then import that file',
     )
   const rows: CsvRow[] = []
-  const csv = new CsvRows(undefined, ({ line, fields }) => {
-    if (fields === null || fields.some((field) => field.trim() !== '')) rows.push({ line, fields })
-  })
+  const csv = new CsvRows(undefined, (row) => rows.push(row))
   try {
     csv.read(text)
     csv.end()
@@ -81,7 +80,7 @@ function rowsOf(text: string): CsvRow[] {
   return rows
 }
 
-/** What people and spreadsheets call a column, without case and what stands between words. */
+/** What people and spreadsheets call a column, as `columnKey` has it. */
 const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
   ...{ hardwareid: 'hardware_id', hardwarekennung: 'hardware_id', kennung: 'hardware_id' },
   ...{ devicetype: 'device_type', type: 'device_type', kind: 'device_type' },
@@ -94,7 +93,7 @@ const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
 const ZIP = 'PK\u0003\u0004'
 
 function columnOf(name: string): ImportColumn | undefined {
-  const key = name.replaceAll(/[\s_-]/g, '')
+  const key = columnKey(name)
   return Object.hasOwn(COLUMN_NAMES, key) ? COLUMN_NAMES[key] : undefined
 }
 

@@ -13,7 +13,7 @@ export interface Outcome {
 
 interface Around {
   key?: string
-  stdin?: string
+  stdin?: string | readonly Uint8Array[]
   isTerminal?: boolean
   signal?: AbortSignal
 }
@@ -37,7 +37,7 @@ export class CommandFolder {
     const code = await command(argv, {
       env: { CARTBARN_API_KEY: key },
       folder: this.path,
-      stdin: Readable.from([Buffer.from(stdin)]),
+      stdin: Readable.from(typeof stdin === 'string' ? [Buffer.from(stdin)] : stdin),
       stdout,
       stderr,
       signal,

@@ -20,31 +20,45 @@ export interface CsvRow {
 
 const DELIMITERS = [',', ';', '\t']
 
-/** Splits CSV into rows as it comes. Lines end with LF or CRLF; between quotes they end nothing. Source: RFC 4180 2 */
+/** The line that spreadsheets write and read before the header: `sep=;`. */
+const SEPARATOR_LINE = /^\ufeff?"?sep=([^"\r\n]|\\t)"?$/i
+
+/** A column's name without case and what is written between its letters, such as `hardwareid` for "Hardware-ID". */
+export function columnKey(name: string): string {
+  return name.toLowerCase().replaceAll(NO_LETTERS, '')
+}
+
+const NO_LETTERS = /[^\p{L}\p{N}]/gu
+
+/**
+ * Splits CSV into rows as it comes; rows in which nothing stands are left out. Lines end with LF, CRLF, or all of them
+ * with CR; between quotes they end nothing. Source: RFC 4180 2
+ */
 export class CsvRows {
   readonly #onRow: (row: CsvRow) => void
   #delimiter: string | undefined
+  /** Undefined until the first line has ended. */
+  #lineEnd: '\n' | '\r' | undefined
   #rest = ''
   #line = 1
+  #isFirst = true
 
-  /** Without a delimiter the first row decides: the one it has most of. */
+  /** Without a delimiter the first row decides: what `sep=` says there, else the one of which it has most. */
   constructor(delimiter: string | undefined, onRow: (row: CsvRow) => void) {
     this.#delimiter = delimiter
     this.#onRow = onRow
   }
 
-  /** Undefined before the first row. */
-  get delimiter(): string | undefined {
-    return this.#delimiter
-  }
-
   /** Throws `CsvError` where a row does not end. */
   read(text: string): void {
     const data = this.#rest + text
+    this.#lineEnd ??= lineEndIn(data)
+    const lineEnd = this.#lineEnd
     let start = 0
     let quote = data.indexOf('"')
     let isQuoted = false
-    for (let end = data.indexOf('\n'); end !== -1; end = data.indexOf('\n', end + 1)) {
+    const next = (from: number) => (lineEnd === undefined ? -1 : data.indexOf(lineEnd, from))
+    for (let end = next(0); end !== -1; end = next(end + 1)) {
       while (quote !== -1 && quote < end) {
         isQuoted = !isQuoted
         quote = data.indexOf('"', quote + 1)
@@ -71,18 +85,41 @@ export class CsvRows {
   }
 
   #take(text: string): void {
-    const row = text.endsWith('\r') ? text.slice(0, -1) : text
+    let row = text
+    while (row.endsWith('\r')) row = row.slice(0, -1)
     const line = this.#line
-    this.#line += row.includes('\n') ? row.split('\n').length : 1
+    const lineEnd = this.#lineEnd ?? '\n'
+    this.#line += row.includes(lineEnd) ? row.split(lineEnd).length : 1
     if (row.trim() === '') return
+    if (this.#isFirst) {
+      this.#isFirst = false
+      const separator = SEPARATOR_LINE.exec(row)?.[1]
+      if (separator !== undefined) {
+        this.#delimiter ??= separator === '\\t' ? '\t' : separator
+        return
+      }
+    }
     this.#delimiter ??= mostFrequent(row)
     const fields = row.includes('"') ? quotedFields(row, this.#delimiter) : row.split(this.#delimiter)
+    if (fields?.every((field) => field.trim() === '')) return
     this.#onRow({ line, fields })
   }
 }
 
+/** What ends the first line of what has come; undefined where it does not end yet. */
+function lineEndIn(data: string): '\n' | '\r' | undefined {
+  let isQuoted = false
+  for (const [character] of data.matchAll(/"|\n|\r(?=[^\r\n])/g)) {
+    if (character === '"') isQuoted = !isQuoted
+    else if (!isQuoted) return character === '\n' ? '\n' : '\r'
+  }
+  return undefined
+}
+
+/** The delimiter of which there is most outside of quotation marks. */
 function mostFrequent(row: string): string {
-  const counts = DELIMITERS.map((delimiter) => row.split(delimiter).length)
+  const bare = row.replaceAll(/"[^"]*"/g, '')
+  const counts = DELIMITERS.map((delimiter) => bare.split(delimiter).length)
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ','
 }
 

@@ -79,7 +79,8 @@ for (const [what, values, expected] of [
     { battery: { timestamp, battery_voltage: 5 }, drops: ['incomplete_position@7'] },
   ],
   ['degrees and minutes', { lat: `28°24'36"N`, long: 2 }, { drops: ['invalid_position@7'] }],
-  ['a decimal comma', { lat: '28,4', long: '2' }, { drops: ['invalid_position@7'] }],
+  ['a comma that is no decimal sign', { lat: '1.028,4', long: '2' }, { drops: ['invalid_position@7'] }],
+  ['a comma without decimals', { lat: '28,', long: '2' }, { drops: ['invalid_position@7'] }],
   ['hexadecimal', { lat: '0x1F', long: '2' }, { drops: ['invalid_position@7'] }],
   ['more than any number', { lat: '1e999', long: 2 }, { drops: ['invalid_position@7'] }],
   [

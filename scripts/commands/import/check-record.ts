@@ -7,7 +7,8 @@ import type { FoundRecord, TrackSink } from './track-reader.ts'
 export interface Reading {
   /** Times without a zone are UTC. */
   isUtc: boolean
-  kmhPerSpeedUnit: number
+  /** Undefined: the file says it, or they are km/h. */
+  kmhPerSpeedUnit: number | undefined
 }
 
 /** A record as the gateway takes it. */
@@ -19,6 +20,11 @@ export interface TrackRecord {
 }
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d{1,3})?$/i
+/** The decimal sign of most of Europe. */
+const WITH_COMMA = /^[+-]?\d+,\d+$/
+
+/** What receivers and programs write of a position that none was found for. Source: GPX 1.1 fixType, NMEA 0183 */
+const NO_FIX: readonly unknown[] = ['none', 'no', 'no fix', 'nofix', 'false', 'invalid', 'void', 'v', '0']
 
 /**
  * What of a record is numbers and times; whether they are possible is for the gateway to say. Undefined, and its reason
@@ -45,6 +51,7 @@ export function checkRecord(
   if (lat !== undefined && long !== undefined) {
     if (Number.isNaN(lat) || Number.isNaN(long))
       drop('invalid_position', place, Number.isNaN(lat) ? found.lat : found.long)
+    else if (NO_FIX.includes(String(found.fix).trim().toLowerCase())) drop('no_fix', place)
     else gps = { timestamp, lat, long, ...speedOf(found, kmhPerSpeedUnit, drop) }
   } else if (lat !== long) drop('incomplete_position', place)
   let battery: ImportedBattery | null = null
@@ -63,13 +70,13 @@ export function checkRecord(
 }
 
 function speedOf(
-  { speed, place }: FoundRecord,
-  kmhPerSpeedUnit: number,
+  { speed, kmhPerSpeedUnit: ownUnit, place }: FoundRecord,
+  kmhPerSpeedUnit: number | undefined,
   drop: TrackSink['drop'],
 ): { speed?: number } {
   const value = numberIn(speed)
   if (value === undefined) return {}
-  if (!Number.isNaN(value)) return { speed: value * kmhPerSpeedUnit }
+  if (!Number.isNaN(value)) return { speed: value * (kmhPerSpeedUnit ?? ownUnit ?? 1) }
   drop('invalid_speed', place, speed)
   return {}
 }
@@ -81,6 +88,7 @@ function numberIn(value: unknown): number | undefined {
   if (typeof value !== 'string') return Number.NaN
   const text = value.trim()
   if (text === '') return undefined
-  const number = NUMBER.test(text) ? Number(text) : Number.NaN
+  const plain = text.includes(',') && WITH_COMMA.test(text) ? text.replace(',', '.') : text
+  const number = NUMBER.test(plain) ? Number(plain) : Number.NaN
   return Number.isFinite(number) ? number : Number.NaN
 }

@@ -1,5 +1,5 @@
 import { CsvError, type CsvRow, CsvRows } from '#shared/history/csv-rows.ts'
-import { emptyRecord, FIELD_NAMES, FIELDS, type Field, type FieldMapping, namesOf } from './fields.ts'
+import { emptyRecord, FIELD_NAMES, FIELDS, type FieldMapping, FieldNames, type NamedField } from './fields.ts'
 import { TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 
 export interface CsvOptions {
@@ -14,7 +14,9 @@ export class CsvReader implements TrackReader {
   readonly #rows: CsvRows
   readonly #mapping: FieldMapping
   readonly #sink: TrackSink
-  #columns: (Field | undefined)[] | undefined
+  #columns: (NamedField | undefined)[] | undefined
+  /** How many columns the header has, without those at its end that have no name. */
+  #named = 0
 
   constructor({ delimiter, mapping }: CsvOptions, sink: TrackSink) {
     this.#rows = new CsvRows(delimiter, (row) => this.#take(row))
@@ -35,23 +37,26 @@ export class CsvReader implements TrackReader {
     if (this.#columns === undefined) {
       if (fields === null) throw new TrackFileError(`line ${line} is no header: its quotes are wrong`)
       this.#columns = columnsOf(fields, this.#mapping)
+      this.#named = fields.findLastIndex(hasText) + 1
     } else if (fields === null) {
       this.#sink.drop('invalid_quotes', line)
-    } else if (fields.length !== this.#columns.length) {
+    } else if (fields.length < this.#named || fields.slice(this.#columns.length).some(hasText)) {
+      // some programs end rows with a delimiter, or fill them up, and not the header
       this.#sink.drop('wrong_number_of_fields', line)
     } else {
       const record = emptyRecord(line)
-      for (const [i, field] of this.#columns.entries())
-        if (field !== undefined) record[field] = NUMBERS.includes(field) ? this.#number(fields[i]) : fields[i]
+      for (const [i, column] of this.#columns.entries()) {
+        if (column === undefined) continue
+        record[column.field] = fields[i]
+        if (column.field === 'speed') record.kmhPerSpeedUnit = column.kmhPerSpeedUnit
+      }
       this.#sink.record(record)
     }
   }
+}
 
-  /** Where no comma stands between fields, one within a number is the decimal sign of most of Europe. */
-  #number(text = ''): string {
-    const number = text.trim()
-    return this.#rows.delimiter !== ',' && WITH_COMMA.test(number) ? number.replace(',', '.') : text
-  }
+function hasText(field: string): boolean {
+  return field.trim() !== ''
 }
 
 function asTrackFile(split: () => void): void {
@@ -62,17 +67,16 @@ function asTrackFile(split: () => void): void {
   }
 }
 
-const NUMBERS: readonly Field[] = ['lat', 'long', 'speed', 'voltage']
-const WITH_COMMA = /^[+-]?\d+,\d+$/
-
 /** Which column is which field. Throws `TrackFileError` when the first row is no header, or could be read two ways. */
-function columnsOf(header: readonly string[], mapping: FieldMapping): (Field | undefined)[] {
-  const names = header.map((name) => name.trim().toLowerCase())
-  const columns: (Field | undefined)[] = names.map(() => undefined)
+function columnsOf(header: readonly string[], mapping: FieldMapping): (NamedField | undefined)[] {
+  const names = new FieldNames(mapping)
+  const found = header.map((name) => names.find(name))
+  const columns: (NamedField | undefined)[] = header.map(() => undefined)
   for (const field of FIELDS) {
-    const wanted = namesOf(field, mapping)
-    const places = names.flatMap((name, i) => (wanted.includes(name) ? [i] : []))
-    const [place, other] = places
+    const placesOf = (isUsual: boolean) =>
+      found.flatMap((named, i) => (named?.field === field && named.isUsual === isUsual ? [i] : []))
+    const usual = placesOf(true)
+    const [place, other] = usual.length > 0 ? usual : placesOf(false)
     if (place === undefined) {
       if (mapping[field] !== undefined) throw new TrackFileError(`there is no column "${mapping[field]}"`)
       continue
@@ -83,13 +87,14 @@ function columnsOf(header: readonly string[], mapping: FieldMapping): (Field | u
         `columns ${both} both could be ${field}: say which with --column ${field}=NAME`,
       )
     }
-    columns[place] = field
+    columns[place] = found[place]
   }
-  const hasRecords = columns.includes('voltage') || (columns.includes('lat') && columns.includes('long'))
-  if (columns.includes('time') && hasRecords) return columns
-  const found = header.slice(0, 8).join(', ').slice(0, 200)
+  const fields = new Set(columns.map((column) => column?.field))
+  const hasRecords = fields.has('voltage') || (fields.has('lat') && fields.has('long'))
+  if (fields.has('time') && hasRecords) return columns
+  const shown = header.slice(0, 8).join(', ').slice(0, 200)
   throw new TrackFileError(
-    `the first line must name the columns ${FIELD_NAMES.time[0]}, lat and long (or battery_voltage); it says: ${found}. ` +
+    `the first line must name the columns ${FIELD_NAMES.time[0]}, lat and long (or battery_voltage); it says: ${shown}. ` +
       'Other names go with --column time=NAME',
   )
 }

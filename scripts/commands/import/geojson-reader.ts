@@ -1,32 +1,46 @@
-import { type FieldMapping, ObjectFields } from './fields.ts'
+import { type FieldMapping, FieldNames } from './fields.ts'
 import { JsonFeatures } from './json-features.ts'
-import type { TrackReader, TrackSink } from './track-reader.ts'
+import type { FoundRecord, TrackReader, TrackSink } from './track-reader.ts'
 
 type JsonObject = Record<string, unknown>
 
+/** Points without a device that may come before a line shows that they are no track: a GPX file has fewer waypoints. */
+const HELD_MAX = 10_000
+
 /**
  * Reads the points of GeoJSON. A Point has its time, speed and the rest in its properties; a line has a list of times
- * of its own there: coordTimes, times, or coordinateProperties.times.
+ * of its own there: coordTimes, times, or coordinateProperties.times. Points beside lines with times are waypoints, and
+ * dropped, unless they name their device.
  * Source: RFC 7946, https://github.com/placemark/togeojson
  */
 export class GeojsonReader implements TrackReader {
   readonly placeName = 'point'
   readonly #features: JsonFeatures
-  readonly #fields: ObjectFields
+  readonly #names: FieldNames
   readonly #sink: TrackSink
   #point = 0
+  /** Whether a line with times was there. */
+  #hasTrack = false
+  /** Points that may be waypoints; undefined once there are so many that they are the track. */
+  #held: FoundRecord[] | undefined = []
 
   constructor(mapping: FieldMapping, sink: TrackSink) {
     this.#features = new JsonFeatures((feature) => this.#take(feature))
-    this.#fields = new ObjectFields(mapping)
+    this.#names = new FieldNames(mapping)
     this.#sink = sink
   }
 
   read(text: string): void {
-    this.#features.read(text)
+    try {
+      this.#features.read(text)
+    } catch (error) {
+      this.#release()
+      throw error
+    }
   }
 
   end(): void {
+    this.#release()
     this.#features.end()
   }
 
@@ -41,7 +55,8 @@ export class GeojsonReader implements TrackReader {
     const coordinates = Array.isArray(geometry.coordinates) ? geometry.coordinates : []
     const times = timesIn(properties)
     // without a geometry it may still be a battery record
-    if (type === 'Point') this.#addPoint(coordinates, properties, undefined)
+    if (type === 'Point') this.#addPoint(coordinates, properties)
+    else if (properties._gpxType === 'rte') this.#drop('route_point')
     else if (type === 'LineString' || type === 'MultiPoint') this.#line(coordinates, properties, times)
     else if (type === 'MultiLineString') {
       for (const [i, line] of coordinates.entries())
@@ -50,23 +65,44 @@ export class GeojsonReader implements TrackReader {
   }
 
   #line(positions: readonly unknown[], properties: JsonObject, times: unknown): void {
-    for (const [i, position] of positions.entries())
-      this.#addPoint(position, properties, Array.isArray(times) ? (times[i] ?? null) : null)
-  }
-
-  /** `time` is that of the point where it is one of many, and undefined where the properties are its own. */
-  #addPoint(position: unknown, properties: JsonObject, time: unknown): void {
-    const record = this.#fields.read(properties, ++this.#point)
-    const [long, lat] = Array.isArray(position) ? position : []
-    record.lat = lat
-    record.long = long
-    if (time !== undefined) {
-      record.time = time
+    if (Array.isArray(times)) this.#foundTrack()
+    for (const [i, position] of positions.entries()) {
+      const record = this.#recordAt(position, properties)
+      record.time = Array.isArray(times) ? (times[i] ?? null) : null
       // of the line as a whole, if at all
       record.speed = undefined
       record.voltage = undefined
+      this.#sink.record(record)
     }
-    this.#sink.record(record)
+  }
+
+  #addPoint(position: unknown, properties: JsonObject): void {
+    const record = this.#recordAt(position, properties)
+    const mayBeWaypoint = record.hardwareId === undefined && record.lat !== undefined
+    if (mayBeWaypoint && this.#hasTrack) this.#sink.drop('waypoint', record.place)
+    else if (mayBeWaypoint && this.#held !== undefined) {
+      this.#held.push(record)
+      if (this.#held.length > HELD_MAX) this.#release()
+    } else this.#sink.record(record)
+  }
+
+  #recordAt(position: unknown, properties: JsonObject): FoundRecord {
+    const record = this.#names.readObject(properties, ++this.#point)
+    const [long, lat] = Array.isArray(position) ? position : []
+    record.lat = lat
+    record.long = long
+    return record
+  }
+
+  #foundTrack(): void {
+    if (this.#held === undefined) return
+    this.#hasTrack = true
+    for (const { place } of this.#held.splice(0)) this.#sink.drop('waypoint', place)
+  }
+
+  #release(): void {
+    for (const record of this.#held ?? []) this.#sink.record(record)
+    this.#held = undefined
   }
 
   #drop(reason: string): void {

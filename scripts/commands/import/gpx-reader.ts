@@ -2,12 +2,18 @@ import { emptyRecord } from './fields.ts'
 import { type FoundRecord, TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 import { type XmlSink, XmlTokens } from './xml-tokens.ts'
 
-const POINTS = ['trkpt', 'rtept', 'wpt']
+/** Where somebody planned to go, or marked a place: the cart need not have been there. */
+const NO_TRACK = new Map([
+  ['wpt', 'waypoint'],
+  ['rtept', 'route_point'],
+])
+/** The children of a point that are read. */
+const VALUES = ['time', 'speed', 'fix'] as const
 /** Longer than any time or number. */
 const VALUE_LIMIT = 200
 
 /**
- * Reads the points of GPX: of tracks, of routes, and waypoints. Speeds are m/s: GPX 1.0 has an element for them, in 1.1
+ * Reads the points of GPX tracks; waypoints and points of routes are dropped. Speeds are m/s: GPX 1.0 has an element for them, in 1.1
  * they are an extension: of Garmin, or as OsmAnd and others write it, right below `extensions`. Elements are known by their names without prefixes, which files use freely.
  * Source: https://www.topografix.com/GPX/1/0/, https://www.topografix.com/GPX/1/1/,
  * https://www8.garmin.com/xmlschemas/TrackPointExtensionv2.xsd
@@ -42,7 +48,9 @@ export class GpxReader implements TrackReader, XmlSink {
       throw new TrackFileError(`the file is no GPX but <${name}>`)
     this.#path.push(name)
     if (this.#point === undefined) {
-      if (!POINTS.includes(name)) return
+      const reason = NO_TRACK.get(name)
+      if (reason !== undefined) this.#sink.drop(reason, ++this.#points)
+      if (name !== 'trkpt') return
       const { lat, lon } = attributes
       this.#point = { ...emptyRecord(++this.#points), lat, long: lon }
       this.#pointDepth = this.#path.length
@@ -53,10 +61,11 @@ export class GpxReader implements TrackReader, XmlSink {
     const name = this.#path.pop()
     const point = this.#point
     if (point === undefined) return
-    if (this.#value !== undefined && (name === 'time' || name === 'speed')) {
+    const field = VALUES.find((one) => one === name)
+    if (this.#value !== undefined && field !== undefined) {
       // what is defined somewhere goes before what programs just write
-      if (this.#path.at(-1) !== 'extensions') point[name] = this.#value
-      else point[name] ??= this.#value
+      if (this.#path.at(-1) !== 'extensions') point[field] = this.#value
+      else point[field] ??= this.#value
       this.#value = undefined
     } else if (this.#path.length < this.#pointDepth) {
       this.#point = undefined
@@ -70,7 +79,7 @@ export class GpxReader implements TrackReader, XmlSink {
 
   #isWanted(name: string): boolean {
     const isChild = this.#path.length === this.#pointDepth + 1
-    if (isChild) return name === 'time' || name === 'speed'
+    if (isChild) return VALUES.some((one) => one === name)
     if (name !== 'speed') return false
     const isInExtensions = this.#path.length === this.#pointDepth + 2 && this.#path.at(-2) === 'extensions'
     return isInExtensions || this.#path.at(-2) === 'TrackPointExtension'

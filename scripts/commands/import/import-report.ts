@@ -95,6 +95,11 @@ function advice(reason: string): string {
       return ' (a number that is no time in seconds or milliseconds)'
     case 'implausible_time':
       return ' (before 2020, or in the future)'
+    case 'waypoint':
+    case 'route_point':
+      return ' (no track: only tracks are imported)'
+    case 'no_fix':
+      return ' (the receiver had no position then)'
     case 'invalid_speed':
       return ' (stored without it)'
     default:

@@ -1,16 +1,16 @@
-import { type FieldMapping, ObjectFields } from './fields.ts'
+import { type FieldMapping, FieldNames } from './fields.ts'
 import { LINE_LIMIT, TrackFileError, type TrackReader, type TrackSink } from './track-reader.ts'
 
 /** Reads one JSON object a line. */
 export class NdjsonReader implements TrackReader {
   readonly placeName = 'line'
-  readonly #fields: ObjectFields
+  readonly #names: FieldNames
   readonly #sink: TrackSink
   #rest = ''
   #line = 0
 
   constructor(mapping: FieldMapping, sink: TrackSink) {
-    this.#fields = new ObjectFields(mapping)
+    this.#names = new FieldNames(mapping)
     this.#sink = sink
   }
 
@@ -39,6 +39,6 @@ export class NdjsonReader implements TrackReader {
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       this.#sink.drop('not_an_object', this.#line)
-    else this.#sink.record(this.#fields.read(value, this.#line))
+    else this.#sink.record(this.#names.readObject(value, this.#line))
   }
 }

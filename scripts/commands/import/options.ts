@@ -3,7 +3,7 @@ import { type CommandIo, UsageError } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { TRACK_FORMATS, type TrackFormat } from '#scripts/cli/formats.ts'
 import { createPatientCommandLine, type GatewayOptions, requireKey } from '#scripts/cli/gateway-options.ts'
-import { FIELD_NAMES, FIELDS, type FieldMapping } from './fields.ts'
+import { FIELD_NAMES, FIELDS, type FieldMapping, kmhIn } from './fields.ts'
 
 export interface ImportOptions {
   files: string[]
@@ -18,11 +18,10 @@ export interface ImportOptions {
   /** Undefined: the file says it, or it is UTF-8. */
   encoding: string | undefined
   isUtc: boolean
-  kmhPerSpeedUnit: number
+  /** Undefined: the file says it, or they are km/h. */
+  kmhPerSpeedUnit: number | undefined
   isQuiet: boolean
 }
-
-const KMH_PER_UNIT = { 'km/h': 1, 'm/s': 3.6, mph: 1.609344 } as const
 
 /** Reads the command line. Throws `UsageError`. */
 export function parseImportOptions(argv: readonly string[], io: CommandIo): ImportOptions {
@@ -44,25 +43,27 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     )
     .option(
       '--column <field=name>',
-      'a column or JSON field with a name of its own; may be repeated. FIELD is time, lat, long, speed, ' +
+      'a column or JSON field with a name of its own; may be repeated. FIELD is time, lat, long, speed, fix, ' +
         'battery_voltage or hardware_id',
       addToMapping,
     )
     .option(
       '--delimiter <char>',
-      'between the fields of CSV, a character or tab (by default the one the header has most of: , ; or tab)',
+      'between the fields of CSV, a character or tab (by default what a first line such as sep=; says, else the ' +
+        'one the header has most of: , ; or tab)',
       delimiter,
     )
     .option(
       '--encoding <name>',
-      'such as windows-1252 (by default what a byte order mark or the first line of a GPX file says, else utf-8)',
+      'such as windows-1252 (by default utf-8, utf-16, or what the first line of a GPX file says)',
       encoding,
     )
     .option('--utc', 'times without a zone are UTC (without this option such records are dropped)')
-    .addOption(
-      new Option('--speed-unit <unit>', 'unit of speeds; GPX always has m/s')
-        .choices(['km/h', 'm/s', 'mph'] as const)
-        .default('km/h' as const),
+    .option(
+      '--speed-unit <unit>',
+      'unit of speeds: km/h, m/s, mph or kn (by default what the name of the field says, such as speed_kn, else ' +
+        'km/h); GPX always has m/s',
+      speedUnit,
     )
     .option('--dry-run', 'read and report, send nothing')
   const parsed = parseCommandLine(command, argv)
@@ -81,7 +82,7 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     delimiter: given.delimiter,
     encoding: given.encoding,
     isUtc: given.utc ?? false,
-    kmhPerSpeedUnit: KMH_PER_UNIT[given.speedUnit],
+    kmhPerSpeedUnit: given.speedUnit,
     isQuiet: given.quiet ?? false,
   }
 }
@@ -101,6 +102,12 @@ function delimiter(text: string): string {
   if (text.length !== 1 || '"\r\n'.includes(text))
     throw new InvalidArgumentError('It must be one character or tab.')
   return text
+}
+
+function speedUnit(text: string): number {
+  const kmh = kmhIn(text)
+  if (kmh === undefined) throw new InvalidArgumentError('It must be km/h, m/s, mph or kn.')
+  return kmh
 }
 
 function encoding(label: string): string {

@@ -135,7 +135,7 @@ test('NDJSON: objects are records, everything else has a reason', () => {
 
 const HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
-test('GPX 1.1: points of tracks, routes and waypoints with a time, and the speed of the extension', () => {
+test('GPX 1.1: points of tracks with a time and the speed of the extension; routes and waypoints are none', () => {
   const text = `\ufeff${HEAD}<!-- a > b --><gpx xmlns="http://www.topografix.com/GPX/1/1" xmlns:ns3="x">
     <metadata><time>no</time></metadata>
     <wpt lat="1" lon='2'><ele>5</ele><time>W</time></wpt>
@@ -146,10 +146,24 @@ test('GPX 1.1: points of tracks, routes and waypoints with a time, and the speed
       <trkpt lat="&#55;" lon="8"><!-- </trkpt> --><time>T&lt;2</time></trkpt>
     </trkseg></trk></gpx>`.slice(1)
   assert.deepEqual(gpx(text), [
-    { place: 1, lat: '1', long: '2', time: 'W' },
-    { place: 2, lat: '3', long: '4' },
+    'waypoint@1',
+    'route_point@2',
     { place: 3, lat: '5', long: '6', time: 'T<1', speed: ' 2.5 ' },
     { place: 4, lat: '7', long: '8', time: 'T<2' },
+  ])
+})
+
+test('GPX: what a waypoint has in it is no point, whatever the order, and a point tells its fix', () => {
+  const text = `<gpx><rte><rtept lat="1" lon="2"><time>R</time><extensions><x:rpt lat="7" lon="7"/></extensions></rtept></rte>
+    <trk><trkseg><trkpt lat="3" lon="4"><time>T</time><fix> none</fix></trkpt>
+      <trkpt lat="3" lon="4"><fix>2d</fix><time>T</time></trkpt></trkseg></trk>
+    <x:wpt lat="5" lon="6"><time>W</time><fix>3d</fix></x:wpt><wpt lat="5" lon="6"/></gpx>`
+  assert.deepEqual(gpx(text), [
+    'route_point@1',
+    { place: 2, lat: '3', long: '4', time: 'T', fix: ' none' },
+    { place: 3, lat: '3', long: '4', time: 'T', fix: '2d' },
+    'waypoint@4',
+    'waypoint@5',
   ])
 })
 
@@ -170,12 +184,69 @@ test('GPX of OsmAnd: speed is right below the extensions, with or without a pref
   )
 })
 
-test('CSV: a decimal comma where no comma stands between fields', () => {
-  const row = { place: 2, time: '1,5', lat: '28.41', long: '-81.58', speed: '12.5' }
-  assert.deepEqual(csv('time;lat;lon;speed\n1,5;28,41; -81,58 ;12,5\n'), [row])
-  assert.deepEqual(csv('time\tlat\tlon\tspeed\n1,5\t28,41\t-81,58\t12,5\n'), [row])
-  assert.deepEqual(csv('time,lat,lon\nT,"28,41",2\n'), [{ place: 2, time: 'T', lat: '28,41', long: '2' }])
-  assert.deepEqual(csv('time;lat;lon\nT;1.234,5;2,\n'), [{ place: 2, time: 'T', lat: '1.234,5', long: '2,' }])
+const ROW = { place: 2, time: 'T', lat: '1', long: '2' }
+for (const [what, text] of [
+  ['rows that end with a delimiter, which the header does not', 'time;lat;lon\nT;1;2;\n'],
+  ['rows that are filled up', 'time,lat,lon\r\nT,1,2,,, \r\n'],
+  ['a header that ends with delimiters, which rows do not', 'time\tlat\tlon\t\t\nT\t1\t2\n'],
+  ['both with a delimiter at the end', 'time,lat,lon,\nT,1,2,\n'],
+  ['a column without a name', 'time,lat,lon,\nT,1,2,a\n'],
+  ['rows of nothing but delimiters', 'time;lat;lon\nT;1;2\n;;\n;\n"";;\n'],
+  ['a header of quoted names with other delimiters in them', '"time";"lat";"lon";"a,b,c,d,e"\nT;1;2;x\n'],
+  ['line ends of old Macs', 'time;lat;lon\rT;1;2\r'],
+  ['a CR too many', 'time;lat;lon\r\r\nT;1;2\r\r\n'],
+] as const) {
+  test(`CSV: ${what}`, () => assert.deepEqual(csv(text), [ROW]))
+}
+
+for (const [first, delimiter] of [
+  ['sep=;', ';'],
+  ['\ufeffsep=,', ','],
+  ['SEP=|', '|'],
+  ['"sep=;"', ';'],
+  ['sep=\t', '\t'],
+  ['sep=\\t', '\t'],
+  ['sep=~', '~'],
+] as const) {
+  test(`CSV: the line ${JSON.stringify(first)} before the header says what stands between fields`, () => {
+    for (const lineEnd of ['\n', '\r\n', '\r']) {
+      const text = [first, ['time', 'lat', 'lon'].join(delimiter), ['T', '1', '2'].join(delimiter), '']
+      assert.deepEqual(csv(text.join(lineEnd)), [{ ...ROW, place: 3 }])
+    }
+  })
+}
+
+test('CSV: a delimiter that is told goes before a line sep=', () => {
+  assert.deepEqual(csv('sep=;\ntime,lat,lon\nT,1,2\n', {}, ','), [{ ...ROW, place: 3 }])
+})
+
+test('CSV: a row that is filled with more than blanks, or breaks off, is wrong', () => {
+  assert.deepEqual(csv('time,lat,lon,\nT,1,2,,3\nT,1,\nT,1\n'), [
+    'wrong_number_of_fields@2',
+    { place: 3, time: 'T', lat: '1', long: '' },
+    'wrong_number_of_fields@4',
+  ])
+})
+
+for (const header of [
+  'FixTime,Latitude (deg),Longitude (deg),Speed (kn)',
+  'fix_time,LAT,Lng,speed_knots',
+  'Zeitstempel,Breitengrad,Längengrad,Geschwindigkeit [kn]',
+  'GPS Time,GPS Latitude,GPS Longitude,GPS Speed kts',
+]) {
+  test(`CSV and NDJSON: ${header}`, () => {
+    const expected = { time: 'T', lat: '1', long: '2', speed: '10', kmhPerSpeedUnit: 1.852 }
+    assert.deepEqual(csv(`${header}\nT,1,2,10\n`), [{ place: 2, ...expected }])
+    const values = ['T', '1', '2', '10']
+    const object = Object.fromEntries(header.split(',').map((name, i) => [name, values[i]]))
+    assert.deepEqual(ndjson(JSON.stringify(object)), [{ place: 1, ...expected }])
+  })
+}
+
+test('CSV and NDJSON: the usual name of a field goes before another', () => {
+  assert.deepEqual(csv('fixTime,time,lat,lon,valid\nA,T,1,2,no\n'), [{ ...ROW, fix: 'no' }])
+  assert.deepEqual(ndjson('{"fixTime":"A","time":"T","lat":"1","lon":"2"}'), [{ ...ROW, place: 1 }])
+  assert.match(String(csv('fixTime,gpstime,lat,lon\n')[0]), /columns fixTime and gpstime both could be time/)
 })
 
 test('GPX 1.0: speed is an element, prefixes are the choice of the file', () => {
@@ -293,9 +364,9 @@ test('GeoJSON: points have their values in their properties', () => {
   )
   const expected = [
     { place: 1, time: 'T', lat: 1, long: 2, speed: 3, hardwareId: 'c' },
-    { place: 2, time: 5, lat: 1, long: 2 },
     { place: 3, time: 'T', voltage: 50 },
     { place: 4 },
+    { place: 2, time: 5, lat: 1, long: 2 },
   ]
   assert.deepEqual(geojson(text), expected)
   assert.deepEqual(geojson(JSON.stringify(text, null, 2)), expected)
@@ -327,6 +398,36 @@ test('GeoJSON: lines have a list of times, in each of the places where programs 
     properties: { times: ['T1'], time: 'X', speed: 1 },
   }
   assert.deepEqual(geojson(short), [expected[0], { place: 2, time: null, lat: 3, long: 4 }])
+})
+
+test('GeoJSON: points beside a line with times are waypoints, in any order; those of a device are not', () => {
+  const line = {
+    type: 'Feature',
+    geometry: { type: 'LineString', coordinates: [[2, 1]] },
+    properties: { coordinateProperties: { times: ['T'] }, _gpxType: 'trk' },
+  }
+  const route = { ...line, properties: { ...line.properties, _gpxType: 'rte' } }
+  const shop = point({ name: 'Shop', time: 'W' })
+  const mine = point({ time: 'T', hardware_id: 'c' })
+  const found = { time: 'T', lat: 1, long: 2 }
+  const battery = { type: 'Feature', geometry: null, properties: { time: 'T', battery_voltage: 50 } }
+  assert.deepEqual(geojson(collection(shop, mine, route, line, shop, battery)), [
+    { place: 2, ...found, hardwareId: 'c' },
+    'route_point@3',
+    'waypoint@1',
+    { place: 4, ...found },
+    'waypoint@5',
+    { place: 6, time: 'T', voltage: 50 },
+  ])
+  const untimed = { ...line, properties: {} }
+  assert.deepEqual(geojson(collection(shop, untimed)), [
+    { place: 2, time: null, lat: 1, long: 2 },
+    { place: 1, time: 'W', lat: 1, long: 2 },
+  ])
+  assert.deepEqual(geojson(JSON.stringify(collection(shop, shop)).replace('},{', '},1,{')), [
+    { place: 1, time: 'W', lat: 1, long: 2 },
+    '! the file is no GeoJSON',
+  ])
 })
 
 test('GeoJSON: what is no track has a reason', () => {

@@ -154,7 +154,7 @@ test('a file of which nothing can be used is a failure', async () => {
 test('an XML file says its encoding itself; --encoding goes before that, and an unknown one is named', async () => {
   const id = await newDevice()
   const gpxIn = (encoding: string) =>
-    gpxOf('<wpt lat="1" lon="2"><name>Höhe</name><time>2026-05-01T11:00:00Z</time></wpt>').replace(
+    gpxOf('<trkpt lat="1" lon="2"><name>Höhe</name><time>2026-05-01T11:00:00Z</time></trkpt>').replace(
       /^(<\?xml[^>]*\?>)?/,
       `<?xml version="1.0" encoding="${encoding}"?>`,
     )
@@ -178,14 +178,104 @@ test('a value that is shown is short, whatever it is', async () => {
   assert.match(out, /1 invalid_time: line 2 \("9{40}…"\)\n/)
 })
 
-test('a file of German Excel is read', async () => {
-  const id = await newDevice()
-  const content = '\ufefftime;lat;lon;speed;battery_voltage\r\n2026-05-01 11:00;28,41;-81,58;12,4;48,2\r\n'
-  assert.equal((await importAs(id, '--utc', write('excel.csv', content))).code, 0)
-  assert.deepEqual(
-    (await recordsOf(id)).map(({ lat, long, speed }) => [lat, long, speed]),
-    [[28.41, -81.58, 12.4]],
-  )
+for (const content of [
+  '\ufefftime;lat;lon;speed;battery_voltage\r\n2026-05-01 11:00;28,41; -81,58 ;12,4;48,2\r\n',
+  'sep=;\r\ntime;lat;lon;speed;battery_voltage\r\n2026-05-01 11:00;28,41;-81,58;12,4;48,2;;\r\n;;;;;;\r\n',
+  'time,lat,lon,speed\n2026-05-01 11:00,"28,41","-81,58","12,4"\n',
+  'time\tlat\tlon\tspeed\n2026-05-01 11:00\t28,41\t-81,58\t12,4\n',
+])
+  test(`a file of German Excel is read: ${content.slice(0, 12).trim()}`, async () => {
+    const id = await newDevice()
+    assert.equal((await importAs(id, '--utc', write('excel.csv', content))).code, 0)
+    assert.deepEqual(
+      (await recordsOf(id)).map(({ lat, long, speed }) => [lat, long, speed]),
+      [[28.41, -81.58, 12.4]],
+    )
+  })
+
+test('units of speed: the option goes before the name of the field, and without both it is km/h', async () => {
+  for (const [header, unit, speed] of [
+    ['speed', undefined, 10],
+    ['speed', 'km/h', 10],
+    ['speed', 'm/s', 36],
+    ['speed', 'mph', 16.093],
+    ...(['kn', 'Knots', 'kts', 'knot', 'kt'] as const).map((name) => ['speed', name, 18.52] as const),
+    ['Speed (kn)', undefined, 18.52],
+    ['speed_mps', undefined, 36],
+    ['speed_kn', 'km/h', 10],
+  ] as const) {
+    const id = await newDevice()
+    const name = write('units.csv', `time,lat,lon,${header}\n2026-05-01T11:00:00Z,1,2,10\n`)
+    assert.equal((await importAs(id, ...(unit === undefined ? [] : ['--speed-unit', unit]), name)).code, 0)
+    assert.equal((await recordsOf(id))[0]?.speed, speed, `${header} ${unit}`)
+  }
+})
+
+for (const [what, name, content, dropped] of [
+  [
+    'GPX',
+    'mixed.gpx',
+    gpxOf(
+      `<trkpt lat="1" lon="2"><time>2026-05-01T11:00:00Z</time></trkpt>
+       <trkpt lat="9" lon="9"><time>2026-05-01T11:00:01Z</time><fix>none</fix></trkpt>`,
+    ).replace('</gpx>', '<wpt lat="48.1" lon="11.5"><time>2026-05-01T03:00:00Z</time></wpt></gpx>'),
+    /1 waypoint: point 3 \(no track/,
+  ],
+  [
+    'CSV',
+    'fix.csv',
+    'fixTime,valid,latitude,longitude\n2026-05-01T11:00:00Z,true,1,2\n2026-05-01T11:00:01Z,FALSE,9,9\n',
+    /1 no_fix: line 3 \(the receiver/,
+  ],
+  [
+    'NDJSON',
+    'fix.ndjson',
+    '{"ts":1777633200000,"lat":1,"long":2,"fix":3}\n{"ts":1777633201000,"lat":9,"long":9,"fix":0}\n',
+    /1 no_fix: line 2/,
+  ],
+  [
+    'GeoJSON',
+    'fix.geojson',
+    JSON.stringify({
+      type: 'FeatureCollection',
+      features: [
+        ['11:00:00', '3d', 1, 2],
+        ['11:00:01', 'none', 9, 9],
+      ].map(([time, fix, lat, long]) => ({
+        type: 'Feature',
+        geometry: { type: 'Point', coordinates: [long, lat] },
+        properties: { time: `2026-05-01T${time}Z`, fix },
+      })),
+    }),
+    /1 no_fix: point 2/,
+  ],
+] as const) {
+  test(`${what}: only where the cart was is stored; what is left out has a reason`, async () => {
+    const id = await newDevice()
+    const { code, out } = await importAs(id, write(name, content))
+    assert.equal(code, 0, out)
+    assert.match(out, dropped)
+    assert.deepEqual(
+      (await recordsOf(id)).map(({ lat, long }) => [lat, long]),
+      [[1, 2]],
+    )
+  })
+}
+
+test('UTF-16 is known without a byte order mark, and XML in pieces of a byte, too', async () => {
+  const text = `${HEADER}\r\n${ROW}\r\n`
+  const bigEndian = Buffer.from(text, 'utf16le').swap16()
+  for (const content of [Buffer.from(text, 'utf16le'), bigEndian, Buffer.from(`\ufeff${text}`, 'utf16le')]) {
+    const id = await newDevice()
+    assert.equal((await importAs(id, write('wide.csv', content))).code, 0)
+    assert.equal((await recordsOf(id))[0]?.speed, 12.4)
+    const other = await newDevice()
+    const piped = await folder.run(runImport, ['--url', g.http, '--device', other, '--format', 'csv', '-'], {
+      stdin: Array.from(content, (byte) => Buffer.of(byte)),
+    })
+    assert.equal(piped.code, 0, piped.err)
+    assert.equal((await recordsOf(other))[0]?.speed, 12.4)
+  }
 })
 
 test('names, delimiter, encoding and unit of speed can be told', async () => {
@@ -291,7 +381,12 @@ test('what is wrong with the command, the key, the device or the file is one lin
       /'--by-hardware-id' cannot be used with .*'--device <id>'/,
       ADMIN_KEY,
     ],
-    [[...base, '--speed-unit', 'knots', name], 2, /--speed-unit .* choices are km\/h, m\/s, mph/, ADMIN_KEY],
+    [
+      [...base, '--speed-unit', 'furlongs', name],
+      2,
+      /--speed-unit .* must be km\/h, m\/s, mph or kn/,
+      ADMIN_KEY,
+    ],
     [[...base, '--column', 'when', name], 2, /--column .* must be FIELD=NAME/, ADMIN_KEY],
     [[...base, '--encoding', 'klingon', name], 2, /--encoding .*'klingon' is invalid/, ADMIN_KEY],
     [[...base, '--retry-for', 'ever', name], 2, /--retry-for .* must be a number/, ADMIN_KEY],

@@ -4,6 +4,7 @@ import { basename } from 'node:path'
 import type { Readable } from 'node:stream'
 import { TextDecoder } from 'node:util'
 import { CommandError, type CommandIo, pathFrom, systemCode } from '#scripts/cli/command.ts'
+import { utf16In } from '#shared/history/text-encoding.ts'
 import { TrackFileError } from './track-reader.ts'
 
 /** Longer than any XML declaration. */
@@ -44,10 +45,8 @@ export async function* textOf(
   let decoder: TextDecoder | undefined
   let read = 0
   try {
-    for await (const chunk of stream) {
-      // no encoding was set on it
-      const bytes = chunk as Uint8Array
-      decoder ??= decoderOf(markedEncoding(bytes) ?? encoding ?? (isXml ? declaredEncoding(bytes) : 'utf-8'))
+    for await (const bytes of inPiecesFrom(stream, DECLARATION_LIMIT)) {
+      decoder ??= decoderOf(utf16In(bytes) ?? encoding ?? (isXml ? declaredEncoding(bytes) : 'utf-8'))
       const text = decode(decoder, read, bytes)
       read += bytes.length
       onBytes(read)
@@ -69,11 +68,21 @@ function decode(decoder: TextDecoder, offset: number, bytes?: Uint8Array): strin
   }
 }
 
-/** The encoding a byte order mark tells of; that of UTF-8 is left to the decoder. Source: RFC 2781 3.2 */
-function markedEncoding([first, second]: Uint8Array): string | undefined {
-  if (first === 0xff && second === 0xfe) return 'utf-16le'
-  if (first === 0xfe && second === 0xff) return 'utf-16be'
-  return undefined
+/** The bytes of a stream, of which the first piece has `leastBytes` where there are as many: a pipe may bring one. */
+async function* inPiecesFrom(stream: Readable, leastBytes: number): AsyncGenerator<Uint8Array> {
+  let start: Uint8Array | undefined = Buffer.alloc(0)
+  for await (const chunk of stream) {
+    // no encoding was set on it
+    const bytes = chunk as Uint8Array
+    if (start === undefined) yield bytes
+    else {
+      start = Buffer.concat([start, bytes])
+      if (start.length < leastBytes) continue
+      yield start
+      start = undefined
+    }
+  }
+  if (start !== undefined) yield start
 }
 
 /** The encoding an XML declaration names. Source: https://www.w3.org/TR/xml/#NT-EncodingDecl */

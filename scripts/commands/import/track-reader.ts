@@ -8,11 +8,15 @@ export interface FoundRecord {
   lat: unknown
   long: unknown
   speed: unknown
+  /** Of its speed, where the file says it; undefined is what the command says. */
+  kmhPerSpeedUnit: number | undefined
+  /** What the receiver says of its position. */
+  fix: unknown
   voltage: unknown
   hardwareId: unknown
 }
 
-/** Told of what a reader finds, in the order of the file. */
+/** Told of what a reader finds, in the order of the file but for points that a reader keeps back. */
 export interface TrackSink {
   record(record: FoundRecord): void
   /** `value` is what the reason is about. */
