@@ -77,6 +77,15 @@ export async function keepLatestOf(
   )
 }
 
+/** How many states of devices the hub has of each of these sites; sites without any are left out. */
+export async function deviceCounts(sql: Sql, siteIds: readonly string[]): Promise<Map<string, number>> {
+  const counts = await sql.all<{ siteId: string; count: number }>(
+    `SELECT site_id AS "siteId", COUNT(*) AS count FROM site_latest WHERE site_id = ANY($1) GROUP BY site_id`,
+    [siteIds],
+  )
+  return new Map(counts.map(({ siteId, count }) => [siteId, count]))
+}
+
 /** How many states of devices the hub has of a site, and how large they are. */
 export async function latestSize(sql: Sql, siteId: string): Promise<{ devices: number; bytes: number }> {
   const size = await sql.get<{ devices: number; bytes: number }>(

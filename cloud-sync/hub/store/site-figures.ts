@@ -1,5 +1,6 @@
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Database, Sql } from './database/database.ts'
+import { deviceCounts } from './latest.ts'
 import { inSite } from './sites.ts'
 
 /** A site with the last report of its gateway. Times in milliseconds. */
@@ -93,10 +94,7 @@ export async function siteFigures(sql: Sql, siteIds: readonly string[]): Promise
       epochs: [],
     })
   const [devices, keys, gaps, quarantined, audits, epochs] = await Promise.all([
-    sql.all<Counted>(
-      'SELECT site_id, COUNT(*) AS count FROM site_latest WHERE site_id = ANY($1) GROUP BY site_id',
-      [siteIds],
-    ),
+    deviceCounts(sql, siteIds),
     sql.all<Counted>(
       `SELECT site_id, COUNT(*) AS count FROM site_key
        WHERE site_id = ANY($1) AND revoked_at_ms IS NULL GROUP BY site_id`,
@@ -128,7 +126,7 @@ export async function siteFigures(sql: Sql, siteIds: readonly string[]): Promise
     const one = figures.get(siteId)
     if (one !== undefined) take(one)
   }
-  for (const row of devices) of(row.site_id, (one) => Object.assign(one, { devices: row.count }))
+  for (const [siteId, count] of devices) of(siteId, (one) => Object.assign(one, { devices: count }))
   for (const row of keys) of(row.site_id, (one) => Object.assign(one, { keys: row.count }))
   for (const row of gaps)
     of(row.site_id, (one) => Object.assign(one, { gapCount: row.count, gapRows: row.row_count }))

@@ -14,8 +14,8 @@ const OLDEST_MS = 86_400_000
 /** Each read and each erasure goes through all segments, so their number is bounded. */
 const MAX_SEGMENTS = 2048
 
-/** Whether the segments of a site should become blocks now. */
-export function isDue({ rows, segments, oldestMs, devices }: SegmentBacklog, nowMs: number): boolean {
+/** Whether the segments of a site with so many devices should become blocks now. */
+export function isDue({ rows, segments, oldestMs }: SegmentBacklog, devices: number, nowMs: number): boolean {
   if (segments >= MAX_SEGMENTS) return true
   return rows >= ROWS_PER_DEVICE * Math.max(1, devices) || oldestMs < nowMs - OLDEST_MS
 }

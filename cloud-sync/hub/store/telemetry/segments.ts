@@ -103,15 +103,12 @@ export interface SegmentBacklog {
   readonly rows: number
   readonly segments: number
   readonly oldestMs: number
-  /** Of the site, by its last report. */
-  readonly devices: number
 }
 
 /** What waits to be made into blocks, by site. */
 export async function segmentBacklogs(sql: Sql): Promise<SegmentBacklog[]> {
   return sql.all<SegmentBacklog>(
-    `SELECT site_id AS "siteId", SUM(row_count) AS "rows", COUNT(*) AS "segments", MIN(received_at_ms) AS "oldestMs",
-            (SELECT COUNT(*) FROM site_latest WHERE site_latest.site_id = segment.site_id) AS "devices"
+    `SELECT site_id AS "siteId", SUM(row_count) AS "rows", COUNT(*) AS "segments", MIN(received_at_ms) AS "oldestMs"
        FROM segment GROUP BY site_id`,
   )
 }
