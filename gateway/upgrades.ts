@@ -3,7 +3,13 @@ import type { Duplex } from 'node:stream'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import type { Login } from '#services/people/login.ts'
 import type { PlainHttp } from '#services/plain-http.ts'
-import { AppError, describeError, NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
+import {
+  AppError,
+  describeError,
+  InvalidRequestError,
+  NotFoundError,
+  UnauthenticatedError,
+} from '#shared/errors.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import { refuseConnection } from '#shared/http/connections/raw-refusal.ts'
 import { ownOriginOf, requireOwnOrigin } from '#shared/http/own-origin.ts'
@@ -42,7 +48,9 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, plai
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy())
     try {
-      const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost')
+      const url = URL.parse(request.url ?? '/', 'http://localhost')
+      if (url === null) throw new InvalidRequestError('invalid_request', 'bad upgrade request')
+      const { pathname, searchParams } = url
       const path = pathname.replace(/\/$/, '')
       if (path === '/realtime') {
         const apiKey = request.headers['x-api-key']?.toString() ?? searchParams.get('api_key') ?? undefined
