@@ -81,6 +81,11 @@ function finish(
   if (def.type === 'record' && def.keyType._zod.def.type === 'string' && isBareString(json.propertyNames)) {
     delete json.propertyNames
   }
+  // a record that requires names has to define them
+  const { additionalProperties } = json
+  if (def.type === 'record' && json.required !== undefined && additionalProperties !== undefined) {
+    json.properties = Object.fromEntries(json.required.map((name) => [name, additionalProperties]))
+  }
   if (json.example !== undefined) {
     json.examples = [json.example]
     delete json.example

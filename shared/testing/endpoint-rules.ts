@@ -23,6 +23,15 @@ export function endpointFaults({ document, tags, tests, page }: Endpoints): stri
   return [...untested, ...homeless, ...pageFaults(endpointList(document), page)]
 }
 
+/** The names that schemas of a document require and do not define. */
+export function undefinedNames(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const { required, properties } = Object.assign({ required: undefined, properties: {} }, value)
+  const names: unknown[] = Array.isArray(required) ? required : []
+  const missing = names.filter((name) => typeof name === 'string' && !Object.hasOwn(Object(properties), name))
+  return [...missing.map(String), ...Object.values(value).flatMap(undefinedNames)]
+}
+
 function operationsOf(document: OpenApiDocument): { method: string; path: string; operation: Operation }[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),

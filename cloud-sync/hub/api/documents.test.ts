@@ -8,7 +8,7 @@ import { People } from '#hub/testing/people.ts'
 import { tourOf } from '#shared/http/docs/tour.ts'
 import type { OpenApiDocument, Operation } from '#shared/http/openapi.ts'
 import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
-import { endpointFaults } from '#shared/testing/endpoint-rules.ts'
+import { endpointFaults, undefinedNames } from '#shared/testing/endpoint-rules.ts'
 import { TOUR } from './docs-content.ts'
 import { TAGS } from './tags.ts'
 
@@ -66,6 +66,8 @@ test('every reference leads somewhere, and every error code has the status of an
     assert.ok(status >= 400 && status <= 599)
   }
 })
+
+test('what a schema requires it defines', () => assert.deepEqual(undefinedNames(document), []))
 
 test('every field of a body says what it is', () => {
   const silent: string[] = []

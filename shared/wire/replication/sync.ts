@@ -24,7 +24,10 @@ const epochSchema = z.string().regex(/^[0-9a-f]{32}$/)
 const instanceSchema = z.uuid()
 
 /** Where a stream is: everything up to `seq` is taken, and `hash` chains all parts up to there. */
-export const cursorSchema = z.object({ seq: seqSchema, hash: hashSchema })
+export const cursorSchema = z.object({
+  seq: seqSchema.meta({ description: 'The last number of the stream that is taken.' }),
+  hash: hashSchema.meta({ description: 'Chains all parts up to there.' }),
+})
 export type SyncCursor = z.infer<typeof cursorSchema>
 
 const cursorsSchema = z.record(syncStreamSchema, cursorSchema)
