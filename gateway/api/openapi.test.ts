@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test'
 import { z } from 'zod'
 import type { Operation } from '#shared/http/openapi.ts'
 import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
+import { undefinedNames } from '#shared/testing/endpoint-rules.ts'
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import { clientMessageSchema } from '#shared/wire/realtime.ts'
 import { problemSchema } from '#shared/wire/schema/problem.ts'
@@ -54,6 +55,8 @@ test('every parameter of a path is declared, and every parameter says what it is
     for (const { name, description } of parameters) assert.ok(description, `${operationId}: ${name}`)
   }
 })
+
+test('what a schema requires it defines', () => assert.deepEqual(undefinedNames(document), []))
 
 test('every field of a body says what it is, or what it is in does', () => {
   const silent: string[] = []
