@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { checkScrapeConfig, hasPrometheus, scrapeAsDocumented } from '#shared/testing/prometheus.ts'
+import { ADMIN_KEY, startGateway } from '#testing/start-gateway.ts'
 import { METRICS } from './metrics.ts'
 
 const FOLDER = fileURLToPath(new URL('../docs/monitoring', import.meta.url))
@@ -60,4 +62,36 @@ test('promtool takes each question of the dashboard', { skip: !hasPromtool }, (t
   })
   assert.equal(status, 0, stdout + stderr)
   assert.match(stdout, new RegExp(`${questions.length} rules found`))
+})
+
+test('the Prometheus that is installed scrapes a gateway as the file of alert rules says', {
+  skip: !hasPrometheus,
+}, async (t) => {
+  assert.equal(checkScrapeConfig(`${FOLDER}/alerts.yml`), '')
+  const gateway = await startGateway()
+  t.after(() => gateway.stop())
+  const scrape = (key: string) =>
+    scrapeAsDocumented(`${FOLDER}/alerts.yml`, gateway.http.replace('http://', ''), key)
+  assert.equal(await scrape(ADMIN_KEY), '')
+  assert.match(await scrape('wrong'), /401/)
+})
+
+test('a bearer token is a key at /metrics, beside X-API-Key, and nowhere else', async (t) => {
+  const gateway = await startGateway()
+  t.after(() => gateway.stop())
+  const headers = { authorization: `Bearer ${ADMIN_KEY}` }
+  const { key: userKey } = await gateway.createUser({})
+  const asked = async (path: string, header: string, key: string | null = null) => {
+    const { status, body } = await gateway.request('GET', path, { key, headers: { authorization: header } })
+    return [status, body.code]
+  }
+  assert.deepEqual(await asked('/metrics', headers.authorization), [200, undefined])
+  assert.deepEqual(await asked('/metrics', `bearer   ${ADMIN_KEY} `), [200, undefined])
+  assert.deepEqual(await asked('/metrics', `Bearer ${userKey}`), [403, 'admin_required'])
+  assert.deepEqual(await asked('/metrics', 'Bearer wrong'), [401, 'invalid_api_key'])
+  for (const header of ['Bearer', `Basic ${ADMIN_KEY}`, ADMIN_KEY])
+    assert.deepEqual(await asked('/metrics', header), [401, 'missing_api_key'], header)
+  assert.deepEqual(await asked('/metrics', headers.authorization, 'wrong'), [401, 'invalid_api_key'])
+  for (const path of ['/stats', '/devices', '/metricsx'])
+    assert.deepEqual((await asked(path, headers.authorization))[0], 401, path)
 })

@@ -7,6 +7,7 @@ import type { Persons } from '#services/people/persons.ts'
 import type { Sessions } from '#services/people/sessions.ts'
 import { ForbiddenError, UnauthenticatedError } from '#shared/errors.ts'
 import { createApiOf, type RequestEnv, setHeader } from '#shared/http/api-env.ts'
+import { bearerToken } from '#shared/http/bearer.ts'
 import { requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { clearedSessionCookie, sessionCookie, sessionTokenIn } from '#shared/http/session-cookie.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
@@ -30,6 +31,8 @@ export function requireAdmin(user: Login): void {
     throw new ForbiddenError('admin_required', 'this operation needs the rights of an admin')
 }
 
+export const METRICS_PATH = '/metrics'
+
 interface Door {
   keyGuard: KeyGuard
   sessions: Pick<Sessions, 'isCookieDue'>
@@ -38,11 +41,13 @@ interface Door {
 
 /**
  * Admits callers with a good key or session, and keeps who they are in `c.var.user`. A key makes a cookie irrelevant. A
- * cookie alone is not trusted: what may change anything has to come from a page of ours.
+ * cookie alone is not trusted: what may change anything has to come from a page of ours. Prometheus before 2.55 cannot send
+ * `X-API-Key`, so `/metrics` takes a bearer token too.
  */
 export function withKey(door: Door): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
-    const apiKey = c.req.header('x-api-key')
+    const bearer = c.req.path === METRICS_PATH ? bearerToken(c.req.header('authorization')) : undefined
+    const apiKey = c.req.header('x-api-key') ?? bearer
     const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
     const user =
       token === undefined ? door.keyGuard.admit(apiKey, c.var.address) : admitSession(c, door, token)

@@ -9,7 +9,7 @@ import { isoOrNull, toIso } from '#shared/time.ts'
 import { type damagedSchema, type diskUseSchema, healthSchema, statsSchema } from '#shared/wire/system.ts'
 import type { DamageFinding } from '#store/damage/findings.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
-import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, METRICS_PATH } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toCertificateJson } from './machine/tls.ts'
 
@@ -152,8 +152,8 @@ export function createSystemApi({ store, fleet, subscriptions, metrics }: ApiDep
   )
 
   api.openapi(
-    route.get('/metrics', 'Get all metrics', {
-      description: 'For Prometheus, with a key in X-API-Key.',
+    route.get(METRICS_PATH, 'Get all metrics', {
+      description: 'For Prometheus, with a key in X-API-Key or as Authorization: Bearer.',
       middleware: [adminOnly],
       responses: {
         200: {

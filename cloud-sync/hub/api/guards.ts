@@ -2,14 +2,13 @@ import type { MiddlewareHandler } from 'hono'
 import { isHubAdmin } from '#hub/access.ts'
 import type { HubKeyGuard } from '#hub/key-guard.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
+import { bearerToken } from '#shared/http/bearer.ts'
 import type { HubEnv } from './env.ts'
-
-const BEARER = /^Bearer +(\S+) *$/i
 
 /** Admits callers with a good key, in `X-API-Key` or as a bearer token, and stores the user in `c.var.user`. */
 export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
   return async (c, next) => {
-    const apiKey = c.req.header('x-api-key') ?? BEARER.exec(c.req.header('authorization') ?? '')?.[1]
+    const apiKey = c.req.header('x-api-key') ?? bearerToken(c.req.header('authorization'))
     c.set('user', await guard.admit(apiKey, c.var.address))
     c.set('reloadUser', () => guard.userOf(apiKey ?? ''))
     await next()

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { SITE_REFUSALS } from '#hub/sync/site-budgets.ts'
 import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
-import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { ADMIN_KEY, People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
+import { checkScrapeConfig, hasPrometheus } from '#shared/testing/prometheus.ts'
 
 let hub: TestHub
 let people: People
@@ -63,4 +64,11 @@ test('promtool takes the rules for a hub, and each fires when it should and not 
     const { status, stdout, stderr } = spawnSync('promtool', argv, { cwd, encoding: 'utf8' })
     assert.equal(status, 0, stdout + stderr)
   }
+})
+
+test('Prometheus scrapes a hub as the file of alert rules says, with a bearer token', async () => {
+  const rules = fileURLToPath(new URL('../../../docs/monitoring/hub-alerts.yml', import.meta.url))
+  if (hasPrometheus) assert.equal(checkScrapeConfig(rules), '')
+  const headers = { authorization: `Bearer ${ADMIN_KEY}` }
+  assert.equal((await people.request('GET', '/metrics', { key: null, headers })).status, 200)
 })

@@ -22,7 +22,7 @@ export function createMetricsApi(
   const api = createHubPart()
   api.openapi(
     route.get('/metrics', 'Get all metrics', {
-      description: 'For Prometheus, with the key of an admin in X-API-Key.',
+      description: 'For Prometheus, with the key of an admin in X-API-Key or as Authorization: Bearer.',
       middleware: [adminOnly],
       responses: {
         200: { description: 'The Prometheus text format.', content: { [TEXT]: { schema: z.string() } } },
