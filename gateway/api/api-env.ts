@@ -46,11 +46,14 @@ interface Door {
  */
 export function withKey(door: Door): MiddlewareHandler<ApiEnv> {
   return (c, next) => {
-    const bearer = c.req.path === METRICS_PATH ? bearerToken(c.req.header('authorization')) : undefined
+    const isForMetrics = c.req.path === METRICS_PATH
+    const bearer = isForMetrics ? bearerToken(c.req.header('authorization')) : undefined
     const apiKey = c.req.header('x-api-key') ?? bearer
     const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
     const user =
-      token === undefined ? door.keyGuard.admit(apiKey, c.var.address) : admitSession(c, door, token)
+      token === undefined
+        ? door.keyGuard.admit(apiKey, c.var.address, isForMetrics)
+        : admitSession(c, door, token)
     c.set('user', user)
     // a body may take a minute, in which its sender may have lost what let it in
     c.set('requireStillIn', () => void requireStillIn(user))
@@ -102,6 +105,12 @@ export function listerOf(c: Context<ApiEnv>, isDeep: boolean): JobOptions {
 
 export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
   requireAdmin(c.var.user)
+  await next()
+}
+
+/** For admins, and for users who read metrics and nothing else. Throws `admin_required`. */
+export const metricsOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {
+  if (c.var.user.row.role !== 'metrics') requireAdmin(c.var.user)
   await next()
 }
 

@@ -11,7 +11,7 @@ import { noStore, withPlainNames, withRequestId } from '#shared/http/request-gua
 import { SESSION_COOKIE } from '#shared/http/session-cookie.ts'
 import { createAccessRequestsApi, createAskForAccessApi } from './access-requests.ts'
 import { createAlertsApi } from './alerts.ts'
-import { type ApiEnv, adminOnly, createApi, isPlain, staffOnly, withKey } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, isPlain, metricsOnly, staffOnly, withKey } from './api-env.ts'
 import { createAuditLogApi } from './audit-log.ts'
 import { createCartLocksApi } from './cart-locks.ts'
 import { createCartsApi } from './carts.ts'
@@ -100,7 +100,8 @@ export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
         createGatewayDocument(app, {
           withKey: door,
           cookie: SESSION_COOKIE,
-          roles: { staff: staffOnly, admin: adminOnly },
+          hasNarrowKeys: true,
+          roles: { staff: staffOnly, admin: adminOnly, metrics: metricsOnly },
         }),
       createDocsContent(settings),
     ),

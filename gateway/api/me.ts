@@ -30,8 +30,10 @@ export function createMeApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     (c) => {
       const people = deps.users
         .all()
-        .filter(({ isActive, pinHash }) => isActive && pinHash !== null)
-        .map(({ userId, name, role }) => ({ user_id: userId, name, role }))
+        .flatMap(({ userId, name, pinHash }) => {
+          const caller = pinHash === null ? undefined : deps.users.callerOf(userId)
+          return caller === undefined ? [] : [{ user_id: userId, name, role: caller.role }]
+        })
         .sort((a, b) => a.name.localeCompare(b.name) || (a.user_id < b.user_id ? -1 : 1))
       return c.json([...inOrder(people, c.req.valid('query').order)], 200)
     },

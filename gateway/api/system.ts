@@ -9,7 +9,7 @@ import { isoOrNull, toIso } from '#shared/time.ts'
 import { type damagedSchema, type diskUseSchema, healthSchema, statsSchema } from '#shared/wire/system.ts'
 import type { DamageFinding } from '#store/damage/findings.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
-import { type ApiEnv, adminOnly, createApi, METRICS_PATH } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, METRICS_PATH, metricsOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toCertificateJson } from './machine/tls.ts'
 
@@ -130,7 +130,7 @@ function toDamagedJson({ blocks, records, newest }: DamagedBlocks): z.infer<type
   }
 }
 
-/** `/stats`, `/metrics`: how the gateway is doing, for admins. */
+/** `/stats`, `/metrics`: how the gateway is doing, for admins and who reads metrics. */
 export function createSystemApi({ store, fleet, subscriptions, metrics }: ApiDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -153,8 +153,9 @@ export function createSystemApi({ store, fleet, subscriptions, metrics }: ApiDep
 
   api.openapi(
     route.get(METRICS_PATH, 'Get all metrics', {
-      description: 'For Prometheus, with a key in X-API-Key or as Authorization: Bearer.',
-      middleware: [adminOnly],
+      description:
+        'For Prometheus, with the key of an admin or of a user with the role metrics, in X-API-Key or as Authorization: Bearer.',
+      middleware: [metricsOnly],
       responses: {
         200: {
           description: 'The Prometheus text format.',

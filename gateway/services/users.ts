@@ -1,11 +1,18 @@
 import type { Caller } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
-import { describeError, NotFoundError, UnauthenticatedError, UnavailableError } from '#shared/errors.ts'
+import {
+  ConflictError,
+  describeError,
+  ForbiddenError,
+  NotFoundError,
+  UnauthenticatedError,
+  UnavailableError,
+} from '#shared/errors.ts'
 import { hashSecret, newApiKey, newUuid } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, startOfDayMs } from '#shared/time.ts'
-import type { Role } from '#shared/wire/users.ts'
+import type { UserRole } from '#shared/wire/users.ts'
 import { ADMIN_KEY_TOLD } from '#store/secrets.ts'
 import type { Store } from '#store/store.ts'
 import type { UserChange, UserRow } from '#store/users.ts'
@@ -20,7 +27,7 @@ export interface User {
 interface UserFields {
   name: string
   email: string | null
-  role: Role
+  role: UserRole
   allowedHardwareIds: string[] | null
   masksCodes?: boolean
 }
@@ -73,9 +80,11 @@ export class Users implements Part {
     if (row !== null) this.#keep(row)
   }
 
-  /** Whose key this is. Throws `invalid_api_key` or `user_inactive`. */
-  authenticate(apiKey: string): User {
-    return this.authenticateHash(hashSecret(apiKey))
+  /** Whose key this is. Throws `invalid_api_key`, `user_inactive`, and `metrics_only` unless it is to read metrics. */
+  authenticate(apiKey: string, isForMetrics = false): User {
+    const user = this.authenticateHash(hashSecret(apiKey))
+    if (!isForMetrics) refuseMetrics(user.row)
+    return user
   }
 
   /** The same for a key that is hashed already. */
@@ -121,6 +130,14 @@ export class Users implements Part {
     return this.#upToDate(user.row)
   }
 
+  /** Throws `user_not_found`, and `user_inactive` and `metrics_only` where nobody can sign in as the user. */
+  requireSignIn(userId: string): void {
+    const row = this.require(userId)
+    if (!row.isActive)
+      throw new ConflictError('user_inactive', 'the user is disabled: nobody can sign in as it')
+    refuseMetrics(row)
+  }
+
   /** Undefined when there is none, active or not. */
   find(userId: string): User | undefined {
     return this.#byId.get(userId)
@@ -133,13 +150,13 @@ export class Users implements Part {
   /** What the key that a request came with may do now; undefined once it is void. */
   callerOfKey({ row }: User): Caller | undefined {
     const user = this.#byKeyHash.get(row.keyHash)
-    return user?.row.isActive ? user.caller : undefined
+    return user && allowedCallerOf(user)
   }
 
-  /** What the user may do now; undefined once it may do nothing. */
+  /** What the user may do now; undefined once it may do nothing, or nothing but read metrics. */
   callerOf(userId: string): Caller | undefined {
     const user = this.#byId.get(userId)
-    return user?.row.isActive ? user.caller : undefined
+    return user && allowedCallerOf(user)
   }
 
   async create(fields: UserFields): Promise<{ row: UserRow; apiKey: string }> {
@@ -158,13 +175,15 @@ export class Users implements Part {
     const change = { ...fields, userId, nowMs: this.#deps.clock.nowMs() }
     const row = await this.#deps.store.write('updateUser', change, undefined, also)
     this.#keep(row)
-    if (fields.isActive === false) this.#deps.events.emit('keyRevoked', { userId })
+    if (fields.isActive === false || fields.role === 'metrics')
+      this.#deps.events.emit('keyRevoked', { userId })
     else this.#deps.events.emit('scopeChanged', { userId })
     return this.require(userId)
   }
 
-  /** What proves a person to a shared tablet, hashed; null for nothing. Throws `user_not_found`. */
+  /** What proves a person to a shared tablet, hashed; null for nothing. Throws `user_not_found` and `metrics_only`. */
   async setPin(userId: string, pinHash: string | null): Promise<void> {
+    if (pinHash !== null) refuseMetrics(this.require(userId))
     const change = { userId, pinHash, nowMs: this.#deps.clock.nowMs() }
     this.#keep(await this.#deps.store.write('updateUser', change))
     this.#deps.events.emit('pinChanged', { userId })
@@ -220,7 +239,7 @@ export class Users implements Part {
     const known = this.#byId.get(row.userId)
     const caller: Caller = {
       userId: row.userId,
-      role: row.role,
+      role: row.role === 'metrics' ? 'user' : row.role,
       allowedHardwareIds: row.allowedHardwareIds === null ? null : new Set(row.allowedHardwareIds),
       masksCodes: row.masksCodes,
     }
@@ -238,6 +257,16 @@ export class Users implements Part {
     resetIfNewDay(row.usage, this.#deps.clock.nowMs())
     return row
   }
+}
+
+function allowedCallerOf({ row, caller }: User): Caller | undefined {
+  return row.isActive && row.role !== 'metrics' ? caller : undefined
+}
+
+/** Throws `metrics_only`. */
+function refuseMetrics({ role }: UserRow): void {
+  if (role === 'metrics')
+    throw new ForbiddenError('metrics_only', 'the key of this user reads GET /metrics and opens nothing else')
 }
 
 function resetIfNewDay(usage: UserRow['usage'], nowMs: number): void {

@@ -1,5 +1,5 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
-import type { Role } from '#shared/wire/users.ts'
+import type { Role, UserRole } from '#shared/wire/users.ts'
 import type { Connection } from './db/connection.ts'
 import { endSessionsOf } from './sessions.ts'
 
@@ -7,7 +7,7 @@ export interface UserRow {
   userId: string
   name: string
   email: string | null
-  role: Role
+  role: UserRole
   isActive: boolean
   allowedHardwareIds: string[] | null
   /** It sees the codes of lock events as asterisks, unless it is an admin. */
@@ -29,8 +29,14 @@ export interface Usage {
   lastUsedAtMs: number | null
 }
 
-type StoredUser = Omit<UserRow, 'isActive' | 'allowedHardwareIds' | 'masksCodes' | 'usage'> &
-  Usage & { isActive: number; allowedJson: string | null; masksCodes: number }
+type StoredUser = Omit<UserRow, 'role' | 'isActive' | 'allowedHardwareIds' | 'masksCodes' | 'usage'> &
+  Usage & { role: Role; isActive: number; allowedJson: string | null; masksCodes: number }
+
+/**
+ * How the role `metrics` is stored: 1.0.0 treats a role that it does not know as staff, so the column says `user`, and the
+ * scope is an id that no device has and no request can name, as it is longer than 64 characters.
+ */
+const METRICS_SCOPE = JSON.stringify(['this user reads GET /metrics and nothing else: no device has this id'])
 
 const USER_COLUMNS = `user_id AS userId, name, email, role, is_active AS isActive, allowed_hardware_ids AS allowedJson,
   mask_codes AS masksCodes, key_hash AS keyHash, pin_hash AS pinHash, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs, total_requests AS totalRequests,
@@ -45,6 +51,7 @@ export function listUsers(connection: Connection): UserRow[] {
 
 function toUserRow(stored: StoredUser): UserRow {
   const {
+    role,
     isActive,
     allowedJson,
     masksCodes,
@@ -55,10 +62,12 @@ function toUserRow(stored: StoredUser): UserRow {
     lastUsedAtMs,
     ...rest
   } = stored
+  const isForMetrics = allowedJson === METRICS_SCOPE
   return {
     ...rest,
+    role: isForMetrics ? 'metrics' : role,
     isActive: isActive === 1,
-    allowedHardwareIds: allowedJson === null ? null : JSON.parse(allowedJson),
+    allowedHardwareIds: allowedJson === null || isForMetrics ? null : JSON.parse(allowedJson),
     masksCodes: masksCodes === 1,
     usage: { totalRequests, requestsToday, lastResetMs, firstUsedAtMs, lastUsedAtMs },
   }
@@ -74,7 +83,7 @@ export interface NewUser {
   userId: string
   name: string
   email: string | null
-  role: Role
+  role: UserRole
   allowedHardwareIds: string[] | null
   masksCodes?: boolean | undefined
   keyHash: string
@@ -83,14 +92,13 @@ export interface NewUser {
 
 export function createUser(connection: Connection, input: NewUser): UserRow {
   connection.run(
-    `INSERT INTO user (user_id, name, email, role, is_active, allowed_hardware_ids, mask_codes, key_hash, created_at_ms, updated_at_ms,
+    `INSERT INTO user (user_id, name, email, role, allowed_hardware_ids, is_active, mask_codes, key_hash, created_at_ms, updated_at_ms,
        last_reset_ms)
-     VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
+     VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
     input.userId,
     input.name,
     input.email,
-    input.role,
-    toJson(input.allowedHardwareIds),
+    ...toStoredRights(input.role, input.allowedHardwareIds),
     Number(input.masksCodes ?? false),
     input.keyHash,
     input.nowMs,
@@ -110,7 +118,7 @@ export interface UserChange {
   userId: string
   name?: string | undefined
   email?: string | null | undefined
-  role?: Role | undefined
+  role?: UserRole | undefined
   isActive?: boolean | undefined
   allowedHardwareIds?: string[] | null | undefined
   masksCodes?: boolean | undefined
@@ -126,23 +134,27 @@ export function updateUser(connection: Connection, change: UserChange): UserRow 
   const known = findUser(connection, change.userId)
   const { userId, nowMs, keptSessionId, ...fields } = change
   if (Object.values(fields).every((value) => value === undefined)) return known
+  const role = fields.role ?? known.role
+  const pinHash = fields.pinHash === undefined ? known.pinHash : fields.pinHash
   connection.run(
-    `UPDATE user SET name = ?, email = ?, role = ?, is_active = ?, allowed_hardware_ids = ?, mask_codes = ?, key_hash = ?,
+    `UPDATE user SET name = ?, email = ?, role = ?, allowed_hardware_ids = ?, is_active = ?, mask_codes = ?, key_hash = ?,
        pin_hash = ?, updated_at_ms = ?
      WHERE user_id = ?`,
     fields.name ?? known.name,
     fields.email === undefined ? known.email : fields.email,
-    fields.role ?? known.role,
+    ...toStoredRights(
+      role,
+      fields.allowedHardwareIds === undefined ? known.allowedHardwareIds : fields.allowedHardwareIds,
+    ),
     Number(fields.isActive ?? known.isActive),
-    toJson(fields.allowedHardwareIds === undefined ? known.allowedHardwareIds : fields.allowedHardwareIds),
     Number(fields.masksCodes ?? known.masksCodes),
     fields.keyHash ?? known.keyHash,
-    fields.pinHash === undefined ? known.pinHash : fields.pinHash,
+    role === 'metrics' ? null : pinHash,
     nowMs,
     userId,
   )
   requireActiveAdmin(connection)
-  if (fields.keyHash !== undefined || fields.isActive === false)
+  if (fields.keyHash !== undefined || fields.isActive === false || fields.role === 'metrics')
     endSessionsOf(connection, userId, keptSessionId)
   return findUser(connection, userId)
 }
@@ -182,6 +194,7 @@ export function recordUsage(connection: Connection, updates: UsageUpdate[]): nul
   return null
 }
 
-function toJson(ids: string[] | null): string | null {
-  return ids === null ? null : JSON.stringify(ids)
+function toStoredRights(role: UserRole, ids: string[] | null): [Role, string | null] {
+  if (role === 'metrics') return ['user', METRICS_SCOPE]
+  return [role, ids === null ? null : JSON.stringify(ids)]
 }

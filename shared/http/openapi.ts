@@ -76,6 +76,8 @@ export interface Doors<Env extends RequestEnv> {
   withKey: Handler<Env>
   /** The cookie that stands for a key, if there is one. */
   cookie?: string
+  /** True if a key may be for one operation alone; every other operation then responds with 403. */
+  hasNarrowKeys?: boolean
   /** By the name of the role that may pass. */
   roles: Readonly<Record<string, Handler<Env>>>
 }
@@ -120,7 +122,10 @@ export function createOpenApiDocument<Env extends RequestEnv>(
   for (const definition of app.openAPIRegistry.definitions) {
     if (definition.type !== 'route') continue
     const { route } = definition
-    const operation = toOperation(route, components, securityOf(app.routes, route, doors), about.tags)
+    const security = securityOf(app.routes, route, doors)
+    const operation = toOperation(route, components, security, about.tags)
+    if (doors.hasNarrowKeys === true && security.length > 0)
+      operation.responses[403] ??= { $ref: '#/components/responses/Problem403' }
     paths[route.path] = { ...paths[route.path], [route.method]: operation }
   }
   const operations = Object.values(paths).flatMap((methods) => Object.values(methods))

@@ -109,6 +109,10 @@ export const ERROR_CODES: Readonly<
   },
   invalid_token: { status: 401, meaning: 'The download token is missing, wrong or expired.' },
   admin_required: { status: 403, meaning: 'Only for admins.' },
+  metrics_only: {
+    status: 403,
+    meaning: 'The user has the role metrics: its key reads GET /metrics, and nobody signs in as it.',
+  },
   staff_required: { status: 403, meaning: 'Only for staff and admins.' },
   cart_forbidden: { status: 403, meaning: 'No device of the cart is in the scope of this user.' },
   device_forbidden: { status: 403, meaning: 'The device is not in the scope of this user.' },

@@ -5,8 +5,12 @@ import { isoSchema } from './schema/params.ts'
 export const roleSchema = z.enum(['user', 'staff', 'admin'])
 export type Role = z.infer<typeof roleSchema>
 
+/** What a user may be: a role, or `metrics` for a program that reads `GET /metrics` and nothing else. */
+export const userRoleSchema = z.enum([...roleSchema.options, 'metrics'])
+export type UserRole = z.infer<typeof userRoleSchema>
+
 const ROLE_MEANING =
-  'A user reads and commands the devices in its scope; staff also see groups, device types and commands of all; an admin may do everything, with every device.'
+  'A user reads and commands the devices in its scope; staff also see groups, device types and commands of all; an admin may do everything, with every device. The key of metrics reads GET /metrics and opens nothing else.'
 
 export const isActiveSchema = z
   .boolean()
@@ -34,14 +38,14 @@ export const userSchema = z
       .string()
       .optional()
       .meta({ example: 'starter@club.example', description: 'Absent where it has none.' }),
-    role: roleSchema.meta({ description: ROLE_MEANING }),
+    role: userRoleSchema.meta({ description: ROLE_MEANING }),
     is_active: isActiveSchema,
     allowed_hardware_ids: z
       .array(z.string())
       .nullable()
       .meta({
         description:
-          'The devices it may see; null and an empty list are none, * is every device, now and later. Means nothing for an admin.',
+          'The devices it may see; null and an empty list are none, * is every device, now and later. Means nothing for an admin; null for metrics.',
         example: ['cart-07', 'cart-08'],
       }),
     mask_codes: maskCodesSchema,
@@ -85,7 +89,7 @@ export const newUserSchema = z
   .strictObject({
     name: userNameSchema,
     email: emailSchema.nullable().optional(),
-    role: roleSchema.default('user').meta({ description: ROLE_MEANING }),
+    role: userRoleSchema.default('user').meta({ description: ROLE_MEANING }),
     allowed_hardware_ids: allowedSchema.nullable().default(null),
     mask_codes: maskCodesSchema.default(false),
   })
@@ -96,7 +100,7 @@ export const userPatchSchema = z
   .strictObject({
     name: userNameSchema.optional(),
     email: emailSchema.nullable().optional(),
-    role: roleSchema.optional().meta({ description: ROLE_MEANING }),
+    role: userRoleSchema.optional().meta({ description: ROLE_MEANING }),
     is_active: activationSchema,
     allowed_hardware_ids: allowedSchema.nullable().optional(),
     mask_codes: maskCodesSchema.optional(),

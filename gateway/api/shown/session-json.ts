@@ -29,8 +29,8 @@ function toPersonJson(
 ): SessionJson['person'] {
   const person = acting === null ? undefined : users.find(acting.userId)
   if (acting === null || person === undefined || isPast(clock, acting.until)) return null
-  const { userId, name, role } = person.row
-  return { user_id: userId, name, role, until: toIso(acting.until.atMs) }
+  const { userId, name } = person.row
+  return { user_id: userId, name, role: person.caller.role, until: toIso(acting.until.atMs) }
 }
 
 /** Who asks, and what holds for them now. */

@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals-core'
 import { ApiError } from '#shared/client.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
-import type { Role } from '#shared/wire/users.ts'
+import type { Role, UserRole } from '#shared/wire/users.ts'
 import type { Preferences } from './preferences.ts'
 
-const RANK: Record<Role, number> = { user: 0, staff: 1, admin: 2 }
+const RANK: Record<UserRole, number> = { metrics: -1, user: 0, staff: 1, admin: 2 }
 
 /** Whether one role may do what another may. */
-export function isAtLeast(role: Role, needed: Role): boolean {
+export function isAtLeast(role: UserRole, needed: Role): boolean {
   return RANK[role] >= RANK[needed]
 }
 

@@ -14,6 +14,7 @@ export const refusalTexts = defineTexts({
       missing_api_key: 'This tablet is signed out.',
       foreign_origin: 'The gateway has another address than this page. Open it by the address it shows.',
       admin_required: 'Only an admin may do this.',
+      metrics_only: 'This key is for monitoring only.',
       staff_required: 'Only staff may do this.',
       wrong_pin: 'The PIN is wrong.',
       person_changed: 'Another person acts on this tablet now.',
@@ -37,6 +38,7 @@ export const refusalTexts = defineTexts({
       foreign_origin:
         'Das Gateway hat eine andere Adresse als diese Seite. Mit der Adresse öffnen, die es nennt.',
       admin_required: 'Das darf nur ein Admin.',
+      metrics_only: 'Dieser Schlüssel ist nur für die Überwachung.',
       staff_required: 'Das darf nur das Personal.',
       wrong_pin: 'Die PIN ist falsch.',
       person_changed: 'Auf diesem Tablet handelt jetzt jemand anderes.',

@@ -1,13 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
 import type { Events } from '#gateway/events.ts'
 import { addressOwner } from '#shared/budgets/address.ts'
-import {
-  ConflictError,
-  ForbiddenError,
-  NotFoundError,
-  RateLimitedError,
-  UnauthenticatedError,
-} from '#shared/errors.ts'
+import { ForbiddenError, NotFoundError, RateLimitedError, UnauthenticatedError } from '#shared/errors.ts'
 import { hashesEqual, hashSecret, newUuid } from '#shared/ids.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
@@ -17,7 +11,7 @@ import type { Pairing } from './pairing-codes.ts'
 
 interface AccessRequestsDeps {
   store: Pick<Store, 'write'>
-  users: Pick<Users, 'require' | 'callerOf'>
+  users: Pick<Users, 'requireSignIn' | 'callerOf'>
   events: Events
   clock: BothClocks
 }
@@ -92,12 +86,11 @@ export class AccessRequests {
     return { request, secret }
   }
 
-  /** Throws `request_not_found`, `user_not_found` and `user_inactive`. */
+  /** Throws `request_not_found`, `user_not_found`, `user_inactive` and `metrics_only`. */
   async allow(requestId: string, userId: string): Promise<void> {
     const { store, users } = this.#deps
     this.#require(requestId)
-    if (!users.require(userId).isActive)
-      throw new ConflictError('user_inactive', 'the user is disabled: nobody can sign in as it')
+    users.requireSignIn(userId)
     const after = { user_id: userId }
     await store.write('noteDeed', { action: 'access_request.allowed', target: requestId, after })
     if (users.callerOf(userId) !== undefined) this.#require(requestId).allowedUserId = userId

@@ -45,20 +45,23 @@ export class KeyGuard {
     this.#requests = requests
   }
 
-  /** Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for. */
-  admit(apiKey: string | undefined, address: string): Login {
+  /**
+   * Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for, and
+   * `metrics_only` unless the request is for metrics.
+   */
+  admit(apiKey: string | undefined, address: string, isForMetrics = false): Login {
     if (apiKey === undefined || apiKey === '') {
       this.refused.add('missing_api_key')
       throw new UnauthenticatedError('missing_api_key', 'send your API key in the header X-API-Key')
     }
-    const user = this.verify(apiKey, address)
+    const user = this.verify(apiKey, address, isForMetrics)
     this.count(user.row.userId)
     return new KeyLogin(this.#users, user)
   }
 
   /** The same without a limit on right keys: for logins that are not requests. */
-  verify(apiKey: string, address: string): User {
-    const user = this.#orFailed(address, () => this.#users.authenticate(apiKey))
+  verify(apiKey: string, address: string, isForMetrics = false): User {
+    const user = this.#orFailed(address, () => this.#users.authenticate(apiKey, isForMetrics))
     this.#users.countKeyUse(user)
     return user
   }

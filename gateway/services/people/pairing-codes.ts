@@ -1,5 +1,4 @@
 import type { Events } from '#gateway/events.ts'
-import { ConflictError } from '#shared/errors.ts'
 import { hashSecret } from '#shared/ids.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
@@ -9,7 +8,7 @@ import { type BothClocks, isPast, type Moment, momentIn } from './moment.ts'
 
 interface PairingCodesDeps {
   store: Pick<Store, 'write'>
-  users: Pick<Users, 'require' | 'callerOf'>
+  users: Pick<Users, 'requireSignIn' | 'callerOf'>
   events: Events
   clock: BothClocks
 }
@@ -39,11 +38,10 @@ export class PairingCodes {
     })
   }
 
-  /** Throws `user_not_found` and `user_inactive`. */
+  /** Throws `user_not_found`, `user_inactive` and `metrics_only`. */
   async create({ userId, name }: Pairing): Promise<{ code: string; expiresAtMs: number }> {
     const { store, users, clock } = this.#deps
-    if (!users.require(userId).isActive)
-      throw new ConflictError('user_inactive', 'the user is disabled: nobody can sign in as it')
+    users.requireSignIn(userId)
     await store.write('noteDeed', { action: 'pairing_code.created', target: userId, after: { name } })
     this.#forgetPast()
     const code = newCode()

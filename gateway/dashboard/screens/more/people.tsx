@@ -50,20 +50,22 @@ function People({ users, onChange }: { users: readonly UserJson[]; onChange: () 
               <p class="small">
                 {[
                   roles[user.role],
-                  user.has_pin ? texts.hasPin : texts.noPin,
+                  ...(user.role === 'metrics' ? [] : [user.has_pin ? texts.hasPin : texts.noPin]),
                   ...(user.is_active ? [] : [texts.off]),
                 ].join(' · ')}
               </p>
             </div>
             <span class="row">
-              <button
-                type="button"
-                class="button"
-                aria-label={`${texts.setPin}: ${user.name}`}
-                onClick={() => choose({ user, what: 'pin' })}
-              >
-                {texts.setPin}
-              </button>
+              {user.role !== 'metrics' && (
+                <button
+                  type="button"
+                  class="button"
+                  aria-label={`${texts.setPin}: ${user.name}`}
+                  onClick={() => choose({ user, what: 'pin' })}
+                >
+                  {texts.setPin}
+                </button>
+              )}
               <button
                 type="button"
                 class="button"

@@ -13,7 +13,7 @@ const EVERY_CART = '*'
 /** Who is meant: somebody who is known, or a new user who is made when `take` is called. */
 export function useUserChoice(users: Users, suggestedName = '') {
   const { api, gate } = useDashboard()
-  const active = users.filter(({ is_active }) => is_active)
+  const active = users.filter(({ is_active, role }) => is_active && role !== 'metrics')
   const [chosenId, setUserId] = useState<string | null>(null)
   // what a shared tablet does is nobody's doing: a person is chosen on purpose
   const userId = chosenId ?? ''

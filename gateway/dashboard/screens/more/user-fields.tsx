@@ -6,15 +6,15 @@ import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { InputOf } from '#shared/wire/operations.ts'
-import type { Role, UserJson } from '#shared/wire/users.ts'
+import type { UserJson, UserRole } from '#shared/wire/users.ts'
 
-const ROLES: readonly Role[] = ['staff', 'user', 'admin']
+const ROLES: readonly UserRole[] = ['staff', 'user', 'admin', 'metrics']
 const [NAME_MAX, SCOPE_MAX] = [200, 100_000]
 
 /** What is said of a user, as it stands in the fields. */
 export interface UserDraft {
   name: string
-  role: Role
+  role: UserRole
   scope: Scope
   masksCodes: boolean
 }
@@ -74,7 +74,7 @@ export function UserFields({ draft, onDraft }: UserFieldsProps) {
         </select>
       </label>
       <p class="small">{`${roles[role]}: ${texts.roleWhy[role]}`}</p>
-      {role !== 'admin' && (
+      {role !== 'admin' && role !== 'metrics' && (
         <fieldset class="plain">
           <legend>{texts.scope}</legend>
           {[true, false].map((isAll) => (
