@@ -34,7 +34,7 @@ export class RealtimeClient {
   static async open(
     url: string,
     headers: Record<string, string> = {},
-    trust: { ca?: Buffer } = {},
+    trust: { ca?: Buffer; rejectUnauthorized?: boolean } = {},
   ): Promise<RealtimeClient> {
     const socket = new WebSocket(url, { headers, ...trust })
     const client = new RealtimeClient(socket)
