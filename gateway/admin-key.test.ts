@@ -103,6 +103,17 @@ test('a login over MQTT is a use', async (t) => {
   await eventually(() => !existsSync(barn.keyFile), 'no file')
 })
 
+test('a request for /health with the key is a use, one with another key is none', async (t) => {
+  const barn = new Barn(t)
+  const { app } = await barn.start()
+  const health = (key: string) => app.request('/health', { headers: { 'x-api-key': key } })
+  await health('flt_another_key')
+  await sleep(2_500)
+  assert.ok(existsSync(barn.keyFile))
+  await health(barn.key())
+  await eventually(() => !existsSync(barn.keyFile), 'no file')
+})
+
 test('a key that is used just before the gateway stops has no file left', async (t) => {
   const barn = new Barn(t)
   const gateway = await barn.start()

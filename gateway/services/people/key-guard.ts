@@ -99,12 +99,13 @@ export class KeyGuard {
   }
 
   /**
-   * The user of a key, for what is answered without a key too. Undefined for a wrong key, which is a failed key.
+   * The user of a key, for what is answered without a key too, which is a use of the key. Undefined for a wrong key, which is
+   * a failed key.
    */
   recognize(apiKey: string | undefined, address: string): User | undefined {
     if (apiKey === undefined) return undefined
     try {
-      return this.#orFailed(address, () => this.#users.authenticate(apiKey))
+      return this.verify(apiKey, address)
     } catch {
       return undefined
     }
