@@ -1,12 +1,14 @@
 import type { Connection } from '../db/connection.ts'
+import { takeSpareRoots } from './spare-roots.ts'
 import { swapRoots } from './swap-roots.ts'
 import { asideName, indexSql } from './twin.ts'
 
 /**
  * Makes an index of a table anew from its rows. The damaged pages stay in the file, with a table that is empty. The
- * caller has the transaction.
+ * caller has the transaction. `takesSpares` where a damaged page is in the way of anything new.
  */
-export function makeIndexAnew(writing: Connection, table: string, index: string): void {
+export function makeIndexAnew(writing: Connection, table: string, index: string, takesSpares = false): void {
+  if (takesSpares) takeSpareRoots(writing, 2)
   // not as a table that was set aside: the blocks of those are read
   const aside = asideName(writing, `index_${table}`)
   const columns = writing.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', table)

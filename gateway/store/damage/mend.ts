@@ -2,12 +2,13 @@ import { describeError } from '#shared/errors.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader, openUncheckedReader, stopChecking } from '../db/connection.ts'
 import { storeFaultCode } from '../db/fault.ts'
-import { damagedParts } from './check.ts'
+import { type DamagedParts, damagedParts } from './check.ts'
 import type { DamageFinding } from './findings.ts'
 import { makeIndexAnew } from './index-anew.ts'
 import { NumbersAfterLoss } from './numbers.ts'
 import { requireReadableDisk } from './readable-disk.ts'
 import { type Salvaged, salvageTable } from './repair/salvage.ts'
+import { inAnyPlace } from './spare-roots.ts'
 import { swapRoots } from './swap-roots.ts'
 import { TABLES, type TableCare } from './tables.ts'
 import { makeTwin } from './twin.ts'
@@ -32,46 +33,82 @@ class RestartNeeded extends Error {}
  * damaged pages stay in the file, in a table `damaged_TABLE_1`, for `repair`. Nobody else may write meanwhile;
  * readers go on. Says what was found; throws what SQLite throws when the database cannot be written.
  */
-export function mendTables(
-  { path, openWriter }: MendedFile,
-  tables: readonly string[],
-  isRunning: boolean,
-): Mended[] {
-  requireReadableDisk(path)
-  const reading = openReader(path)
+export function mendTables(file: MendedFile, tables: readonly string[], isRunning: boolean): Mended[] {
+  requireReadableDisk(file.path)
+  const reading = openReader(file.path)
   // what has checksums of its own is copied in spite of those of its pages
-  const unchecked = openUncheckedReader(path)
-  const open = (table: string): Connection => {
-    const writing = openWriter(path)
-    if (TABLES[table]?.hasOwnSums) stopChecking(writing.db)
-    writing.db.pragma('foreign_keys = OFF')
-    // what the schema says of the place of a table is changed
-    writing.db.unsafeMode(true)
-    return writing
-  }
+  const unchecked = openUncheckedReader(file.path)
+  const mendingOf = (table: string) => new Mending({ file, reading, unchecked, table, isRunning })
   try {
-    return tables.flatMap((table) => {
-      const source = TABLES[table]?.hasOwnSums ? unchecked : reading
-      return new Mending({ path, reading, source, open, table, isRunning }).run()
-    })
+    const mendings = tables.map(mendingOf)
+    const found = mendings.flatMap((mending) => mending.mend())
+    return mendings.some(({ isStuck }) => isStuck)
+      ? mendTogether(file, Object.keys(TABLES).map(mendingOf), found)
+      : found
   } finally {
     reading.close()
     unchecked.close()
   }
 }
 
+/** What makes up for the rows that a table lost may need other damaged tables: all that are left are begun anew at once. */
+function mendTogether(file: MendedFile, mendings: readonly Mending[], found: readonly Mended[]): Mended[] {
+  const left = mendings.filter((mending) => mending.isDamaged())
+  try {
+    const mended = beginAnew(file, left, true)
+    const isMended = (place: string) => mended.some((one) => one.place === place)
+    return [...found.filter(({ place }) => !isMended(place)), ...mended]
+  } catch (error) {
+    if (isOfStore(error)) throw error
+    return [...found]
+  }
+}
+
+/** Whether every other table would meet it as well; a fault of the program is not. */
+function isOfStore(error: unknown): boolean {
+  return !isUnreadable(error) && storeFaultCode(error) !== null
+}
+
+/** In one transaction. */
+function beginAnew(file: MendedFile, mendings: readonly Mending[], checksPages: boolean): Mended[] {
+  return changeSchema(file, checksPages, (writing, takesSpares) => {
+    const finishes = mendings.map((mending) => mending.begin(writing, takesSpares))
+    return finishes.map((finish) => finish())
+  })
+}
+
+function changeSchema<Result>(
+  { path, openWriter }: MendedFile,
+  checksPages: boolean,
+  change: (writing: Connection, takesSpares: boolean) => Result,
+): Result {
+  return inAnyPlace((takesSpares) => {
+    const writing = openWriter(path)
+    try {
+      if (!checksPages) stopChecking(writing.db)
+      writing.db.pragma('foreign_keys = OFF')
+      // what the schema says of the place of a table is changed
+      writing.db.unsafeMode(true)
+      return writing.db.transaction(() => change(writing, takesSpares)).immediate()
+    } finally {
+      writing.close()
+    }
+  })
+}
+
 interface MendingDeps {
-  path: string
+  file: MendedFile
   /** Finds what is damaged. */
   reading: Connection
-  /** Is read for the copy. */
-  source: Connection
-  open: (table: string) => Connection
+  /** Is read for the copy of what has checksums of its own. */
+  unchecked: Connection
   table: string
   isRunning: boolean
 }
 
 class Mending {
+  /** Whether damage kept it from being mended. */
+  isStuck = false
   readonly #deps: MendingDeps
   readonly #care: TableCare
 
@@ -82,69 +119,78 @@ class Mending {
     this.#care = care
   }
 
-  run(): Mended[] {
-    const { reading, table } = this.#deps
-    const parts = damagedParts(reading, table, this.#care.size)
+  /** Whether it can be begun anew and has to be. */
+  isDamaged(): boolean {
+    return this.#care.size !== 'huge' && this.#damagedParts() !== 'none'
+  }
+
+  mend(): Mended[] {
+    const parts = this.#damagedParts()
     if (parts === 'none') return []
-    const writing = this.#deps.open(table)
     try {
-      return [parts === 'all' ? this.#beginAnew(writing) : this.#makeIndexesAnew(writing, parts)]
+      return parts === 'all' ? this.#beginAnew() : this.#makeIndexesAnew(parts)
     } catch (error) {
       if (error instanceof RestartNeeded) return [this.#finding('unreadable', error.message)]
-      // that of the whole store would be met by every other table as well; a fault of the program would not
-      if (!isUnreadable(error) && storeFaultCode(error) !== null) throw error
+      if (isOfStore(error)) throw error
+      this.isStuck = isUnreadable(error)
       const reason = `They are damaged and could not be begun anew (${describeError(error)}).`
       return [this.#finding('unreadable', `${reason} ${REPAIR}`)]
-    } finally {
-      writing.close()
     }
   }
 
-  #makeIndexesAnew(writing: Connection, indexes: readonly string[]): Mended {
-    const { table } = this.#deps
-    try {
-      writing.db.transaction(() => {
-        for (const index of indexes) makeIndexAnew(writing, table, index)
-      })()
-    } catch (error) {
-      // the table may be damaged too, where only its rows show it
-      if (!isUnreadable(error) || this.#care.size === 'huge') throw error
-      return this.#beginAnew(writing)
-    }
-    return this.#finding(
-      'mended',
-      `An index of it was damaged and was made anew; nothing is missing. ${ADVICE}`,
-    )
-  }
-
-  #beginAnew(writing: Connection): Mended {
-    const { reading, table } = this.#deps
-    // read before the transaction: a bad page that its connection reads ends it
+  /** Copies what can be read, and swaps; what is returned makes up for the rest. The caller has the transaction. */
+  begin(writing: Connection, takesSpares: boolean): () => Mended {
+    const { file, reading, unchecked, table, isRunning } = this.#deps
+    // not by the connection that writes: a bad page that it reads ends its transaction
     const numbers = new NumbersAfterLoss(reading, table)
-    const salvaged = writing.db.transaction(() => this.#copyAndSwap(writing, numbers)).immediate()
-    const { rows, isComplete } = salvaged
-    if (isComplete) {
-      return this.#finding('mended', `A page was damaged; all ${rows} rows could be read. ${ADVICE}`)
-    }
-    const missing = `Damaged pages were put aside: ${rows} rows could be read, and ${describeMissing(salvaged)}.`
-    return this.#finding('set_aside', `${missing} ${this.#care.meaning} ${ADVICE}`)
-  }
-
-  #copyAndSwap(writing: Connection, numbers: NumbersAfterLoss): Salvaged {
-    const { source, table, isRunning } = this.#deps
-    const twin = makeTwin(writing, table)
+    const twin = makeTwin(writing, table, takesSpares)
+    const source = this.#care.hasOwnSums ? unchecked : reading
     const salvaged = salvageTable(source, writing, twin.table, table)
     if (!salvaged.isComplete && isRunning && this.#care.isRemembered) {
       const missing = `A page is damaged: ${salvaged.rows} rows can be read, and ${describeMissing(salvaged)}.`
       throw new RestartNeeded(`${missing} Changes of them are refused until the gateway is restarted.`)
     }
-    if (!salvaged.isComplete) requireReadableDisk(this.#deps.path)
+    if (!salvaged.isComplete) requireReadableDisk(file.path)
     swapRoots(writing, twin.pairs)
-    if (!salvaged.isComplete) {
-      numbers.goOn(writing)
-      for (const sql of this.#care.afterLoss ?? []) writing.run(sql)
+    return () => this.#finish(writing, salvaged, numbers)
+  }
+
+  #damagedParts(): DamagedParts {
+    return damagedParts(this.#deps.reading, this.#deps.table, this.#care.size)
+  }
+
+  #makeIndexesAnew(indexes: readonly string[]): Mended[] {
+    const { file, table } = this.#deps
+    try {
+      changeSchema(file, this.#checksPages, (writing, takesSpares) => {
+        for (const index of indexes) makeIndexAnew(writing, table, index, takesSpares)
+      })
+    } catch (error) {
+      // the table may be damaged too, where only its rows show it
+      if (!isUnreadable(error) || this.#care.size === 'huge') throw error
+      return this.#beginAnew()
     }
-    return salvaged
+    const text = `An index of it was damaged and was made anew; nothing is missing. ${ADVICE}`
+    return [this.#finding('mended', text)]
+  }
+
+  #beginAnew(): Mended[] {
+    return beginAnew(this.#deps.file, [this], this.#checksPages)
+  }
+
+  get #checksPages(): boolean {
+    return this.#care.hasOwnSums === undefined
+  }
+
+  #finish(writing: Connection, salvaged: Salvaged, numbers: NumbersAfterLoss): Mended {
+    const { rows, isComplete } = salvaged
+    if (isComplete) {
+      return this.#finding('mended', `A page was damaged; all ${rows} rows could be read. ${ADVICE}`)
+    }
+    numbers.goOn(writing)
+    for (const sql of this.#care.afterLoss ?? []) writing.run(sql)
+    const missing = `Damaged pages were put aside: ${rows} rows could be read, and ${describeMissing(salvaged)}.`
+    return this.#finding('set_aside', `${missing} ${this.#care.meaning} ${ADVICE}`)
   }
 
   #finding(outcome: DamageFinding['outcome'], text: string): Mended {

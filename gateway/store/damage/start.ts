@@ -3,6 +3,7 @@ import { type Connection, openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import { putUnparseableAside } from './contents.ts'
 import { type Mended, type MendedFile, mendTables } from './mend.ts'
+import { keepSpareRoots } from './spare-roots.ts'
 import { TABLES } from './tables.ts'
 import { isAside, originOf } from './twin.ts'
 
@@ -20,7 +21,10 @@ export function mendForStart(
     ...mendUnparseable(file),
   ]
   const fault = faultOf(file, [...reads, newestBlocks])
-  if (fault === null) return found
+  if (fault === null) {
+    write(file, keepSpareRoots)
+    return found
+  }
   const more = mendTables(file, tablesOfSize('large', 'huge'), false)
   return [...found, ...(more.length === 0 ? [unplaced(fault)] : more)]
 }
@@ -59,14 +63,20 @@ export function unplaced(fault: string): Mended {
   return { place: 'file', outcome: 'unreadable', detail }
 }
 
-function mendUnparseable({ path, openWriter }: MendedFile): Mended[] {
-  const writing = openWriter(path)
+function mendUnparseable(file: MendedFile): Mended[] {
   try {
-    return putUnparseableAside(writing)
+    return write(file, putUnparseableAside)
   } catch (error) {
     const code = storeFaultCode(error)
     if (!isDamage(code)) throw error
     return [unplaced(describeFault(error))]
+  }
+}
+
+function write<Result>({ path, openWriter }: MendedFile, act: (writing: Connection) => Result): Result {
+  const writing = openWriter(path)
+  try {
+    return act(writing)
   } finally {
     writing.close()
   }

@@ -1,4 +1,5 @@
 import type { Connection } from '../db/connection.ts'
+import { isSpareRoot, takeSpareRoots } from './spare-roots.ts'
 import type { RootPair } from './swap-roots.ts'
 
 /** An empty table like another one, under a name of its own. */
@@ -26,13 +27,19 @@ export function asideName(writing: Connection, table: string): string {
   }
 }
 
-/** Makes the twin of a table with all its indexes, and without triggers or references; the caller has the transaction. */
-export function makeTwin(writing: Connection, table: string): Twin {
+/**
+ * Makes the twin of a table with all its indexes, and without triggers or references; the caller has the transaction.
+ * `takesSpares` where a damaged page is in the way of anything new.
+ */
+export function makeTwin(writing: Connection, table: string, takesSpares = false): Twin {
   const name = asideName(writing, table)
-  const parts = writing.all<{ type: string; name: string; sql: string | null }>(
-    "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ? AND type IN ('table', 'index') ORDER BY rootpage",
-    table,
-  )
+  const parts = writing
+    .all<{ type: string; name: string; sql: string | null }>(
+      "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ? AND type IN ('table', 'index') ORDER BY rootpage",
+      table,
+    )
+    .filter(({ name: part }) => !isSpareRoot(part))
+  if (takesSpares) takeSpareRoots(writing, parts.length)
   for (const { sql } of parts.filter(({ type }) => type === 'table')) {
     // numbers are given by the table, and whoever refers to it looks for rows there
     const plain = sql

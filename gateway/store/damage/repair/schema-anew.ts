@@ -2,6 +2,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import type { Connection, Value } from '../../db/connection.ts'
 import { withTemplate } from '../../template.ts'
+import { addSpareRoots, isSpareRoot } from '../spare-roots.ts'
 import { isAside } from '../twin.ts'
 import { appendTransaction } from './committed-log.ts'
 import { matchRoots, rootsBeside, type SchemaEntry } from './match-roots.ts'
@@ -38,7 +39,7 @@ export function makeSchemaAnew(pages: RawPages, path: string, scratch: string): 
   const version = versionOf(pages, known, tree.isWhole)
   if (version === null) return null
   return withTemplate(version, (template) => {
-    const missing = tree.isWhole ? [] : missingOf(template, known)
+    const missing = tree.isWhole ? [] : missingOf(pages, template, known)
     const matched = matchRoots(pages, { template, known, missing, expected: entriesOf(template) })
     const lost = missing.filter((entry) => entry.type === 'table' && !matched.has(entry))
     // leads to a page that is none of a table: all of it is told to be unreadable
@@ -98,7 +99,7 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
 }
 
 function placesAll(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): boolean {
-  const missing = missingOf(template, known)
+  const missing = missingOf(pages, template, known)
   // nothing would speak for the places of the migrations
   if (known.length === 0 || rootsBeside(pages, known).length !== missing.length) return false
   return (
@@ -106,9 +107,13 @@ function placesAll(pages: RawPages, template: Connection, known: readonly Schema
   )
 }
 
-function missingOf(template: Connection, known: readonly SchemaEntry[]): SchemaEntry[] {
+function missingOf(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): SchemaEntry[] {
   const names = new Set(known.map(({ name }) => name))
-  return entriesOf(template).filter(({ name }) => !names.has(name))
+  const missing = () => entriesOf(template).filter(({ name }) => !names.has(name))
+  // a start makes them after the migrations
+  const hasSpares = known.some(({ name }) => isSpareRoot(name))
+  if (hasSpares || rootsBeside(pages, known).length > missing().length) addSpareRoots(template)
+  return missing()
 }
 
 function isOfVersion(template: Connection, known: readonly SchemaEntry[], isWhole: boolean): boolean {

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { damagePage, pageOf } from '#testing/damage/page-damage.ts'
+import { fillSchema } from '#testing/rows-of-schema.ts'
+import { openReader } from '../db/connection.ts'
+import { migrate } from '../migrate.ts'
+import { openForSetup, openWriter } from '../writer/open.ts'
+import { mendTables } from './mend.ts'
+import { tablesOfSize } from './start.ts'
+import { TABLES } from './tables.ts'
+
+// What makes up for the rows that a table lost reads other tables and writes into them, also by triggers.
+
+let folder: string
+let undamaged: string
+let triggers: readonly { table: string; sql: string }[]
+
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cartbarn-together-'))
+  undamaged = join(folder, 'undamaged.db')
+  const connection = openForSetup(undamaged)
+  migrate(connection)
+  fillSchema(connection)
+  triggers = connection.all(`SELECT tbl_name AS "table", sql FROM sqlite_schema WHERE type = 'trigger'`)
+  connection.close()
+})
+
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** The tables that are needed when rows of this one are lost. */
+function neededBy(table: string): string[] {
+  const made = triggers.filter((trigger) => trigger.table === table).map(({ sql }) => sql)
+  const words = new Set([...(TABLES[table]?.afterLoss ?? []), ...made].join('\n').split(/\W+/))
+  return tablesOfSize('small', 'large').filter((name) => name !== table && words.has(name))
+}
+
+function damagedDatabase(tables: readonly string[]): string {
+  const path = join(folder, `${tables.join('-')}.db`)
+  cpSync(undamaged, path)
+  for (const table of tables) damagePage(path, pageOf(path, table), 'noise')
+  return path
+}
+
+function assertWhole(path: string, tables: readonly string[]): void {
+  const reader = openReader(path)
+  for (const table of tables)
+    assert.deepEqual(reader.all(`PRAGMA quick_check('${table}')`), [{ quick_check: 'ok' }])
+  reader.close()
+}
+
+test('a table and what it needs are begun anew when all of them are damaged', async (t) => {
+  const tables = tablesOfSize('small', 'large').filter((table) => TABLES[table]?.afterLoss !== undefined)
+  for (const table of tables) {
+    const needed = neededBy(table)
+    const sets = [...needed.map((one) => [one]), ...(needed.length > 1 ? [needed] : [])]
+    for (const others of sets) {
+      const damaged = [table, ...others]
+      await t.test(damaged.join(', '), () => {
+        const path = damagedDatabase(damaged)
+        // as a start does
+        const found = ['small', 'large'].flatMap((size) =>
+          mendTables({ path, openWriter }, tablesOfSize(size), false),
+        )
+        assert.deepEqual(
+          found.map(({ place, outcome, detail }) => (outcome === 'unreadable' ? detail : place)).sort(),
+          damaged.toSorted(),
+        )
+        assertWhole(path, damaged)
+      })
+    }
+  }
+})
