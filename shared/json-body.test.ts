@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isNestedTooDeep } from './json-body.ts'
+import { InvalidRequestError } from './errors.ts'
+import { isNestedTooDeep, readJsonObject } from './json-body.ts'
 
 function nested(levels: number): unknown {
   return JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`)
@@ -13,4 +14,29 @@ test('32 levels are fine, 33 are not, and a hundred thousand are no trouble', ()
   for (const value of [nested(33), { a: 1, b: nested(32) }, nested(100_000)]) {
     assert.equal(isNestedTooDeep(value), true)
   }
+})
+
+function read(json: string, form = {}): object | string {
+  try {
+    return readJsonObject(Buffer.from(json), form)
+  } catch (error) {
+    return error instanceof InvalidRequestError ? error.code : String(error)
+  }
+}
+
+test('a body is refused by the number of its parts before it is parsed', () => {
+  const numbers = (count: number) => `{"a":[${Array(count).fill(0).join(',')}]}`
+  const keys = (count: number) => `{${Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',')}}`
+  for (const json of [numbers(199_000), keys(30_000)]) assert.equal(typeof read(json), 'object')
+  for (const json of [numbers(200_001), keys(30_001), `{"a":[${'[],'.repeat(110_000)}0]}`, '{'.repeat(9)])
+    assert.equal(typeof read(json), 'string')
+  assert.equal(read(numbers(200_001)), 'too_complex')
+  assert.equal(read(keys(30_001)), 'too_complex')
+  assert.equal(typeof read(numbers(200_001), { mayBeVast: true }), 'object')
+  assert.equal(read(`{"a":${'['.repeat(32)}${']'.repeat(32)}}`), 'invalid_body')
+})
+
+test('what stands in a text is no part of a body', () => {
+  for (const text of [',:'.repeat(300_000), '['.repeat(40), '\\"{'.repeat(40), '"{'.repeat(40), '\\'])
+    assert.deepEqual(read(JSON.stringify({ a: text })), { a: text })
 })

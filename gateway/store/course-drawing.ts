@@ -19,7 +19,7 @@ export type ReadDrawing =
 /** Reads the JSON of a course: megabytes of it would stop the main thread. Throws `invalid_json` and `invalid_body`. */
 export function readDrawing(_: ReaderTools, { bytes }: { bytes: Uint8Array }): ReadDrawing {
   try {
-    const { features, attribution } = readCourse(readJsonObject(bytes).value)
+    const { features, attribution } = readCourse(readJsonObject(bytes, { mayBeVast: true }))
     return {
       kind: 'read',
       attribution,

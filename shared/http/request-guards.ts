@@ -1,7 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Context, MiddlewareHandler } from 'hono'
 import { AppError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
-import { readJsonObject } from '#shared/json-body.ts'
+import { type BodyForm, readJsonObject } from '#shared/json-body.ts'
 import { type RequestEnv, setHeader } from './api-env.ts'
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,64}$/
@@ -40,16 +41,16 @@ export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
 
 const MAX_BODY_BYTES = 65_536
 
-/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. `empty` is what no text stands for; with `mayBeList` an array passes, too. */
-export function jsonBodyUpTo(
-  maxBytes: number,
-  options: { empty?: string; mayBeList?: boolean } = {},
-): MiddlewareHandler<RequestEnv> {
+/** Lets pass only a JSON object of at most `maxBytes`; comes before a route's schema. */
+export function jsonBodyUpTo(maxBytes: number, form: BodyForm = {}): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
-    const { text } = readJsonObject(await readJsonBytes(c, maxBytes), options)
+    const bytes = await readJsonBytes(c, maxBytes)
+    const value = readJsonObject(bytes, form)
+    // what the route's schema is given; Hono would parse it once more, and from a cached value write JSON first
+    Object.assign(c.req, { json: () => Promise.resolve(value) })
+    // to parse a large body, and to check it, are long enough each
+    if (bytes.length > MAX_BODY_BYTES) await nextTurn()
     c.var.requireStillIn?.()
-    // what the route's schema will be read from; from a cached value Hono would write JSON first
-    Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
     await next()
   }
 }

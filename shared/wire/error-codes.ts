@@ -149,7 +149,7 @@ export const ERROR_CODES: Readonly<
   group_exists: { status: 409, meaning: 'The group_id is taken.' },
   too_complex: {
     status: 400,
-    meaning: 'It would take too long to work out: the file needs fewer or simpler parts.',
+    meaning: 'It would take too long to work out: the body or file needs fewer or simpler parts.',
   },
   no_course: { status: 409, meaning: 'There is no drawing of the course yet.' },
   recall_active: { status: 409, meaning: 'All carts are called in already: end that first.' },
