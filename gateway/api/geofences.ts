@@ -6,6 +6,7 @@ import { NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { inTurns } from '#shared/in-turns.ts'
 import {
   type ChangedGeofencesJson,
   COMPLETED,
@@ -104,7 +105,7 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     }),
     async (c) => {
       const { groupId } = groups.require(c.req.valid('param').groupId)
-      const zones = readZones(c.req.valid('json'), geofences.idsOfSite())
+      const zones = await inTurns(readZones(c.req.valid('json'), geofences.idsOfSite()))
       return c.json(
         toChangedJson(
           await geofences.replace(groupId, zones, () => groups.require(groupId)),
@@ -141,7 +142,7 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       },
     }),
     async (c) => {
-      const zones = readZones(c.req.valid('json'), geofences.idsOfSite())
+      const zones = await inTurns(readZones(c.req.valid('json'), geofences.idsOfSite()))
       return c.json(
         toChangedJson(await geofences.replace(c.req.valid('param').id, zones), await c.req.json()),
         200,

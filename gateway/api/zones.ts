@@ -12,6 +12,7 @@ import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { inTurns } from '#shared/in-turns.ts'
 import { toIso } from '#shared/time.ts'
 import { COMPLETED, toCompletionsJson } from '#shared/wire/geofences.ts'
 import {
@@ -137,7 +138,7 @@ export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<A
       ),
     }),
     async (c) => {
-      const read = readSiteZones(c.req.valid('json'), zones.idsOfGroups())
+      const read = await inTurns(readSiteZones(c.req.valid('json'), zones.idsOfGroups()))
       const changed = await zones.replace(read, changeOf(c))
       return c.json(answerChanged(c, changed, await c.req.json()), 200)
     },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { fieldPath, InvalidRequestError } from '#shared/errors.ts'
+import { atOnce } from '#shared/in-turns.ts'
 import { compactZonesSchema, geofencesSchema, newGeofencesSchema } from '#shared/wire/geofences.ts'
 import { toGeofencesJson } from '#shared/wire/zones-json.ts'
 import { COMPACT_BYTES_MAX, compactZones } from '#shared/zones/compact.ts'
@@ -38,7 +39,7 @@ function collection(...features: unknown[]) {
 }
 
 function read(body: unknown) {
-  return readZones(newGeofencesSchema.parse(body))
+  return atOnce(readZones(newGeofencesSchema.parse(body)))
 }
 
 /** Code and place of everything that is wrong with a body. */
@@ -51,7 +52,7 @@ function faultsOf(body: unknown): [string, string][] {
     ])
   }
   try {
-    readZones(parsed.data)
+    atOnce(readZones(parsed.data))
     return []
   } catch (error) {
     assert.ok(error instanceof InvalidRequestError)

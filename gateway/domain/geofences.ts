@@ -10,11 +10,11 @@ import type { SiteZone, Zone, ZoneShape } from '#shared/zones/zone.ts'
 const NO_IDS: ReadonlySet<string> = new Set()
 
 /**
- * Turns the zones of a request into zones, or throws an `InvalidRequestError` that names everything that is wrong,
- * one place for each zone. Nothing is taken of a set with a fault in it. Ids that are made up are none of `taken`.
+ * Turns the zones of a request into zones, one a step, or throws an `InvalidRequestError` that names everything that is
+ * wrong, one place for each zone. Nothing is taken of a set with a fault in it. Ids that are made up are none of `taken`.
  */
-export function readZones({ features }: NewGeofences, taken = NO_IDS): Zone[] {
-  const zones = readFeatures(features, taken, (_, zone) => zone)
+export function* readZones({ features }: NewGeofences, taken = NO_IDS): Generator<void, Zone[]> {
+  const zones = yield* readFeatures(features, taken, (_, zone) => zone)
   const bytes = compactBytes(zones)
   if (bytes > COMPACT_BYTES_MAX) {
     const detail = `what teeboxes get of these zones is ${bytes} bytes, and at most ${COMPACT_BYTES_MAX}: use fewer points`
@@ -24,24 +24,26 @@ export function readZones({ features }: NewGeofences, taken = NO_IDS): Zone[] {
 }
 
 /** The same for the zones of the site, which are simplified where there are too many points for devices. */
-export function readSiteZones({ features }: NewZones, taken = NO_IDS): SiteZone[] {
+export function readSiteZones({ features }: NewZones, taken = NO_IDS): Generator<void, SiteZone[]> {
   return readFeatures(features, taken, ({ properties: { groups } }, zone) => ({
     ...zone,
     groups: groups == null ? null : [...new Set(groups)].sort((a, b) => a - b),
   }))
 }
 
-function readFeatures<Feature extends NewFeature, Read>(
+function* readFeatures<Feature extends NewFeature, Read>(
   features: readonly Feature[],
   taken: ReadonlySet<string>,
   read: (feature: Feature, zone: Zone) => Read,
-): Read[] {
+): Generator<void, Read[]> {
   const errors: FieldError[] = []
   const ids = zoneIds(features, taken, errors)
-  const zones = features.flatMap((feature, i) => {
+  const zones: Read[] = []
+  for (const [i, feature] of features.entries()) {
+    yield
     const shape = readShape(feature, ['features', i], errors)
-    return shape === null ? [] : [read(feature, { id: ids[i] ?? '', ...readProperties(feature), shape })]
-  })
+    if (shape !== null) zones.push(read(feature, { id: ids[i] ?? '', ...readProperties(feature), shape }))
+  }
   refuseIfAny(errors)
   return zones
 }

@@ -9,7 +9,7 @@ import { type Downlink, publishWith } from './downlink.ts'
 import type { ZoneMessages } from './zone-messages.ts'
 import { requireFreeIds, requireRoom } from './zone-rules.ts'
 import { readZoneSet } from './zone-set-json.ts'
-import { type GeofenceSet, type OwnSet, unionOf, type WatchedSet, type ZoneSets } from './zone-sets.ts'
+import type { GeofenceSet, OwnSet, WatchedSet, ZoneSets } from './zone-sets.ts'
 
 interface GeofencesDeps {
   store: Pick<Store, 'read' | 'write'>
@@ -114,9 +114,9 @@ export class Geofences {
     return turns.take(async () => {
       check()
       requireFreeIds(zones, sets.site.zones, 'the site')
-      const union = unionOf(widestZones(sets.site), groupId, zones)
+      const union = sets.unionOf(widestZones(sets.site), groupId, zones)
       // what is too much for a group without zones of the site was refused when it was read
-      if (union !== zones) requireRoom(messages.fit(union), `group ${groupId}`)
+      if (union !== zones) await requireRoom(union, `group ${groupId}`, messages)
       return this.#save(this.#next(groupId, zones), also)
     })
   }
@@ -182,11 +182,12 @@ export class Geofences {
     return set
   }
 
-  #saveWith<Result>(
+  async #saveWith<Result>(
     set: OwnSet,
     write: (change: GeofenceSetChange, onWritten: () => void) => Promise<Result>,
   ): Promise<Result> {
-    const { downlink, clock, sets } = this.#deps
+    const { downlink, clock, sets, messages } = this.#deps
+    await messages.fitInTurns(this.#publishedOf(set))
     const { zones, ...row } = set
     const stored = { ...row, zonesJson: JSON.stringify(zones), updatedAtMs: clock.nowMs() }
     return publishWith([downlink.prepare(this.#messageOf(set))], (sessionChanges, commit) =>
@@ -198,10 +199,13 @@ export class Geofences {
     )
   }
 
-  /** What teeboxes get of a set: with the zones of the site as they are now, if it is that of a group. */
-  #messageOf({ groupId, version, zones, siteVersion }: OwnSet) {
-    const { sets, messages } = this.#deps
-    const published = siteVersion === 0 ? zones : unionOf(sets.site.zones, groupId, zones)
-    return messages.messageOf(groupId, version, published)
+  #messageOf(set: OwnSet) {
+    return this.#deps.messages.messageOf(set.groupId, set.version, this.#publishedOf(set))
+  }
+
+  /** The zones of which teeboxes get some: with those of the site as they are now, if the set is that of a group. */
+  #publishedOf({ groupId, zones, siteVersion }: OwnSet): readonly Zone[] {
+    const { sets } = this.#deps
+    return siteVersion === 0 ? zones : sets.unionOf(sets.site.zones, groupId, zones)
   }
 }

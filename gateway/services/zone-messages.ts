@@ -1,3 +1,4 @@
+import { atOnce, inTurns } from '#shared/in-turns.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { compactZones } from '#shared/zones/compact.ts'
 import { type Fitted, fitZones } from '#shared/zones/fit.ts'
@@ -10,13 +11,22 @@ export class ZoneMessages {
   readonly #fitted = new WeakMap<readonly Zone[], Fitted>()
   readonly #weights = new WeakMap<readonly Point[], Float64Array>()
 
-  /** The zones with as few corners as the message has room for. */
+  /** The zones with as few corners as the message has room for. What is large should be fitted in turns before. */
   fit(zones: readonly Zone[]): Fitted {
-    let fitted = this.#fitted.get(zones)
-    if (fitted === undefined) {
-      fitted = fitZones(zones, (ring) => this.#weightsOf(ring))
-      this.#fitted.set(zones, fitted)
-    }
+    return this.#fitted.get(zones) ?? this.#remember(zones, atOnce(this.#fitting(zones)))
+  }
+
+  /** The same a few milliseconds at a time: many corners take a second. */
+  async fitInTurns(zones: readonly Zone[]): Promise<Fitted> {
+    return this.#fitted.get(zones) ?? this.#remember(zones, await inTurns(this.#fitting(zones)))
+  }
+
+  #fitting(zones: readonly Zone[]): Generator<void, Fitted> {
+    return fitZones(zones, (ring) => this.#weightsOf(ring))
+  }
+
+  #remember(zones: readonly Zone[], fitted: Fitted): Fitted {
+    this.#fitted.set(zones, fitted)
     return fitted
   }
 

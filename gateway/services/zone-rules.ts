@@ -1,7 +1,8 @@
 import { InvalidRequestError } from '#shared/errors.ts'
 import { COMPACT_BYTES_MAX } from '#shared/zones/compact.ts'
-import { DEVICE_ZONES_MAX, type Fitted } from '#shared/zones/fit.ts'
+import { countForDevices, DEVICE_ZONES_MAX } from '#shared/zones/fit.ts'
 import type { Zone } from '#shared/zones/zone.ts'
+import type { ZoneMessages } from './zone-messages.ts'
 
 /** Throws `duplicate_id` when a zone has the id of one of these others; `whose` names them. */
 export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], whose: string): void {
@@ -22,11 +23,17 @@ export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], 
 }
 
 /** Throws `too_many_zones` or `too_large` when devices cannot be given so many zones; `whose` names the devices. */
-export function requireRoom({ deviceZones, bytes }: Fitted, whose: string): void {
+export async function requireRoom(
+  zones: readonly Zone[],
+  whose: string,
+  messages: Pick<ZoneMessages, 'fitInTurns'>,
+): Promise<void> {
+  const deviceZones = countForDevices(zones)
   if (deviceZones > DEVICE_ZONES_MAX) {
     const detail = `devices of ${whose} would have ${deviceZones} zones, and have at most ${DEVICE_ZONES_MAX}`
     throw refusal('too_many_zones', detail)
   }
+  const { bytes } = await messages.fitInTurns(zones)
   if (bytes > COMPACT_BYTES_MAX) {
     const detail = `what teeboxes of ${whose} would get is ${bytes} bytes with the fewest points, and at most ${COMPACT_BYTES_MAX}`
     throw refusal('too_large', detail)

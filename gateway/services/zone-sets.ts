@@ -2,6 +2,8 @@ import { NO_SWITCHES, type SwitchableZones } from '#domain/zone-switches.ts'
 import { type WatchedZones, watchedZones } from '#shared/zones/watched-zones.ts'
 import { type SiteZone, type Zone, type ZoneType, zonesForGroup } from '#shared/zones/zone.ts'
 
+const NO_ZONES: readonly Zone[] = []
+
 /** The zones of one id. */
 export interface GeofenceSet {
   groupId: number
@@ -42,7 +44,11 @@ export interface WatchedSet {
 export class ZoneSets {
   #site: SiteZoneSet = { version: 0, zones: [], switches: NO_SWITCHES }
   readonly #ownOf = new Map<number, OwnSet>()
-  readonly #zonesOf = new Map<number | null, readonly Zone[]>()
+  /** By the site's zones and the own ones. */
+  readonly #unions = new WeakMap<
+    readonly Zone[],
+    WeakMap<readonly Zone[], Map<number | null, readonly Zone[]>>
+  >()
   readonly #allOf = new Map<number, GeofenceSet>()
   readonly #watchedOf = new Map<number | null, WatchedSet | null>()
 
@@ -61,26 +67,29 @@ export class ZoneSets {
 
   setSite(set: SiteZoneSet): void {
     this.#site = set
-    this.#zonesOf.clear()
     this.#allOf.clear()
     this.#watchedOf.clear()
   }
 
   setOwn(set: OwnSet): void {
     this.#ownOf.set(set.groupId, set)
-    this.#zonesOf.delete(set.groupId)
     this.#allOf.delete(set.groupId)
     this.#watchedOf.delete(set.groupId)
   }
 
   /** What counts for a device of this group, or of none: zones of the site, then the group's own; enabled or not. */
   zonesOf(groupId: number | null): readonly Zone[] {
-    let zones = this.#zonesOf.get(groupId)
-    if (zones === undefined) {
-      zones = unionOf(this.#site.zones, groupId, groupId === null ? [] : this.#ownZones(groupId))
-      this.#zonesOf.set(groupId, zones)
-    }
-    return zones
+    return this.unionOf(this.#site.zones, groupId, this.#ownZones(groupId))
+  }
+
+  /** What would count for a group with these zones of the site and these own ones; the same object for the same. */
+  unionOf(site: readonly SiteZone[], groupId: number | null, own = this.#ownZones(groupId)): readonly Zone[] {
+    const byOwn = valueIn(this.#unions, site, () => new WeakMap())
+    const byGroup = valueIn(byOwn, own, () => new Map())
+    return valueIn(byGroup, groupId, () => {
+      const ofSite = zonesForGroup(site, groupId)
+      return own.length === 0 ? ofSite : ofSite.length === 0 ? own : [...ofSite, ...own]
+    })
   }
 
   /** The same under the version that it is published as; the same object until zones change. */
@@ -97,25 +106,29 @@ export class ZoneSets {
   watchedOf(groupId: number | null): WatchedSet | null {
     let watched = this.#watchedOf.get(groupId)
     if (watched === undefined) {
-      watched = watchedSet(this.zonesOf(groupId), groupId, groupId === null ? [] : this.#ownZones(groupId))
+      watched = watchedSet(this.zonesOf(groupId), groupId, this.#ownZones(groupId))
       this.#watchedOf.set(groupId, watched)
     }
     return watched
   }
 
-  #ownZones(groupId: number): readonly Zone[] {
-    return this.#ownOf.get(groupId)?.zones ?? []
+  #ownZones(groupId: number | null): readonly Zone[] {
+    return (groupId === null ? undefined : this.#ownOf.get(groupId)?.zones) ?? NO_ZONES
   }
 }
 
-/** What counts for a group with these own zones. */
-export function unionOf(
-  site: readonly SiteZone[],
-  groupId: number | null,
-  own: readonly Zone[],
-): readonly Zone[] {
-  const ofSite = zonesForGroup(site, groupId)
-  return own.length === 0 ? ofSite : ofSite.length === 0 ? own : [...ofSite, ...own]
+/** The value of a key, made where there is none. */
+function valueIn<Key, Value>(
+  map: { get(key: Key): Value | undefined; set(key: Key, value: Value): unknown },
+  key: Key,
+  make: () => Value,
+): Value {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
 }
 
 function watchedSet(zones: readonly Zone[], groupId: number | null, own: readonly Zone[]): WatchedSet | null {

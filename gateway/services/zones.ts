@@ -21,7 +21,7 @@ import type { Groups } from './groups.ts'
 import type { ZoneMessages } from './zone-messages.ts'
 import { requireFreeIds, requireRoom } from './zone-rules.ts'
 import { readZoneSet, toSwitchesBody } from './zone-set-json.ts'
-import { type SiteZoneSet, unionOf, type ZoneSets } from './zone-sets.ts'
+import type { SiteZoneSet, ZoneSets } from './zone-sets.ts'
 
 interface ZonesDeps {
   store: Pick<Store, 'read' | 'write'>
@@ -65,8 +65,8 @@ export interface ChangedZones {
 interface Plan {
   groupId: number
   version: number
-  zones: readonly Zone[]
-  isChanged: boolean
+  /** What its teeboxes get where that is other than before. */
+  message: ReturnType<ZoneMessages['messageOf']> | null
 }
 
 /**
@@ -173,7 +173,7 @@ export class Zones {
       await this.#save(set, (change, onWritten) =>
         this.#deps.store.write('saveZoneSet', { ...change, ...row, keptJson }, onWritten),
       )
-      return { set, published: this.#published(set) }
+      return { set, published: await this.#published(set) }
     })
   }
 
@@ -194,9 +194,9 @@ export class Zones {
   async #requireRoom(set: SiteZoneSet): Promise<void> {
     const { sets, messages, groups } = this.#deps
     const zones = widestZones(set)
-    requireRoom(messages.fit(unionOf(zones, null, [])), 'a new group')
+    await requireRoom(sets.unionOf(zones, null), 'a new group', messages)
     for (const groupId of new Set([...groups.all(), ...sets.own()].map(({ groupId }) => groupId))) {
-      requireRoom(messages.fit(unionOf(zones, groupId, sets.ownOf(groupId)?.zones ?? [])), `group ${groupId}`)
+      await requireRoom(sets.unionOf(zones, groupId), `group ${groupId}`, messages)
       // devices are not to wait for all groups
       await nextTurn()
     }
@@ -207,10 +207,15 @@ export class Zones {
     const plans: Plan[] = []
     for (const { groupId } of groups.all()) {
       const own = sets.ownOf(groupId)
-      const union = unionOf(zones, groupId, own?.zones ?? [])
-      messages.fit(union)
+      const union = sets.unionOf(zones, groupId)
+      await messages.fitInTurns(union)
       const isChanged = own === undefined || !hasSameItems(union, sets.zonesOf(groupId))
-      plans.push({ groupId, version: (own?.version ?? 0) + (isChanged ? 1 : 0), zones: union, isChanged })
+      const version = (own?.version ?? 0) + (isChanged ? 1 : 0)
+      plans.push({
+        groupId,
+        version,
+        message: isChanged ? messages.messageOf(groupId, version, union) : null,
+      })
       await nextTurn()
     }
     return plans
@@ -220,12 +225,9 @@ export class Zones {
     set: SiteZoneSet,
     write: (change: ZonesInForce, onWritten: () => void) => Promise<null>,
   ): Promise<null> {
-    const { downlink, events, clock, sets, messages } = this.#deps
+    const { downlink, events, clock, sets } = this.#deps
     const plans = await this.#plan(set)
-    const changed = plans.filter(({ isChanged }) => isChanged)
-    const prepared = changed.map(({ groupId, version, zones }) =>
-      downlink.prepare(messages.messageOf(groupId, version, zones)),
-    )
+    const prepared = plans.flatMap(({ message }) => (message === null ? [] : [downlink.prepare(message)]))
     const row = {
       ...{ version: set.version, atMs: clock.nowMs() },
       zonesJson: JSON.stringify(toSiteFeaturesJson(set.zones)),
@@ -246,17 +248,20 @@ export class Zones {
     )
   }
 
-  #published(set: SiteZoneSet): PublishedZones[] {
+  async #published(set: SiteZoneSet): Promise<PublishedZones[]> {
     const { sets, messages, groups } = this.#deps
-    return groups.all().flatMap(({ groupId }) => {
+    const published: PublishedZones[] = []
+    for (const { groupId } of groups.all()) {
       const own = sets.ownOf(groupId)
       // one that was made meanwhile gets them by itself
-      if (own?.siteVersion !== set.version) return []
+      if (own?.siteVersion !== set.version) continue
       const zones = sets.zonesOf(groupId)
       const { payload } = messages.messageOf(groupId, own.version, zones)
       const simplifiedM = messages.fit(zones).lossM
-      return [{ groupId, topic: zonesTopic(groupId), simplifiedM, bytes: Buffer.byteLength(payload) }]
-    })
+      published.push({ groupId, topic: zonesTopic(groupId), simplifiedM, bytes: Buffer.byteLength(payload) })
+      await nextTurn()
+    }
+    return published
   }
 
   /** Throws `unknown_group` for a group that is named and never was, or is gone and was not named before. */

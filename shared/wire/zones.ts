@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { completeZones } from '#shared/zones/complete.ts'
-import { ZONE_TYPES } from '#shared/zones/zone.ts'
+import { SITE_ZONES_MAX, ZONE_TYPES } from '#shared/zones/zone.ts'
 import {
   atMost,
   newFeatureSchema,
@@ -13,7 +13,6 @@ import {
 import { groupIdSchema } from './groups.ts'
 import { dateParam, isoSchema, listQuery, wholeNumber } from './schema/params.ts'
 
-const SITE_ZONES_MAX = 500
 const GROUPS_MAX = 1000
 
 const GROUPS =

@@ -1,3 +1,5 @@
+import { SITE_ZONES_MAX } from './zone.ts'
+
 /** A part of a request that was filled in or unwrapped. */
 export interface Completion {
   code: 'filled_in' | 'unwrapped'
@@ -15,6 +17,8 @@ export function completeZones(given: unknown): { zones: unknown; completions: Co
   const completions: Completion[] = []
   const collection = unwrapped(given, completions)
   if (!isObject(collection) || !Array.isArray(collection.features)) return { zones: collection, completions }
+  // they are refused by their number
+  if (collection.features.length > SITE_ZONES_MAX) return { zones: collection, completions }
   const features = collection.features.map((feature: unknown, i) => completed(feature, i, completions))
   return { zones: { ...collection, features }, completions }
 }

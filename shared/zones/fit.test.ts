@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { atOnce } from '#shared/in-turns.ts'
 import { COMPACT_BYTES_MAX, compactBytes } from './compact.ts'
-import { fitZones } from './fit.ts'
+import { countForDevices, fitZones } from './fit.ts'
 import { distanceToRingM, type Point, packRing, scaleAt } from './geometry.ts'
 import { faultOf } from './ring.ts'
 import { simplify, weightsOf } from './simplify.ts'
@@ -86,8 +87,8 @@ test('a comb whose teeth would cross keeps what it needs', () => {
 
 test('zones that fit stay as they are', () => {
   const zones = [zone('a', star(Array(50).fill(100)))]
-  assert.equal(fitZones(zones).zones, zones)
-  assert.equal(fitZones(zones).lossM, 0)
+  assert.equal(atOnce(fitZones(zones)).zones, zones)
+  assert.equal(atOnce(fitZones(zones)).lossM, 0)
 })
 
 test('a course of 18 fairways and greens fits with a loss of a metre or two', () => {
@@ -100,7 +101,7 @@ test('a course of 18 fairways and greens fits with a loss of a metre or two', ()
     zone(`fairway-${i}`, wavy(40, 100, i), 'slow'),
     zone(`green-${i}`, wavy(20, 15, i)),
   ]).flat()
-  const { bytes, lossM } = fitZones(zones)
+  const { bytes, lossM } = atOnce(fitZones(zones))
   assert.ok(compactBytes(zones) > COMPACT_BYTES_MAX)
   assert.ok(bytes <= COMPACT_BYTES_MAX && bytes > COMPACT_BYTES_MAX * 0.9, `${bytes} bytes`)
   assert.ok(lossM > 0 && lossM < 4, `${lossM} m`)
@@ -115,7 +116,7 @@ test('it takes no more than it needs', () => {
       }),
       (courses) => {
         const zones = courses.map((distances, i) => zone(`z${i}`, star(distances, i * 500)))
-        const fitted = fitZones(zones)
+        const fitted = atOnce(fitZones(zones))
         assert.ok(fitted.bytes <= COMPACT_BYTES_MAX)
         assert.equal(fitted.bytes, compactBytes(fitted.zones))
         if (fitted.lossM === 0) return
@@ -135,7 +136,7 @@ test('what no loss makes fit is said to be too long, without waiting for it', ()
     zone(`${'界'.repeat(60)}${i}`, star(Array(200).fill(100))),
   )
   const startMs = performance.now()
-  const { bytes } = fitZones(zones)
+  const { bytes } = atOnce(fitZones(zones))
   assert.ok(bytes > COMPACT_BYTES_MAX)
   assert.ok(performance.now() - startMs < 5_000)
 })
@@ -148,7 +149,7 @@ test('zones for people alone neither count nor lose corners', () => {
     zone('off', ring, 'stop', false),
     ...Array.from({ length: 10 }, (_, i) => zone(`s${i}`, ring)),
   ]
-  const { zones: fitted, deviceZones } = fitZones(zones)
-  assert.equal(deviceZones, 10)
+  const { zones: fitted } = atOnce(fitZones(zones))
+  assert.equal(countForDevices(zones), 10)
   assert.deepEqual(fitted.slice(0, 22), zones.slice(0, 22))
 })

@@ -13,8 +13,6 @@ export interface Fitted {
   bytes: number
   /** How far the edge of any of them is from where it was, in metres; 0 when all corners are there. */
   lossM: number
-  /** How many count for `DEVICE_ZONES_MAX`. */
-  deviceZones: number
 }
 
 /** Nobody drives as exactly. */
@@ -29,27 +27,30 @@ interface Shaved {
 }
 
 /**
- * Zones simplified until their message fits: each by as many metres as the others, and by no more than it takes. `weigh`
- * may remember the weights of rings: groups have most of their zones in common.
+ * Zones simplified until their message fits, step by step: each by as many metres as the others, and by no more than it
+ * takes. `weigh` may remember the weights of rings: groups have most of their zones in common.
  */
-export function fitZones(zones: readonly Zone[], weigh = weightsOf): Fitted {
-  const deviceZones = zones.filter(isForDevices).length
+export function* fitZones(zones: readonly Zone[], weigh = weightsOf): Generator<void, Fitted> {
   const bytes = compactBytes(zones)
-  if (bytes <= COMPACT_BYTES_MAX) return { zones, bytes, lossM: 0, deviceZones }
-  const shaved = zones.flatMap((zone, place) => shavedOf(zone, place, weigh))
+  if (bytes <= COMPACT_BYTES_MAX) return { zones, bytes, lossM: 0 }
+  const shaved: Shaved[] = []
+  for (const [place, zone] of zones.entries()) {
+    yield
+    shaved.push(...shavedOf(zone, place, weigh))
+  }
   const most = Math.max(0, ...shaved.map(({ weights }) => largestFinite(weights)))
   let toleranceM = leastTolerance(shaved, bytes, most)
   for (;;) {
-    const fitted = simplifiedBy(zones, shaved, toleranceM)
+    const fitted = yield* simplifiedBy(zones, shaved, toleranceM)
     // where a ring would have crossed itself it kept more than was hoped for
-    if (fitted.bytes <= COMPACT_BYTES_MAX || toleranceM >= most) return { ...fitted, deviceZones }
+    if (fitted.bytes <= COMPACT_BYTES_MAX || toleranceM >= most) return fitted
     toleranceM = Math.min(most, toleranceM * 1.1)
   }
 }
 
-/** Whether a zone counts among those of a device: `hole` and `boundary` only say where a cart is. */
-function isForDevices({ type, isEnabled }: Zone): boolean {
-  return isEnabled && type !== 'hole' && type !== 'boundary'
+/** How many zones count for `DEVICE_ZONES_MAX`: `hole` and `boundary` only say where a cart is. */
+export function countForDevices(zones: readonly Zone[]): number {
+  return zones.filter(({ type, isEnabled }) => isEnabled && type !== 'hole' && type !== 'boundary').length
 }
 
 function shavedOf(zone: Zone, place: number, weigh: typeof weightsOf): Shaved[] {
@@ -79,10 +80,11 @@ function savedBy(shaved: readonly Shaved[], toleranceM: number): number {
   return saved
 }
 
-function simplifiedBy(zones: readonly Zone[], shaved: readonly Shaved[], toleranceM: number) {
+function* simplifiedBy(zones: readonly Zone[], shaved: readonly Shaved[], toleranceM: number) {
   const simplified = [...zones]
   let lossM = 0
   for (const { place, weights } of shaved) {
+    yield
     const zone = zones[place]
     if (zone?.shape.kind !== 'polygon') continue
     const { ring, lossM: lost } = simplify(zone.shape.ring, weights, toleranceM)

@@ -22,6 +22,9 @@ export interface Zone {
   shape: ZoneShape
 }
 
+/** Zones of the site's set, whatever group they are for. */
+export const SITE_ZONES_MAX = 500
+
 /** A zone of the site's set: it counts for these groups, or for every device where `groups` is null. */
 export interface SiteZone extends Zone {
   groups: readonly number[] | null

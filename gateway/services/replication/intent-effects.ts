@@ -2,6 +2,7 @@ import type { z } from 'zod'
 import type { Caller } from '#domain/access.ts'
 import { readZones } from '#domain/geofences.ts'
 import { ConflictError, InvalidRequestError } from '#shared/errors.ts'
+import { inTurns } from '#shared/in-turns.ts'
 import {
   commandSendSchema,
   configSetSchema,
@@ -108,7 +109,7 @@ async function putGeofences(
 ): Promise<boolean> {
   const change = parse(geofencePutSchema, body)
   const { groupId } = groups.require(change.group_id)
-  const zones = readZones(change.geofences, geofences.idsOfSite())
+  const zones = await inTurns(readZones(change.geofences, geofences.idsOfSite()))
   const subject = { table: 'geofence_set' as const, key: String(groupId) }
   await geofences.replace(groupId, zones, () => groups.require(groupId), record(subject))
   return true
