@@ -3,6 +3,7 @@ import { readDeviceFile } from '#services/device-file.ts'
 import { bytesBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { inTurns } from '#shared/in-turns.ts'
 import {
   deviceFileSchema,
   deviceImportQuerySchema,
@@ -31,7 +32,7 @@ export function createDeviceImportApi({ deviceImport }: ApiDeps): OpenAPIHono<Ap
       ),
     }),
     async (c) => {
-      const { lines, errors } = readDeviceFile(new Uint8Array(await c.req.arrayBuffer()))
+      const { lines, errors } = await inTurns(readDeviceFile(new Uint8Array(await c.req.arrayBuffer())))
       const isDryRun = c.req.valid('query').dry_run === 'true'
       const { credentials, ...counts } = await deviceImport.run(lines, errors, isDryRun)
       const shown = credentials.map(({ hardwareId, password }) => ({

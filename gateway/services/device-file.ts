@@ -27,17 +27,18 @@ interface DeviceFile {
 }
 
 /**
- * Reads a list of devices as CSV; fields that are empty or missing say nothing. Throws `missing_column`,
+ * Reads a list of devices as CSV, step by step; fields that are empty or missing say nothing. Throws `missing_column`,
  * `unknown_column`, `invalid_import` and, over 5,000 devices, `payload_too_large`.
  */
-export function readDeviceFile(bytes: Uint8Array): DeviceFile {
-  const [header, ...rows] = rowsOf(textOf(bytes))
+export function* readDeviceFile(bytes: Uint8Array): Generator<void, DeviceFile> {
+  const [header, ...rows] = yield* rowsOf(textOf(bytes))
   const columns = columnsOf(header?.fields ?? [])
   const file: DeviceFile = { lines: [], errors: [] }
   if (rows.length > IMPORT_LINES_MAX)
     throw new AppError('payload_too_large', 'payload_too_large', `at most ${IMPORT_LINES_MAX} devices`)
   const known = new Map<string, number>()
   for (const row of rows) {
+    yield
     const found = readLine(row, columns)
     if ('code' in found) {
       file.errors.push(found)
@@ -60,17 +61,25 @@ function textOf(bytes: Uint8Array): string {
   return new TextDecoder(utf16In(bytes) ?? (isUtf8(bytes) ? 'utf-8' : 'windows-1252')).decode(bytes)
 }
 
-/** Rows in which anything stands. */
-function rowsOf(text: string): CsvRow[] {
+/** Characters that are split into rows in one step, and those of the longest row: fifty times one of a device. */
+const STEP = 16_384
+const ROW_MAX = 65_536
+
+/** Rows in which anything stands; not many more than there may be. */
+function* rowsOf(text: string): Generator<void, CsvRow[]> {
   if (text.startsWith(ZIP))
     throw new InvalidRequestError(
       'invalid_import',
       'this is an Excel workbook: save it as CSV (File, Save as, CSV UTF-8), then import that file',
     )
   const rows: CsvRow[] = []
-  const csv = new CsvRows(undefined, (row) => rows.push(row))
+  const csv = new CsvRows(undefined, (row) => rows.push(row), ROW_MAX)
   try {
-    csv.read(text)
+    for (let at = 0; at < text.length; at += STEP) {
+      csv.read(text.slice(at, at + STEP))
+      if (rows.length > IMPORT_LINES_MAX + 1) return rows
+      yield
+    }
     csv.end()
   } catch (error) {
     if (!(error instanceof CsvError)) throw error

@@ -8,7 +8,7 @@ export class CsvError extends Error {
   }
 }
 
-/** Longer than any row of any file that is meant to be one. */
+/** Longer than any row of any file that is meant to be one, in characters. */
 const ROW_LIMIT = 1_048_576
 
 export interface CsvRow {
@@ -36,6 +36,7 @@ const NO_LETTERS = /[^\p{L}\p{N}]/gu
  */
 export class CsvRows {
   readonly #onRow: (row: CsvRow) => void
+  readonly #rowLimit: number
   #delimiter: string | undefined
   /** Undefined until the first line has ended. */
   #lineEnd: '\n' | '\r' | undefined
@@ -44,7 +45,8 @@ export class CsvRows {
   #isFirst = true
 
   /** Without a delimiter the first row decides: what `sep=` says there, else the one of which it has most. */
-  constructor(delimiter: string | undefined, onRow: (row: CsvRow) => void) {
+  constructor(delimiter: string | undefined, onRow: (row: CsvRow) => void, rowLimit = ROW_LIMIT) {
+    this.#rowLimit = rowLimit
     this.#delimiter = delimiter
     this.#onRow = onRow
   }
@@ -68,7 +70,7 @@ export class CsvRows {
       start = end + 1
     }
     this.#rest = data.slice(start)
-    if (this.#rest.length > ROW_LIMIT)
+    if (this.#rest.length > this.#rowLimit)
       throw new CsvError(
         this.#line,
         `line ${this.#line} does not end: a quotation mark without its other half?`,
