@@ -1,0 +1,154 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { OpenApiDocument } from '#shared/http/openapi.ts'
+import { resolveSchema, sampleOf } from '#shared/http/openapi-sample.ts'
+import { HostileRequests, type Target } from './hostile-requests.ts'
+import { largestBodies } from './largest-bodies.ts'
+import { largestQueries } from './largest-queries.ts'
+import { largestOf } from './largest-value.ts'
+
+/** A request to be sent as it is; `body` in UTF-8. */
+export interface LongRequest {
+  method: string
+  path: string
+  headers: Record<string, string>
+  body: Uint8Array<ArrayBuffer> | null
+}
+
+/** How long a request kept the main thread at most without a pause. */
+export interface Measured {
+  name: string
+  what: string
+  characters: number
+  status: number
+  ms: number
+}
+
+interface Options {
+  document: OpenApiDocument
+  /** By the first word of a path: the id of something that exists; read anew for each request. */
+  existing: Readonly<Record<string, string>>
+  /** Resolves with the status once the answer is there as a whole. */
+  send: (request: LongRequest) => Promise<number>
+  /** What the turn of the event loop may take, by method and path. */
+  mostMs: (name: string) => number
+  /** Of small bodies, of fields that are made large and of queries one in so many is sent. */
+  stride: number
+}
+
+/** What an operation may take: the largest that it does is sent. */
+const SIZES = [0.0625, 0.125, 0.5, 1, 4, 5, 8].map((megabytes) => megabytes * 1_048_576)
+const SPACES = new Uint8Array(8 * 1_048_576).fill(32)
+const SMALL = 100_000
+
+/** Sends every operation of a document the largest and the strangest that it takes, and measures how long others wait. */
+export class LongWork {
+  readonly #options: Options
+  readonly #requests: HostileRequests
+  #made = 0
+
+  constructor(options: Options) {
+    this.#options = options
+    this.#requests = new HostileRequests(options.document, options.existing)
+  }
+
+  /** Every operation, those last that delete. */
+  targets(): Target[] {
+    return this.#requests
+      .targets()
+      .sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+  }
+
+  async *bodies(target: Target): AsyncGenerator<Measured> {
+    const { method, operation } = target
+    const { schemas } = this.#options.document.components
+    for (const [type, { schema: given }] of Object.entries(operation.requestBody?.content ?? {})) {
+      const request = { method, path: this.#pathOf(target), headers: { 'content-type': type } }
+      const room = await this.#roomOf(request)
+      const schema = resolveSchema(given, schemas)
+      const sample = Object(sampleOf(schema, schemas))
+      const fields = Object.fromEntries(
+        Object.entries(schema.properties ?? {}).map(([name, one]) => [name, sampleOf(one, schemas)]),
+      )
+      if (type.endsWith('json'))
+        yield await this.#measure(target, 'as much as the schema allows', {
+          ...request,
+          body: bytesOf(largestOf(schema, schemas, room)),
+        })
+      for (const { what, make } of largestBodies(type, { ...fields, ...sample })) {
+        this.#made++
+        if ((what.includes(': ') || room < SMALL) && this.#made % this.#options.stride !== 0) continue
+        yield await this.#measure(target, `${type} ${what}`, { ...request, body: bytesOf(make(room)) })
+      }
+    }
+  }
+
+  async *queries(target: Target): AsyncGenerator<Measured> {
+    const { method, operation } = target
+    const { schemas } = this.#options.document.components
+    const [type] = Object.keys(operation.requestBody?.content ?? {})
+    const headers = { 'content-type': type ?? 'application/json' }
+    const path = this.#pathOf(target)
+    for (const query of largestQueries(operation.parameters, schemas)) {
+      this.#made++
+      if (this.#made % this.#options.stride !== 0) continue
+      const [shown] = this.#requests.systematic(target)
+      const body = shown?.body === undefined ? null : bytesOf(shown.body)
+      yield await this.#measure(target, query, { method, path: `${path}?${query}`, headers, body })
+    }
+  }
+
+  #pathOf(target: Target): string {
+    const [shown] = this.#requests.systematic(target)
+    return shown?.path ?? target.path
+  }
+
+  /** The largest body that is not refused for its size alone. */
+  async #roomOf(request: Omit<LongRequest, 'body'>): Promise<number> {
+    let room = SIZES[0] ?? 0
+    for (const bytes of SIZES) {
+      if ((await this.#options.send({ ...request, body: SPACES.subarray(0, bytes) })) === 413) break
+      room = bytes
+    }
+    return room
+  }
+
+  /** The least of three figures where it is too much: code that never ran has to be compiled, and memory is collected. */
+  async #measure(target: Target, what: string, request: LongRequest): Promise<Measured> {
+    const name = `${target.method} ${target.path}`
+    const measured: Measured = { name, what, characters: request.body?.length ?? 0, status: 0, ms: Infinity }
+    for (let i = 0; i < 3 && measured.ms > this.#options.mostMs(name); i++) {
+      const ms = await longestTurnMs(async () => {
+        measured.status = await this.#options.send(request)
+      })
+      measured.ms = Math.min(measured.ms, ms)
+    }
+    return measured
+  }
+}
+
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text)
+}
+
+/**
+ * The CPU time of the longest turn of this thread's event loop while something is done, in milliseconds. Unlike wall
+ * time it does not grow where a machine has much else to do.
+ */
+async function longestTurnMs(act: () => Promise<unknown>): Promise<number> {
+  let longestMs = 0
+  let isDone = false
+  await nextTurn()
+  let before = process.threadCpuUsage()
+  const acting = act().finally(() => {
+    isDone = true
+  })
+  for (let isLast = false; !isLast; ) {
+    isLast = isDone
+    await nextTurn()
+    const now = process.threadCpuUsage()
+    longestMs = Math.max(longestMs, (now.user + now.system - before.user - before.system) / 1000)
+    before = now
+  }
+  await acting
+  return longestMs
+}
