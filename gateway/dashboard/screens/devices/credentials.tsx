@@ -37,7 +37,9 @@ export function Credentials({ of }: { of: readonly Credential[] }) {
   }, [])
   return (
     <section class="panel" role="status">
-      <h2 ref={title} tabIndex={-1}>{only === undefined ? texts.leaveTitle(of.length) : texts.credentials}</h2>
+      <h2 ref={title} tabIndex={-1}>
+        {only === undefined ? texts.leaveTitle(of.length) : texts.credentials}
+      </h2>
       <p>{only === undefined ? texts.manyWhy : texts.credentialsWhy}</p>
       <TextField name={texts.broker} max={200} value={broker} onInput={setBroker} />
       {isLoopback(broker) && <p class="error">{texts.loopback}</p>}
