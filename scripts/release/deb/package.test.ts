@@ -51,9 +51,19 @@ test(
     })
     const lines = list.trim().split('\n')
     for (const line of lines) assert.match(line, /^[-d]rw[-x]r-[-x]r-[-x] root\/root +\d+ 2023-11-14 22:13 /)
+    const units = readdirSync(import.meta.dirname).filter((name) => /^cartbarn.*\.service$/.test(name))
+    const pages = units.flatMap((unit) =>
+      [
+        ...readFileSync(join(import.meta.dirname, unit), 'utf8').matchAll(
+          /^Documentation=file:\/\/\/(.*)$/gm,
+        ),
+      ].map(([, page = '']) => page),
+    )
+    assert.equal(pages.length, units.length)
     for (const path of [
+      ...units.map((unit) => `usr/lib/systemd/system/${unit}`),
+      ...pages,
       ...['usr/lib/cartbarn/cartbarn', 'usr/bin/cartbarn', 'etc/cartbarn/', 'usr/lib/cartbarn/cartbarn.conf'],
-      ...['usr/lib/systemd/system/cartbarn.service', 'usr/lib/systemd/system/cartbarn-swap-back.service'],
       'usr/lib/cartbarn/swap-back',
     ])
       assert.ok(
@@ -204,8 +214,11 @@ test('the units expose the machine little', {
     })
     return Number(/exposure level for cartbarn[\w-]*\.service: ([\d.]+)/.exec(said)?.[1])
   }
-  const [gateway, swapBack] = ['cartbarn.service', 'cartbarn-swap-back.service'].map(exposure)
+  const [gateway, hub, swapBack] = [
+    ...['cartbarn.service', 'cartbarn-hub.service', 'cartbarn-swap-back.service'],
+  ].map(exposure)
   assert.ok(gateway !== undefined && gateway <= 1.8, `${gateway}`)
+  assert.ok(hub !== undefined && hub <= 1.8, `${hub}`)
   // it acts as root
   assert.ok(swapBack !== undefined && swapBack <= 3, `${swapBack}`)
 })

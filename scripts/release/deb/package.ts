@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -25,6 +26,7 @@ import {
 } from './control.ts'
 
 const HERE = import.meta.dirname
+const PROJECT = join(HERE, '../../..')
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
 /** Two is as small as nine within a tenth, in a quarter of the time. */
 const PACKING = ['-Zxz', '-z2', '--threads-max=1']
@@ -67,7 +69,9 @@ function putFiles(root: string, { program, version, licences, changelog, changed
   put(root, 'usr/lib/cartbarn/cartbarn', '', 0o755)
   copyFileSync(program, join(root, 'usr/lib/cartbarn/cartbarn'))
   put(root, 'usr/bin/cartbarn', read('cartbarn.sh'), 0o755)
-  for (const unit of ['cartbarn.service', 'cartbarn-swap-back.service'])
+  for (const unit of readdirSync(HERE).filter(
+    (name) => name.endsWith('.service') && name !== 'avahi.service',
+  ))
     put(root, `usr/lib/systemd/system/${unit}`, read(unit))
   put(root, 'usr/lib/cartbarn/swap-back', read('swap-back.sh'), 0o755)
   // postinst makes the file of settings from it; minimal systems install nothing below /usr/share/doc
@@ -83,6 +87,8 @@ function putFiles(root: string, { program, version, licences, changelog, changed
     gzipSync(debianChangelog(version, changedAtS), { level: 9 }),
   )
   put(root, 'usr/share/doc/cartbarn/CHANGELOG.md.gz', gzipSync(changelog, { level: 9 }))
+  for (const page of globSync('docs/**/*.{md,yaml,yml}', { cwd: PROJECT }).sort())
+    put(root, `usr/share/doc/cartbarn/${page}`, readFileSync(join(PROJECT, page)))
   put(root, 'usr/share/lintian/overrides/cartbarn', lintianOverrides())
 }
 

@@ -51,6 +51,8 @@ if [ -d /run/systemd/system ]; then
 	# it returns when the gateway listens; one that does not start must not leave the package half installed
 	deb-systemd-invoke "$action" cartbarn.service >/dev/null ||
 		echo "cartbarn does not run: 'journalctl -u cartbarn' says why." >&2
+	# a hub only where a person has started one
+	if [ -n "$2" ]; then systemctl try-restart cartbarn-hub.service >/dev/null || true; fi
 fi
 if [ -e "$data/admin-key.txt" ]; then
 	echo "cartbarn: the key of the admin and the setup code are in $data/admin-key.txt."

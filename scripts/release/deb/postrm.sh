@@ -14,14 +14,15 @@ if [ "$1" = remove ]; then
 	fi
 fi
 if [ "$1" = purge ]; then
-	rm -f /etc/cartbarn/cartbarn.conf /etc/cartbarn/cartbarn.conf.new
+	rm -f /etc/cartbarn/cartbarn.conf /etc/cartbarn/cartbarn.conf.new /etc/cartbarn/hub.conf
 	rmdir /etc/cartbarn 2>/dev/null || true
 	if command -v deb-systemd-helper >/dev/null; then
 		deb-systemd-helper purge cartbarn.service >/dev/null || true
 		deb-systemd-helper unmask cartbarn.service >/dev/null || true
 	fi
 fi
-if { [ "$1" = remove ] || [ "$1" = purge ]; } && [ -d "$data" ]; then
+[ ! -d "$data-hub" ] || data="$data $data-hub"
+if { [ "$1" = remove ] || [ "$1" = purge ]; } && [ -d "${data%% *}" ]; then
 	# the history of a course is not settings: a person who means it deletes it
 	echo "cartbarn: all data stays in $data; 'rm -r $data && userdel cartbarn' deletes it."
 fi

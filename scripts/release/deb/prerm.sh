@@ -4,5 +4,5 @@ set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
 	# first what would start the other again
 	systemctl stop cartbarn-swap-back.service 2>/dev/null || true
-	deb-systemd-invoke stop cartbarn.service >/dev/null || true
+	deb-systemd-invoke stop cartbarn.service cartbarn-hub.service >/dev/null || true
 fi
