@@ -214,7 +214,7 @@ test('what is wrong is said in words of this API, not of a library', async () =>
     await details('POST', '/users', { name: ['x'], role: 'boss', allowed_hardware_ids: 'cart-1' }),
     [
       'name must be a string',
-      'role must be one of: user, staff, admin',
+      'role must be one of: user, staff, admin, metrics',
       'allowed_hardware_ids must be an array',
     ],
   )
