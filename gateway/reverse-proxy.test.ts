@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { request } from 'node:https'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
@@ -49,9 +48,15 @@ function clientOf({ port }: ReverseProxy) {
         headers: { host: `localhost:${port}`, 'content-type': 'application/json', ...headers },
       },
     })
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
+      sent.on('response', resolve)
+      // a body that is refused may be answered, and its connection closed, while it is sent
+      sent.on('error', (error: NodeJS.ErrnoException) => error.code === 'EPIPE' || reject(error))
+      sent.on('close', () => reject(new Error('closed without a response')))
+    })
     sent.end(body)
-    const [response] = await once(sent, 'response')
-    return { status: response.statusCode, headers: response.headers, body: await text(response) }
+    const response = await answered
+    return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) }
   }
 }
 

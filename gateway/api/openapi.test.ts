@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { z } from 'zod'
 import type { Operation } from '#shared/http/openapi.ts'
-import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
+import { type JsonSchema, SchemaComponents } from '#shared/http/openapi-schemas.ts'
+import { isOneLine } from '#shared/plain-text.ts'
 import { undefinedNames } from '#shared/testing/endpoint-rules.ts'
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import { clientMessageSchema } from '#shared/wire/realtime.ts'
+import { oneLine } from '#shared/wire/schema/name.ts'
 import { problemSchema } from '#shared/wire/schema/problem.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { GatewayDocument } from './documents/openapi.ts'
@@ -155,5 +157,20 @@ test('what a client may send on /realtime is described, with examples that are u
     const message = described.find((one) => one.type === type)
     assert.ok(message !== undefined, `${type} is not described`)
     assert.ok(clientMessageSchema.safeParse(message.example).success, type)
+  }
+})
+
+test('what a name may hold stands in the document', () => {
+  const { pattern } = new SchemaComponents().convert(
+    oneLine.min(1).meta({ description: 'Of a test.' }),
+    'input',
+  )
+  for (const flags of ['', 'u']) {
+    const isNamed = new RegExp(String(pattern), flags)
+    for (let code = 0; code <= 0xffff; code++) {
+      const name = `a${String.fromCharCode(code)}b`
+      if (code < 0xd800 || code > 0xdfff) assert.equal(isNamed.test(name), isOneLine(name), code.toString(16))
+    }
+    assert.ok(isNamed.test('\u{1f3cc}'))
   }
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isOneLine } from '#shared/plain-text.ts'
+import { isOneLine, ONE_LINE_PATTERN } from '#shared/plain-text.ts'
 
 const NAME_MAX = 200
 
@@ -12,3 +12,4 @@ export const oneLine = z
   .trim()
   .max(NAME_MAX)
   .refine(isOneLine, 'must be one line without control characters')
+  .meta({ pattern: ONE_LINE_PATTERN })
