@@ -1,9 +1,9 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { readDeviceFile } from '#services/device-file.ts'
+import { inTurns } from '#shared/budgets/in-turns.ts'
 import { bytesBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { inTurns } from '#shared/in-turns.ts'
 import {
   deviceFileSchema,
   deviceImportQuerySchema,

@@ -2,11 +2,11 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { readZones } from '#domain/geofences.ts'
 import type { GeofenceSet } from '#services/zone-sets.ts'
+import { inTurns } from '#shared/budgets/in-turns.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { inTurns } from '#shared/in-turns.ts'
 import {
   type ChangedGeofencesJson,
   COMPLETED,

@@ -1,4 +1,4 @@
-import { atOnce, inTurns } from '#shared/in-turns.ts'
+import { atOnce, inTurns } from '#shared/budgets/in-turns.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { compactZones } from '#shared/zones/compact.ts'
 import { type Fitted, fitZones } from '#shared/zones/fit.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { atOnce } from '#shared/in-turns.ts'
+import { atOnce } from '#shared/budgets/in-turns.ts'
 import { COMPACT_BYTES_MAX, compactBytes } from './compact.ts'
 import { countForDevices, fitZones } from './fit.ts'
 import { distanceToRingM, type Point, packRing, scaleAt } from './geometry.ts'

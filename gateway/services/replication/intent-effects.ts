@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 import type { Caller } from '#domain/access.ts'
 import { readZones } from '#domain/geofences.ts'
+import { inTurns } from '#shared/budgets/in-turns.ts'
 import { ConflictError, InvalidRequestError } from '#shared/errors.ts'
-import { inTurns } from '#shared/in-turns.ts'
 import {
   commandSendSchema,
   configSetSchema,
