@@ -281,7 +281,7 @@ async function burn(t: TestContext, site: Site) {
     },
     'zone events and the photo at the hub',
     SYNC_LIMIT_MS,
-  )
+  ).catch(async () => assert.fail(JSON.stringify(await status(g))))
   await eventually(
     async () => {
       const { state, details } = await status(g)

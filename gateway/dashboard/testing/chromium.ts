@@ -24,9 +24,9 @@ export function findChromium(): string | undefined {
   return ['/usr/lib/chromium/chromium'].find((path) => existsSync(path)) ?? findProgram(NAMES)
 }
 
-/** Starts Chromium without a window, on a profile of its own that is deleted at the end. */
+/** Starts Chromium without a window, on a profile of its own that is deleted at the end. One that crashes is started again. */
 export function launchChromium(flags: readonly string[] = []): Promise<Browser> {
-  return chromium.launch(launchOptions(flags))
+  return chromium.launch(launchOptions(flags)).catch(() => chromium.launch(launchOptions(flags)))
 }
 
 /** How it is started; of two flags with one name the last counts. */
