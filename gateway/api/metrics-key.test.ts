@@ -39,7 +39,7 @@ test('a key for metrics reads /metrics, and no other operation that needs a key'
   assert.match(bearer.body, /^cartbarn_/m)
 })
 
-test('what needs no key tells a key for metrics no more than nobody', async () => {
+test('what needs no key answers a key for metrics as it answers no key', async () => {
   const { key } = scraper
   const [withKey, without] = [
     await gateway.request('GET', '/health', { key }),
@@ -64,7 +64,7 @@ test('a key for metrics opens neither WebSocket nor MQTT', async () => {
     await assert.rejects(gateway.program({ protocol }, scraper), /Bad username or password/)
 })
 
-test('nobody signs in as a user for metrics, by a code, a request or a PIN', async () => {
+test('a user for metrics cannot sign in, by a code, a request or a PIN', async () => {
   const body = { user_id: scraper.userId }
   const { body: asked } = await gateway.request('POST', '/access-requests', {
     key: null,

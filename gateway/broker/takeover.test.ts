@@ -12,8 +12,8 @@ async function start(t: TestContext) {
   const clock = new FakeClock()
   const lines: Record<string, unknown>[] = []
   const log = createLog('warn', { write: (line: string) => void lines.push(JSON.parse(line)) })
-  const told: number[] = []
-  const port = { contested: (_login: object, takeovers: number) => void told.push(takeovers) }
+  const contests: number[] = []
+  const port = { contested: (_login: object, takeovers: number) => void contests.push(takeovers) }
   const opened = await startBroker(t, { clock, log, port })
   const logIn = async (address: string, clientId = 'twin') => {
     const [theirs, ours] = duplexPair()
@@ -22,16 +22,16 @@ async function start(t: TestContext) {
     assert.equal(await client.login({ clientId }), 0)
     return client
   }
-  return { clock, lines, told, logIn, broker: opened.broker }
+  return { clock, lines, contests, logIn, broker: opened.broker }
 }
 
-test('two clients with one id: one line for the contest, and each takeover is told', async (t) => {
-  const { clock, lines, told, logIn, broker } = await start(t)
+test('two clients with one id: one line for the contest, and each takeover is reported', async (t) => {
+  const { clock, lines, contests, logIn, broker } = await start(t)
   for (const address of ['10.0.0.5', '10.0.0.6', '10.0.0.5', '10.0.0.6', '10.0.0.5', '10.0.0.6']) {
     clock.advance(8000)
     await logIn(address)
   }
-  assert.deepEqual(told, [3, 1, 1])
+  assert.deepEqual(contests, [3, 1, 1])
   assert.equal(broker.refusals.counts.get(REASON), 1)
   assert.equal(lines.length, 1)
   const { refused, clientId, advice } = lines[0] ?? {}
@@ -40,7 +40,7 @@ test('two clients with one id: one line for the contest, and each takeover is to
 })
 
 test('a client that comes back for a connection that is silent, or was removed, is no second one', async (t) => {
-  const { clock, told, logIn, broker } = await start(t)
+  const { clock, contests, logIn, broker } = await start(t)
   for (let i = 0; i < 6; i++) {
     await logIn('10.0.0.5')
     clock.advance(5000)
@@ -55,5 +55,5 @@ test('a client that comes back for a connection that is silent, or was removed, 
     clock.advance(5000)
     await client.flush()
   }
-  assert.deepEqual([told.length, told[0]], [3, 3])
+  assert.deepEqual([contests.length, contests[0]], [3, 3])
 })
