@@ -37,7 +37,6 @@ const OWNER = process.getuid?.() === 0 ? 54_321 : process.getuid?.()
 const SYNC_LIMIT_MS = 120_000
 /** Of 48 KB and less. */
 const PHOTO_PIECES = 7
-const NOW_MS = Date.now()
 
 /** What a head office has of each table; positions and voltages are compared as the API shows them. */
 const TABLES: Record<string, string> = {
@@ -130,6 +129,8 @@ async function done(answer: Promise<{ status: number; body: unknown }>): Promise
 
 /** A course at work: some of everything that a head office gets. */
 async function fill(g: TestGateway): Promise<void> {
+  // not when this file is loaded: that may be minutes ago, and only fresh positions enter zones
+  const nowMs = Date.now()
   const { body } = await g.request('POST', '/groups', { body: { name: 'North "side"' } })
   const groupId = body.group_id
   for (const [i, id] of DEVICES.entries()) {
@@ -137,7 +138,7 @@ async function fill(g: TestGateway): Promise<void> {
     await done(g.request('PATCH', `/devices/${id}`, { body: { name: `Cart ${i}`, cart: `${i}` } }))
     await done(g.request('PUT', `/groups/${groupId}/devices/${id}`))
     const gps = Array.from({ length: RECORDS }, (_, n) => ({
-      timestamp: toIso(NOW_MS - DAY_MS - n * 1000 * (i + 1)),
+      timestamp: toIso(nowMs - DAY_MS - n * 1000 * (i + 1)),
       ...{ lat: 51 + n / 1e5, long: -7.0000001 - i },
       ...(n % 3 === 0 ? {} : { speed: n / 1000 }),
     }))
@@ -155,7 +156,7 @@ async function fill(g: TestGateway): Promise<void> {
       }
       await device.publishAsync(`dev/${id}/evt`, JSON.stringify(event), { qos: 1 })
     }
-    await device.publishAsync(`dev/${id}/tlm`, JSON.stringify({ lat: 51.001, long: 7.001, ts: NOW_MS }), {
+    await device.publishAsync(`dev/${id}/tlm`, JSON.stringify({ lat: 51.001, long: 7.001, ts: nowMs }), {
       qos: 1,
     })
   }
@@ -165,7 +166,7 @@ async function fill(g: TestGateway): Promise<void> {
   await done(g.request('PUT', `/groups/${groupId}/devices/cart-9`))
   // a zone is entered or left by two fixes that are some seconds apart
   for (const [n, lat] of [50, 51.001, 51.001, 50, 50].entries()) {
-    const fix = { lat, long: 7.001, ts: NOW_MS - 60_000 + n * 5_000 }
+    const fix = { lat, long: 7.001, ts: nowMs - 60_000 + n * 5_000 }
     await device.publishAsync('dev/cart-9/tlm', JSON.stringify(fix), { qos: 1 })
   }
   await done(g.request('PATCH', '/site', { body: { name: 'Old Course' } }))
