@@ -4,8 +4,13 @@ import { InvalidRequestError } from './errors.ts'
 /** Levels of arrays and objects anybody needs; what is nested deeper is made to overflow a stack. */
 const MAX_LEVELS = 32
 /** What a megabyte of zones with coordinates to the metre has; more would stop the main thread for too long. */
-const MAX_VALUES = 200_000
-const MAX_KEYS = 30_000
+const MOST: JsonParts = { values: 200_000, keys: 30_000 }
+
+/** How many values and keys a body may have. */
+export interface JsonParts {
+  values: number
+  keys: number
+}
 
 /** What a body may be. */
 export interface BodyForm {
@@ -25,12 +30,7 @@ export function readJsonObject(bytes: Uint8Array, form: BodyForm = {}): object {
   const { empty = '', mayBeList = false, mayBeVast = false } = form
   // decoded anyway, bad bytes would be stored as U+FFFD
   if (!isUtf8(bytes)) throw new InvalidRequestError('invalid_json', 'the body is not UTF-8')
-  const { levels, values, keys } = sizesOf(bytes)
-  if (levels > MAX_LEVELS) throw new InvalidRequestError('invalid_body', 'the body is nested too deep')
-  if (!mayBeVast && (values > MAX_VALUES || keys > MAX_KEYS)) {
-    const message = `the body may have at most ${MAX_VALUES} values, and ${MAX_KEYS} keys in all objects`
-    throw new InvalidRequestError('too_complex', message)
-  }
+  requireSimple(bytes, mayBeVast ? undefined : MOST)
   let value: unknown
   try {
     value = JSON.parse(new TextDecoder().decode(bytes) || empty)
@@ -42,6 +42,16 @@ export function readJsonObject(bytes: Uint8Array, form: BodyForm = {}): object {
   return value
 }
 
+/** Throws `invalid_body` and `too_complex`, before anything is parsed. */
+export function requireSimple(json: Uint8Array, most: JsonParts = NO_LIMIT): void {
+  const { levels, values, keys } = sizesOf(json)
+  if (levels > MAX_LEVELS) throw new InvalidRequestError('invalid_body', 'the body is nested too deep')
+  if (values <= most.values && keys <= most.keys) return
+  const message = `the body may have at most ${most.values} values, and ${most.keys} keys in all objects`
+  throw new InvalidRequestError('too_complex', message)
+}
+
+const NO_LIMIT: JsonParts = { values: Number.POSITIVE_INFINITY, keys: Number.POSITIVE_INFINITY }
 const [QUOTE, COMMA, COLON, ESCAPE] = [...'",:\\'].map((character) => character.charCodeAt(0))
 const OPENING = [...'[{'].map((character) => character.charCodeAt(0))
 const CLOSING = [...']}'].map((character) => character.charCodeAt(0))

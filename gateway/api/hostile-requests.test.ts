@@ -6,6 +6,7 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import type { DocumentedAnswers } from '#shared/testing/documented-answers.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { type HostileRequest, HostileRequests, type Target } from '#shared/testing/hostile-requests.ts'
+import { EXISTING } from '#testing/existing-ids.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { StoredContent } from '#testing/stored-content.ts'
 
@@ -23,13 +24,7 @@ let stored: StoredContent
 let requests: HostileRequests
 let keys: Record<Who, string | null>
 /** Ids of what exists, by the word before them in a path. */
-const existing: Record<string, string> = {
-  devices: 'cart-1',
-  clients: 'cart-1',
-  trips: 'cart-1',
-  groups: '1',
-  geofences: '1',
-}
+const existing: Record<string, string> = { ...EXISTING }
 
 before(async () => {
   // the time of a command that was allowed must not end while another request is looked at

@@ -50,7 +50,9 @@ export function refuseInvalid({
   data: unknown
 }): InvalidRequestError {
   const where = PLACES[target] ?? 'header'
-  const errors = error.issues.flatMap((issue) => fieldErrors(where, issue, data)).slice(0, ERRORS_MAX)
+  // each issue is at least one error, and a list of wrong items has very many
+  const issues = error.issues.slice(0, ERRORS_MAX)
+  const errors = issues.flatMap((issue) => fieldErrors(where, issue, data)).slice(0, ERRORS_MAX)
   const [first] = errors
   const message = errors.map(({ name, detail }) => `${name}: ${detail}`).join('; ')
   return new InvalidRequestError(first?.code ?? 'invalid_request', message, errors)

@@ -82,8 +82,8 @@ const GEO: Record<string, (bytes: number) => string> = {
   'small features': (bytes) => filled(bytes, FEATURE_HEAD, (i) => zone(triangle(i)), ']}'),
   'features that are none': (bytes) => filled(bytes, FEATURE_HEAD, () => '{}', ']}'),
   'features that are lists': (bytes) => filled(bytes, FEATURE_HEAD, () => '[]', ']}'),
-  'one ring': (bytes) => FEATURE_HEAD + zone(filled(bytes - 200, '[', (i) => corner(i, 0, 20), ']')) + ']}',
-  'many rings': (bytes) => FEATURE_HEAD + zone(filled(bytes - 200, '', triangle, '')) + ']}',
+  'one ring': (bytes) => `${FEATURE_HEAD + zone(filled(bytes - 200, '[', (i) => corner(i, 0, 20), ']'))}]}`,
+  'many rings': (bytes) => `${FEATURE_HEAD + zone(filled(bytes - 200, '', triangle, ''))}]}`,
   'many properties': (bytes) =>
     FEATURE_HEAD +
     zone(

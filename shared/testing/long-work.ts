@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { OpenApiDocument } from '#shared/http/openapi.ts'
 import { resolveSchema, sampleOf } from '#shared/http/openapi-sample.ts'
@@ -15,7 +16,7 @@ export interface LongRequest {
 }
 
 /** How long a request kept the main thread at most without a pause. */
-export interface Measured {
+interface Measured {
   name: string
   what: string
   characters: number
@@ -27,14 +28,19 @@ interface Options {
   document: OpenApiDocument
   /** By the first word of a path: the id of something that exists; read anew for each request. */
   existing: Readonly<Record<string, string>>
+  /** Makes again what a request may have deleted, so that the next ones find something. */
+  restore: () => Promise<void>
   /** Resolves with the status once the answer is there as a whole. */
   send: (request: LongRequest) => Promise<number>
   /** What the turn of the event loop may take, by method and path. */
   mostMs: (name: string) => number
-  /** Of small bodies, of those over 1 MB, of fields that are made large and of queries one in so many is sent. */
-  stride: number
 }
 
+/**
+ * Of small bodies, of those over 1 MB, of fields that are made large and of queries one in so many is sent. Set
+ * CARTBARN_TEST_LONG=1 for every one of them, and CARTBARN_TEST_SHOW=1 for a table of the slowest.
+ */
+const STRIDE = process.env.CARTBARN_TEST_LONG === undefined ? 17 : 1
 /** What an operation may take: the largest that it does is sent. */
 const SIZES = [0.0625, 0.125, 0.5, 1, 4, 5, 8].map((megabytes) => megabytes * 1_048_576)
 const SPACES = new Uint8Array(8 * 1_048_576).fill(32)
@@ -53,14 +59,39 @@ export class LongWork {
     this.#requests = new HostileRequests(options.document, options.existing)
   }
 
+  /** Fails where a body keeps others waiting for too long, or fails. Returns how many were sent. */
+  checkBodies(): Promise<number> {
+    return this.#check((target) => this.#bodies(target))
+  }
+
+  /** The same for queries. */
+  checkQueries(): Promise<number> {
+    return this.#check((target) => this.#queries(target))
+  }
+
+  async #check(measurements: (target: Target) => AsyncGenerator<Measured>): Promise<number> {
+    const { mostMs, restore } = this.#options
+    const all: Measured[] = []
+    for (const target of this.#targets()) {
+      await restore()
+      for await (const measured of measurements(target)) all.push(measured)
+    }
+    const slowest = all.toSorted((a, b) => b.ms - a.ms).slice(0, 40)
+    if (process.env.CARTBARN_TEST_SHOW !== undefined)
+      for (const _one of slowest)
+        assert.deepEqual(all.filter(({ name, ms }) => ms > mostMs(name)).map(described), [])
+    assert.deepEqual(all.filter(({ status }) => status >= 500 && status !== 503).map(described), [])
+    return all.length
+  }
+
   /** Every operation, those last that delete. */
-  targets(): Target[] {
+  #targets(): Target[] {
     return this.#requests
       .targets()
       .sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
   }
 
-  async *bodies(target: Target): AsyncGenerator<Measured> {
+  async *#bodies(target: Target): AsyncGenerator<Measured> {
     const { method, operation } = target
     const { schemas } = this.#options.document.components
     for (const [type, { schema: given }] of Object.entries(operation.requestBody?.content ?? {})) {
@@ -79,13 +110,13 @@ export class LongWork {
       for (const { what, make } of largestBodies(type, { ...fields, ...sample })) {
         this.#made++
         const isSampled = what.includes(': ') || room < SMALL || room > LARGE
-        if (isSampled && this.#made % this.#options.stride !== 0) continue
+        if (isSampled && this.#made % STRIDE !== 0) continue
         yield await this.#measure(target, `${type} ${what}`, { ...request, body: bytesOf(make(room)) })
       }
     }
   }
 
-  async *queries(target: Target): AsyncGenerator<Measured> {
+  async *#queries(target: Target): AsyncGenerator<Measured> {
     const { method, operation } = target
     const { schemas } = this.#options.document.components
     const [type] = Object.keys(operation.requestBody?.content ?? {})
@@ -93,7 +124,7 @@ export class LongWork {
     const path = this.#pathOf(target)
     for (const query of largestQueries(operation.parameters, schemas)) {
       this.#made++
-      if (this.#made % this.#options.stride !== 0) continue
+      if (this.#made % STRIDE !== 0) continue
       const [shown] = this.#requests.systematic(target)
       const body = shown?.body === undefined ? null : bytesOf(shown.body)
       yield await this.#measure(target, query, { method, path: `${path}?${query}`, headers, body })
@@ -127,6 +158,10 @@ export class LongWork {
     }
     return measured
   }
+}
+
+function described({ name, what, characters, status, ms }: Measured): string {
+  return `${name}: ${what.slice(0, 60)}, ${characters} characters: ${Math.round(ms)} ms, ${status}`
 }
 
 function bytesOf(text: string): Uint8Array<ArrayBuffer> {

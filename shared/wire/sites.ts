@@ -12,7 +12,7 @@ import {
 import { keyWarningSchema } from './users.ts'
 
 /** A site in paths, in keys and in the tables of the head office. */
-export const siteIdSchema = z
+const siteIdSchema = z
   .string()
   .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower-case letters, digits and hyphens')
   .meta({ description: 'For ever; 1 to 32 lower-case letters, digits and hyphens.', example: 'north' })

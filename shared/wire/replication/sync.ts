@@ -14,6 +14,31 @@ export const HUB_TIME_HEADER = 'cartbarn-time'
 export const syncStreamSchema = z.enum(SYNC_STREAMS)
 export type SyncStream = z.infer<typeof syncStreamSchema>
 
+/**
+ * A list that is checked up to the first item that does not fit, which alone is in the error: of a body of millions of
+ * wrong items an error for each would fill the memory.
+ */
+function listOf<Item extends z.ZodType>(item: Item, { least = 0, most = Number.POSITIVE_INFINITY } = {}) {
+  return z
+    .array(z.unknown())
+    .min(least)
+    .max(most)
+    .transform((values, context) => {
+      const items: z.output<Item>[] = []
+      for (const [i, value] of values.entries()) {
+        const { success, data, error } = item.safeParse(value)
+        if (success) items.push(data)
+        else {
+          // an issue of an item is one of the list, at another path
+          for (const issue of error.issues)
+            context.issues.push({ ...issue, input: value, path: [i, ...issue.path] } as z.core.$ZodRawIssue)
+          return z.NEVER
+        }
+      }
+      return items
+    })
+}
+
 const seqSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 export const timeMsSchema = z.number().int().min(-8_640_000_000_000_000).max(8_640_000_000_000_000)
 /** 32 bytes. */
@@ -114,7 +139,7 @@ export type SyncPart = z.infer<typeof partSchema>
 export const pushSchema = z.strictObject({
   epoch: epochSchema,
   instance: instanceSchema,
-  parts: z.array(partSchema).min(1),
+  parts: listOf(partSchema, { least: 1 }),
 })
 export type Push = z.infer<typeof pushSchema>
 
@@ -138,7 +163,7 @@ export const latestSchema = z.strictObject({
   at_ms: timeMsSchema,
   /** All registered devices are in `devices`: others are gone. */
   is_complete: z.boolean(),
-  devices: z.array(z.record(z.string(), z.unknown())),
+  devices: listOf(z.record(z.string(), z.unknown())),
   /** What of the backlog the gateway still has to send, for `GET /sites`. A hub ignores fields it does not know. */
   backlog: z.object({
     rows: z.number().int().min(0),
@@ -188,7 +213,7 @@ export const auditSchema = z.strictObject({
   kind: auditKindSchema,
   /** Midnight, UTC; null for entities. */
   day_ms: timeMsSchema.nullable(),
-  groups: z.array(auditGroupSchema).max(100_000),
+  groups: listOf(auditGroupSchema, { most: 100_000 }),
 })
 export type Audit = z.infer<typeof auditSchema>
 

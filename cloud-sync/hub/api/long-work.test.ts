@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { z } from 'zod'
+import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
+import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
+import { ADMIN_KEY, People } from '#hub/testing/people.ts'
+import type { SiteClient } from '#hub/testing/site-client.ts'
+import { LongWork } from '#shared/testing/long-work.ts'
+import { rebuiltSchema } from '#shared/wire/replication/rebuild.ts'
+import { auditSchema, helloSchema, latestSchema, pushSchema } from '#shared/wire/replication/sync.ts'
+
+/** Gateways wait for as long at most, whatever another one or a person sends. */
+const MOST_MS = 100
+/** Bodies of up to 8 MB. */
+const MOST_MS_OF_SYNC = 300
+
+// PGlite does its work in this thread
+const [kind] = LONG_SUITE_KINDS.filter(({ name }) => name !== 'PGlite')
+
+let hub: TestHub
+let people: People
+let gateway: SiteClient
+let work: LongWork
+const existing: Record<string, string> = { sites: 'north', devices: 'cart-1', trips: 'cart-1' }
+
+const AT = '2026-05-01T08:30:00.000Z'
+const CART = {
+  ...{ hardware_id: 'cart-1', short_id: 'c1', device_type: 'teebox', name: null, cart: null, attributes: {} },
+  ...{ is_online: true, group_id: null, created_at: AT, updated_at: AT },
+}
+
+before(async () => {
+  if (kind === undefined || kind.skip) return
+  hub = await openHub(kind)
+  people = new People(hub)
+  await restore()
+  const { body } = await people.request('GET', '/openapi.json', { key: null })
+  work = new LongWork({
+    document: { ...body, paths: { ...body.paths, ...syncPaths() } },
+    existing,
+    restore,
+    mostMs: (name) => (name.includes('/sync/') ? MOST_MS_OF_SYNC : MOST_MS),
+    send: async ({ method, path, headers, body: bytes }) => {
+      const keys: Record<string, string> = path.startsWith('/sync/')
+        ? { authorization: `Bearer ${gateway.key}` }
+        : { 'x-api-key': ADMIN_KEY }
+      const answer = await hub.hub.app.request(path, {
+        method,
+        headers: { ...keys, ...headers },
+        body: bytes,
+      })
+      await answer.arrayBuffer()
+      return answer.status
+    },
+  })
+})
+
+after(() => hub?.stop())
+
+async function restore(): Promise<void> {
+  const made = await people.request('POST', '/sites', { body: { site_id: 'north', name: 'North' } })
+  if (made.status === 201) {
+    gateway = hub.client('north', made.body.key)
+    await gateway.hello()
+    await gateway.latest({ devices: [CART] })
+  }
+  existing.users = (await people.createUser({ name: 'Victim' })).userId
+}
+
+/** What gateways send, as a document of the API would describe it. */
+function syncPaths() {
+  const bodies = {
+    ...{ hello: helloSchema, push: pushSchema, latest: latestSchema, audit: auditSchema },
+    rebuild: rebuiltSchema,
+  }
+  return Object.fromEntries(
+    Object.entries(bodies).map(([name, schema]) => {
+      const content = { 'application/json': { schema: withSamples(z.toJSONSchema(schema, { io: 'input' })) } }
+      return [
+        `/sync/v1/${name}`,
+        { post: { operationId: name, parameters: [], requestBody: { required: true, content } } },
+      ]
+    }),
+  )
+}
+
+/** A schema in which texts of a pattern are those that the gateway sends. */
+function withSamples(schema: unknown, name = ''): unknown {
+  const samples: Record<string, string> = {
+    ...{ site: 'north', epoch: gateway.epoch, instance: gateway.instance, encoding: 'rows-1' },
+    ...{ hash: '0'.repeat(64), prev_hash: '0'.repeat(64), sum: '0'.repeat(16) },
+  }
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map((one) => withSamples(one))
+  if ('type' in schema && schema.type === 'string' && samples[name] !== undefined)
+    return { const: samples[name] }
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withSamples(value, key)]))
+}
+
+test('no body stops the hub for long, however large and strange', {
+  skip: kind?.skip ?? 'no PostgreSQL',
+}, async () => {
+  assert.ok((await work.checkBodies()) > 100)
+})
+
+test('nor does any query', { skip: kind?.skip ?? 'no PostgreSQL' }, async () => {
+  assert.ok((await work.checkQueries()) > 50)
+})
+
+test('of a list of very many wrong items the first is named, and a body of too many parts is refused before', {
+  skip: kind?.skip ?? 'no PostgreSQL',
+}, async () => {
+  const site = await hub.site()
+  const { epoch, instance } = site
+  for (const [path, field] of [
+    ['/push', 'parts'],
+    ['/latest', 'devices'],
+    ['/audit', 'groups'],
+  ] as const) {
+    const few = await site.request('POST', path, { epoch, instance, [field]: Array(90_000).fill(0) })
+    const named = few.body.errors.filter(({ name }: { name: string }) => name.startsWith(field))
+    assert.equal(few.status, 400)
+    assert.deepEqual(
+      named.map(({ name }: { name: string }) => name),
+      [`${field}[0]`],
+      path,
+    )
+    const many = await site.request('POST', path, { epoch, instance, [field]: Array(450_000).fill(0) })
+    assert.equal(many.body.code, 'too_complex', path)
+  }
+})
