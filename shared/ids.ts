@@ -1,5 +1,5 @@
 import { hash, randomBytes, randomInt, randomUUID, timingSafeEqual } from 'node:crypto'
-import { isOneLine } from './plain-text.ts'
+import { isOneLine, ONE_LINE_PATTERN } from './plain-text.ts'
 
 const SHORT_ID_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const SHORT_ID_LENGTH = 8
@@ -17,9 +17,11 @@ export function isHardwareId(text: string): boolean {
   return HARDWARE_ID.test(text) && !RESERVED_IDS.has(text)
 }
 
-const CART_MAX = 16
+export const CART_MAX = 16
 /** The site as a whole has this place where alerts of carts have the cart. */
 const RESERVED_CART = 'site'
+/** The same as a pattern of JSON Schema, length aside. */
+export const CART_PATTERN = ONE_LINE_PATTERN.replace('^', `^(?!\\s*${RESERVED_CART}\\s*$)`)
 
 /** Whether a trimmed text can be the name of a cart: 1 to 16 characters, on one line, not `site`. */
 export function isCartName(text: string): boolean {

@@ -3,12 +3,16 @@ import { after, before, test } from 'node:test'
 import { z } from 'zod'
 import type { Operation } from '#shared/http/openapi.ts'
 import { type JsonSchema, SchemaComponents } from '#shared/http/openapi-schemas.ts'
+import { isCartName } from '#shared/ids.ts'
 import { isOneLine } from '#shared/plain-text.ts'
 import { undefinedNames } from '#shared/testing/endpoint-rules.ts'
+import { newDeviceSchema } from '#shared/wire/devices.ts'
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import { clientMessageSchema } from '#shared/wire/realtime.ts'
 import { oneLine } from '#shared/wire/schema/name.ts'
 import { problemSchema } from '#shared/wire/schema/problem.ts'
+import { siteSettingsPatchSchema } from '#shared/wire/site.ts'
+import { newWebhookSchema } from '#shared/wire/webhooks.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import type { GatewayDocument } from './documents/openapi.ts'
 
@@ -160,17 +164,42 @@ test('what a client may send on /realtime is described, with examples that are u
   }
 })
 
-test('what a name may hold stands in the document', () => {
-  const { pattern } = new SchemaComponents().convert(
-    oneLine.min(1).meta({ description: 'Of a test.' }),
-    'input',
-  )
-  for (const flags of ['', 'u']) {
-    const isNamed = new RegExp(String(pattern), flags)
-    for (let code = 0; code <= 0xffff; code++) {
-      const name = `a${String.fromCharCode(code)}b`
-      if (code < 0xd800 || code > 0xdfff) assert.equal(isNamed.test(name), isOneLine(name), code.toString(16))
+test('what a text may hold stands in the document', () => {
+  const patternOf = (schema: z.ZodType) =>
+    String(new SchemaComponents().convert(schema.meta({ description: 'Of a test.' }), 'input').pattern)
+  const { cart } = newDeviceSchema.shape
+  const cartSchema = cart.unwrap().unwrap()
+  for (const [schema, isRight] of [
+    [oneLine.min(1), isOneLine],
+    [cartSchema, isCartName],
+  ] as const)
+    for (const flags of ['', 'u']) {
+      const isAllowed = new RegExp(patternOf(schema), flags)
+      for (let code = 0; code <= 0xffff; code++) {
+        const text = `a${String.fromCharCode(code)}b`
+        if (code < 0xd800 || code > 0xdfff)
+          assert.equal(isAllowed.test(text), isRight(text), code.toString(16))
+      }
+      assert.ok(isAllowed.test('\u{1f3cc}'))
     }
-    assert.ok(isNamed.test('\u{1f3cc}'))
+  const isCart = new RegExp(patternOf(cartSchema))
+  for (const name of ['site', 'Site', 'sites', 'a site', ' site ']) {
+    assert.equal(isCart.test(name), cartSchema.safeParse(name).success, name)
   }
+  const { time_zone: zone } = siteSettingsPatchSchema.shape
+  const isZone = new RegExp(patternOf(zone.unwrap().unwrap()))
+  for (const name of Intl.supportedValuesOf('timeZone')) assert.ok(isZone.test(name), name)
+  for (const name of ['', '+02:00', 'Europe/Zürich', ' UTC']) assert.ok(!isZone.test(name), name)
+  const isUrl = new RegExp(patternOf(newWebhookSchema.shape.url))
+  for (const url of [
+    'http://a',
+    'HTTPS://a.b/c?d',
+    'ftp://a',
+    'a',
+    '',
+    'http://a b',
+    ' http://a',
+    'http:\n//a',
+  ])
+    assert.equal(isUrl.test(url), newWebhookSchema.shape.url.safeParse(url).success, url)
 })

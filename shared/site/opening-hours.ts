@@ -12,7 +12,7 @@ export interface OpenDay {
 /** From Sunday, as `Date.getUTCDay` counts. */
 const BY_DAY_NUMBER: readonly Weekday[] = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const WEEK_DAYS = 7
-const TIME = /^([01]\d|2[0-3]):([0-5]\d)$|^24:00$/
+export const TIME = /^([01]\d|2[0-3]):([0-5]\d)$|^24:00$/
 
 /** When a course is open, by its own clocks. */
 export class Calendar {

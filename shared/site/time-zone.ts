@@ -76,9 +76,11 @@ export class TimeZone {
   }
 }
 
+/** What a name can be at most: an offset such as +02:00 is taken by newer runtimes only, and is no place. */
+export const TIME_ZONE = /^[A-Za-z][A-Za-z0-9_+/-]*$/
+
 export function isTimeZone(name: string): boolean {
-  // an offset such as +02:00 is taken by newer runtimes only, and is no place
-  if (!/^[A-Za-z]/.test(name)) return false
+  if (!TIME_ZONE.test(name)) return false
   try {
     new TimeZone(name)
     return true

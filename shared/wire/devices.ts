@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { HARDWARE_ID, isCartName, isHardwareId, MAX_GROUP_ID } from '#shared/ids.ts'
+import { CART_MAX, CART_PATTERN, HARDWARE_ID, isCartName, isHardwareId, MAX_GROUP_ID } from '#shared/ids.ts'
 import { deviceConfigSchema } from './device-configs.ts'
 import { groupIdSchema } from './groups.ts'
 import { oneLine } from './schema/name.ts'
@@ -170,7 +170,7 @@ const cartSchema = z
   .trim()
   .refine(isCartName, 'must be 1 to 16 characters, on one line without control characters, and not site')
   .meta({
-    minLength: 1,
+    ...{ minLength: 1, maxLength: CART_MAX, pattern: CART_PATTERN },
     description:
       'The cart it is in, as people call it: 1 to 16 characters, case-sensitive, not site. Devices with the same cart are one cart.',
     example: '17',

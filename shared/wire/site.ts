@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { readOpenHours } from '#shared/site/opening-hours.ts'
+import { readOpenHours, TIME } from '#shared/site/opening-hours.ts'
 import { LOCK_SPEED_KMH, WEEKDAYS } from '#shared/site/settings.ts'
-import { isTimeZone } from '#shared/site/time-zone.ts'
+import { isTimeZone, TIME_ZONE } from '#shared/site/time-zone.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
 import { oneLine } from './schema/name.ts'
 import { CONFIG_DESCRIPTIONS } from './trips.ts'
@@ -26,6 +26,7 @@ const timeZoneSchema = z
     ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_time_zone' } })
   })
   .meta({
+    pattern: TIME_ZONE.source,
     description: 'IANA. Local days, opening hours and messages go by it.',
     example: 'America/New_York',
   })
@@ -33,7 +34,9 @@ const timeZoneSchema = z
 const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Of what is shown to people.' })
 const languageSchema = z.enum(['en', 'de']).meta({ description: 'Of what is said to people.' })
 
-const timeSchema = z.string().meta({ description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
+const timeSchema = z
+  .string()
+  .meta({ pattern: TIME.source, description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
 /** Any content: what is wrong with it has one code of its own. */
 const openDaySchema = z
   .tuple([timeSchema, timeSchema])

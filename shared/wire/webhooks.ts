@@ -5,11 +5,12 @@ import { isoSchema } from './schema/params.ts'
 import type { SiteForScreensJson } from './site.ts'
 
 const URL_MAX = 2_000
+const WEB_URL = /^[Hh][Tt][Tt][Pp][Ss]?:\S+$/
 
 /** Why a text is no address that the gateway sends anything to; null when it is one. */
 export function webUrlFault(text: string): string | null {
-  const url = /\s/.test(text) ? null : URL.parse(text)
-  if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an http:// or https:// address'
+  const url = WEB_URL.test(text) ? URL.parse(text) : null
+  if (url === null) return 'must be an http:// or https:// address'
   if (url.username !== '' || url.password !== '') return 'must have no user and no password in it'
   return text.length > URL_MAX ? `must have at most ${URL_MAX} characters` : null
 }
@@ -62,6 +63,7 @@ export const newWebhookSchema = z
         if (message !== null) ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_url' } })
       })
       .meta({
+        ...{ format: 'uri', pattern: WEB_URL.source, maxLength: URL_MAX },
         description: 'http or https, without a user in it; an address of the local network too.',
         example: 'http://192.168.1.9:3000/alerts',
       }),
