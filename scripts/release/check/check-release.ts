@@ -15,7 +15,7 @@ import { checkProgram } from './executable/check-program.ts'
 import { NEIGHBOUR } from './executable/program-steps.ts'
 import { bareDebian, Machine } from './machine.ts'
 import { runSteps } from './run-steps.ts'
-import { healthOf, servesAnew, state, swapBackLog } from './service.ts'
+import { healthOf, hubServesAnew, servesAnew, state, swapBackLog } from './service.ts'
 import { swapBackSteps } from './swap-back-steps.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -36,6 +36,13 @@ function installLines(): string[] {
   const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
   const [, section = ''] = /^## Install\n([\s\S]*?)^## /m.exec(readme) ?? []
   return [...section.matchAll(/^```bash\n([\s\S]*?)^```$/gm)].map(([, lines = '']) => lines)
+}
+
+/** The lines of docs/head-office.md that make a service of the hub. */
+function hubLines(): string[] {
+  const page = readFileSync(join(ROOT, 'docs/head-office.md'), 'utf8')
+  const [, block = ''] = /^- \*\*As a service\.\*\*[\s\S]*?```sh\n([\s\S]*?)```/m.exec(page) ?? []
+  return block.trim().split(/\n\s*/)
 }
 
 const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
@@ -173,6 +180,30 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     assert.match(altered.out, /nothing was changed: \S+ was altered/)
     machine.must('rm -r altered')
   },
+  'the lines of docs/head-office.md start a hub, which is started again after a kill and by an upgrade':
+    async (machine) => {
+      // the network of the machine has no PostgreSQL
+      const lines = hubLines().filter((line) => !line.includes('postgres://'))
+      assert.equal(lines.length, 3)
+      // a bare Debian has no sudo
+      for (const line of lines.slice(0, -1)) machine.must(line.replace('sudo ', ''))
+      await hubServesAnew(machine, '0')
+      assert.match(machine.must((lines.at(-1) ?? '').replace('sudo ', '')), /^ +cbs_\S+$/m)
+      assert.equal(machine.must("stat -c '%a %U' /var/lib/cartbarn-hub"), '700 cartbarn')
+      for (const restart of [
+        'kill -9 $(systemctl show cartbarn-hub --property=MainPID --value)',
+        'apt-get install -y --reinstall /root/*.deb',
+      ]) {
+        const pid = state(machine, 'MainPID', 'cartbarn-hub')
+        machine.must(restart)
+        await hubServesAnew(machine, pid)
+      }
+      assert.doesNotMatch(
+        machine.must('journalctl -u cartbarn-hub --no-pager --output=cat'),
+        /"level":"(error|fatal)"/,
+      )
+      machine.must('systemctl disable --now cartbarn-hub; systemctl enable --now cartbarn')
+    },
   [LAST]: (machine) => {
     for (const action of ['remove', 'purge']) {
       const printed = machine.must(`apt-get ${action} -y cartbarn`)

@@ -20,9 +20,23 @@ export function healthOf(
 }
 
 /** Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it yet. */
-export async function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
-  const isNew = () => ![before, '0'].includes(state(machine, 'MainPID'))
+export function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
+  return unitServesAnew(machine, { unit: 'cartbarn', port: 8080 }, before, timeoutMs)
+}
+
+/** The same for a hub. */
+export function hubServesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
+  return unitServesAnew(machine, { unit: 'cartbarn-hub', port: 8090 }, before, timeoutMs)
+}
+
+async function unitServesAnew(
+  machine: Machine,
+  { unit, port }: { unit: string; port: number },
+  before: string,
+  timeoutMs: number,
+): Promise<void> {
+  const isNew = () => ![before, '0'].includes(state(machine, 'MainPID', unit))
   const isServing = () =>
-    state(machine, 'ActiveState') === 'active' && /^HTTP\/1\.1 200/.test(machine.get('/health'))
+    state(machine, 'ActiveState', unit) === 'active' && /^HTTP\/1\.1 200/.test(machine.get('/health', port))
   await eventually(() => isNew() && isServing(), 'another process that serves', timeoutMs)
 }
