@@ -4,18 +4,14 @@
 ARG BASE=debian:trixie-slim
 ARG BUILDER=node:24-trixie-slim
 ARG RELEASE=
-ARG PROGRAM=${RELEASE:+packed}
+ARG PACKER=${RELEASE:+${BASE}}
 
-FROM ${BUILDER} AS built
+FROM ${PACKER:-${BUILDER}} AS program
+ARG RELEASE
 WORKDIR /cartbarn
 COPY . .
-RUN npm run build:program -- /program
-
-FROM scratch AS packed
-ARG RELEASE
-COPY ${RELEASE}/cartbarn ${RELEASE}/LICENSES.txt /program/
-
-FROM ${PROGRAM:-built} AS program
+RUN if [ -n "$RELEASE" ]; then mkdir /program && cp "$RELEASE/cartbarn" "$RELEASE/LICENSES.txt" /program; \
+    else npm run build:program -- /program; fi
 
 FROM ${BASE}
 # the user and group of the volumes of earlier images

@@ -46,8 +46,8 @@ export function canRunImages(): boolean {
 
 /**
  * The image that the Dockerfile of a folder makes, on a Debian that is a tar archive; all of it in a folder of its own. With
- * `release`, a folder below `source`, it packs the executable in it; else it is built from the sources. Node and npm are those
- * of this machine, on the same Debian.
+ * `release`, a folder below `source`, it packs the executable in it; else it is built from the sources, by the Node and npm of
+ * this machine on the same Debian.
  */
 export class Image {
   readonly #folder = mkdtempSync(join(tmpdir(), 'cartbarn-image-'))
@@ -57,9 +57,8 @@ export class Image {
 
   constructor(source: string, debian: string, release?: string) {
     this.#commit(BASE, 'scratch', { [debian]: '/' })
-    // Debian 12's buildah also builds the stage that a release does not need
-    this.#commit(BUILDER, BASE, NODE_FILES, NODE_SETTINGS)
-    const values = { BASE, BUILDER, ...(release === undefined ? {} : { RELEASE: release }) }
+    if (release === undefined) this.#commit(BUILDER, BASE, NODE_FILES, NODE_SETTINGS)
+    const values = release === undefined ? { BASE, BUILDER } : { BASE, RELEASE: release }
     const build = ['build', '--isolation=chroot', '--format=docker', '--pull=never', `--tag=${TAG}`]
     const settings = Object.entries(values).map(([name, value]) => `--build-arg=${name}=${value}`)
     this.#buildah(...build, ...settings, source)
