@@ -40,6 +40,9 @@ interface Session {
 }
 
 const STATUS_MS = 5_000
+/** The first ten minutes have a line each time; from then on a minute has one: a demo may run for months. */
+const FIRST_LINES = 120
+const LATER_EACH = 12
 const PROGRESS_MS = 500
 
 /** Registers the devices, fills the past if asked to, then drives until stopped or until the duration is over. */
@@ -161,7 +164,11 @@ async function driveLive(session: Session): Promise<void> {
   const over = new AbortController()
   const past = options.pastDays > 0 ? fillBeside(session, over.signal) : Promise.resolve(true)
   const status = statusLine(fleet, traffic)
-  const timer = setInterval(() => screen.line(status()), STATUS_MS)
+  let lines = 0
+  const timer = setInterval(() => {
+    const line = status()
+    if (isLineShown(lines++)) screen.line(line)
+  }, STATUS_MS)
   try {
     await stopped(signal, options.durationS)
   } finally {
@@ -183,6 +190,11 @@ export function stopped(signal: AbortSignal, seconds: number | undefined): Promi
       resolve()
     })
   })
+}
+
+/** True if the status line of this number, from 0, is printed. */
+export function isLineShown(number: number): boolean {
+  return number < FIRST_LINES || number % LATER_EACH === 0
 }
 
 function statusLine(fleet: LiveFleet, traffic: Traffic): () => string {

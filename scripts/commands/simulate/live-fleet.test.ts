@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeLink } from '#scripts/testing/fake-link.ts'
+import { isLineShown } from './fleet.ts'
 import { planFleet } from './fleet-plan.ts'
 import { LiveFleet } from './live-fleet.ts'
 
@@ -85,4 +86,13 @@ test('after a suspended laptop wakes the fleet goes on instead of catching up', 
   run(1)
   const after = [...links.values()].reduce((sum, link) => sum + link.published.length, 0)
   assert.ok(after - before < 50, `${after - before}`)
+})
+
+test('the status is printed each 5 s for ten minutes, then once a minute', () => {
+  const linesIn = (seconds: number) =>
+    Array.from({ length: seconds / 5 }, (_, i) => isLineShown(i)).filter(Boolean).length
+  assert.equal(linesIn(60), 12)
+  assert.equal(linesIn(600), 120)
+  assert.equal(linesIn(86_400), 120 + 1_430)
+  assert.equal(linesIn(365 * 86_400), 120 + 525_590)
 })
