@@ -2,7 +2,7 @@ import type { CartFix } from '#shared/carts/motion.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Cart } from '../cart.ts'
-import { fixesIn, type SampleColumns, voltagesIn } from '../carts/sample-columns.ts'
+import { type SampleColumns, takeFixes, voltagesIn } from '../carts/sample-columns.ts'
 import { type Arrived, appendLimited } from './arrived.ts'
 import type { AlertGround } from './ground.ts'
 import { follow, hasMoved } from './trail.ts'
@@ -99,8 +99,9 @@ function rememberWay(one: CartCase, ground: AlertGround, arrived: Arrived): void
   const last = memory.fixes.at(-1)
   // a last fix that is later was the mistake of a clock
   const before = last !== undefined && last.atMs < fix.atMs ? last : null
-  for (const passed of fixesIn([...memory.waitingFixes, ...samples], before, fix.atMs - 1))
-    rememberFix(memory, passed, ground)
+  takeFixes([...memory.waitingFixes, ...samples], { last: before, untilMs: fix.atMs - 1 }, (passed) =>
+    rememberFix(memory, passed, ground),
+  )
   memory.waitingFixes = []
   rememberFix(memory, fix, ground)
 }

@@ -13,7 +13,7 @@ import type { WatchedSet } from '../zone-sets.ts'
 import { type MemberZones, staysIn } from './cart-zones.ts'
 import { type LockSaying, LockWord } from './lock-word.ts'
 import { MotionTrack } from './motion-track.ts'
-import { fixesIn, type SampleColumns } from './sample-columns.ts'
+import { type SampleColumns, takeFixes } from './sample-columns.ts'
 
 /** What is kept of a device over a restart, beside its history: JSON. */
 export interface KeptMotion {
@@ -219,8 +219,9 @@ export class CartMember {
       this.#known = staysIn(state, own, fix)
     } else {
       // nobody else watches it there: each fix in its order, as with its own zones
-      for (const passed of fixesIn(this.#foreignSamples ?? [], null, fix.atMs - 1))
+      takeFixes(this.#foreignSamples ?? [], { last: null, untilMs: fix.atMs - 1 }, (passed) => {
         this.#foreign = watch(this.#foreign, foreign.watched, passed, latestMs).state
+      })
       this.#foreignSamples = []
       this.#foreign = watch(this.#foreign, foreign.watched, fix, latestMs).state
       this.#known = [...staysIn(state, own, fix), ...staysIn(this.#foreign, foreign, fix)].sort(byZone)

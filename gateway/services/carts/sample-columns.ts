@@ -6,28 +6,31 @@ import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 export type SampleColumns = Float64Array
 
 /**
- * The fixes after `last`, each later than the one before it, none after `untilMs`; speeds are worked out where the device
- * sent none, as those of a cart are.
+ * Takes the fixes after `last`, each later than the one before it, none after `untilMs`; speeds are worked out where the
+ * device sent none, as those of a cart are. No generator: it would take as long as what is done with each fix of a fleet.
  */
-export function* fixesIn(
+export function takeFixes(
   samples: readonly SampleColumns[],
-  last: CartFix | null,
-  untilMs: number,
-): Iterable<CartFix> {
+  { last, untilMs }: { last: CartFix | null; untilMs: number },
+  take: (fix: CartFix) => void,
+): void {
   let before = last
   for (const numbers of samples) {
     for (let at = 0; at < numbers.length; at += SAMPLE_NUMBERS) {
       const atMs = numbers[at + 1] ?? 0
       const latE7 = numbers[at + 2] ?? Number.NaN
       if (Number.isNaN(latE7) || atMs > untilMs || (before !== null && atMs <= before.atMs)) continue
-      const place = { atMs, latE7, longE7: numbers[at + 3] ?? 0 }
+      const longE7 = numbers[at + 3] ?? 0
       const speed = numbers[at + 4] ?? Number.NaN
+      // a literal: to copy another object into it takes several times as long, of every fix of a fleet
       const fix: CartFix = {
-        ...place,
-        speedKmh: Number.isNaN(speed) ? speedBetween(before, place) : fromMilli(speed),
+        atMs,
+        latE7,
+        longE7,
+        speedKmh: Number.isNaN(speed) ? speedBetween(before, { atMs, latE7, longE7 }) : fromMilli(speed),
       }
       before = fix
-      yield fix
+      take(fix)
     }
   }
 }
