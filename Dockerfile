@@ -9,8 +9,8 @@ ARG PACKER=${RELEASE:+${BASE}}
 FROM ${PACKER:-${BUILDER}} AS program
 ARG RELEASE
 WORKDIR /cartbarn
-COPY . .
-RUN if [ -n "$RELEASE" ]; then mkdir /program && cp "$RELEASE/cartbarn" "$RELEASE/LICENSES.txt" /program; \
+COPY ${RELEASE:-.} .
+RUN if [ -n "$RELEASE" ]; then mkdir /program && cp cartbarn LICENSES.txt /program; \
     else npm run build:program -- /program; fi
 
 FROM ${BASE}
