@@ -8,7 +8,7 @@ import { type JsonParts, requireSimple } from '#shared/json-body.ts'
 /** What gzip adds to bytes that cannot be compressed. */
 const GZIP_BYTES = 65_536
 /** Bodies of many megabytes: what the states of 20,000 devices have. More would stop the main thread for too long. */
-const MOST: JsonParts = { values: 450_000, keys: 450_000 }
+export const BODY_PARTS: JsonParts = { values: 450_000, keys: 450_000 }
 /** How long a body may take to arrive. A gateway that needs longer sends less at once. */
 const BODY_MS = 20_000
 
@@ -44,7 +44,7 @@ export async function readJson(request: Request, { maxBytes, ...limits }: BodyLi
   const bytes = await readBytes(request, { ...limits, maxBytes: isGzip ? maxBytes + GZIP_BYTES : maxBytes })
   const text = isGzip ? await unpack(bytes, maxBytes) : bytes
   if (isGzip) limits.onBytes(text.length)
-  requireSimple(text, MOST)
+  requireSimple(text, BODY_PARTS)
   try {
     return JSON.parse(text.toString('utf8'))
   } catch {
