@@ -304,6 +304,18 @@ test('it survives a restart, with who has confirmed it', async (t) => {
   }
 })
 
+test('the end of a recall supersedes no message that its screen has received', async (t) => {
+  const ids = Array.from({ length: 20 }, (_, i) => `screen-${i}`)
+  const course = await Course.open(t, ...ids)
+  await course.begin()
+  // each comes back by itself: the last is sent while it is written down that the first was
+  const screens = await Promise.all(ids.map((id) => course.connect(id)))
+  await Promise.all(screens.map((screen) => screen.next()))
+  await course.end()
+  for (const screen of screens) assert.equal((await screen.next()).params.recall, false)
+  for (const id of ids) await course.becomes(id, 'published', 'published')
+})
+
 test('a power cut right after the recall: the next start tells the screens', async (t) => {
   const course = await Course.open(t, 'screen')
   await course.begin({ text: 'In!' })

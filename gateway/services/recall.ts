@@ -22,7 +22,7 @@ interface RecallDeps {
   fleet: Pick<Fleet, 'all' | 'byHardwareId'>
   deviceTypes: DeviceTypeLookup
   commands: Pick<Commands, 'createForEach'>
-  delivery: Pick<CommandDelivery, 'take'>
+  delivery: Pick<CommandDelivery, 'mark' | 'take'>
   site: Pick<Site, 'settings'>
   events: Events
   clock: Clock & MonotonicClock
@@ -132,6 +132,8 @@ export class Recall implements Part {
       const recall = this.active
       if (recall === null) throw new NotFoundError('no_recall', 'the carts are not called in')
       const ended = { atMs: clock.nowMs(), text: text || RECALL_TEXTS[site.settings.language].end }
+      // first in the queue: a message that its screen has received is not superseded
+      delivery.mark()
       await store.write('endRecall', { recallId: recall.recallId, ...ended }, (superseded) => {
         this.#recall = { ...recall, ended }
         this.#due.clear()
