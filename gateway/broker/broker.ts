@@ -314,8 +314,9 @@ export class Broker<Login> {
   }
 
   /**
-   * Hands a message to the one connection of a client id, QoS 1; false when there is none, or it has not subscribed to
-   * the topic. What is not acknowledged when the connection ends is forgotten. With `login`, only to its connection.
+   * Hands a message to the one connection of a client id, QoS 1; false when there is none, or the port has not been told
+   * that it is subscribed to the topic: the port sends what waits for it then, and would send this twice. What is not
+   * acknowledged when the connection ends is forgotten. With `login`, only to its connection.
    */
   send(clientId: string, topic: string, payload: string, login?: Login): boolean {
     const connection = this.#connections.withClientId(clientId)
@@ -323,7 +324,7 @@ export class Broker<Login> {
     if (connection === undefined || session === undefined || session.isGone) return false
     if (login !== undefined && connection.identity?.login !== login) return false
     const qos = connection.subscribedQos(topic)
-    if (qos === undefined || !connection.isReady) return false
+    if (qos === undefined || !connection.isReady || !connection.isAnnounced(topic)) return false
     if (qos === 0) return connection.sendOnce(topic, payload, false)
     this.sessions.queueForNow(session, { topic, payload, qos: 1, isRetained: false, extra: null })
     return true

@@ -183,6 +183,11 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     return granted
   }
 
+  /** Whether the port was told of a subscription that matches the topic. */
+  isAnnounced(topic: string): boolean {
+    return [...this.announced].some((filter) => matchesTopic(filter, topic))
+  }
+
   #publish(packet: {
     topic: string
     payload: Uint8Array | string

@@ -102,6 +102,16 @@ describe('a message that is sent now', () => {
     assert.equal(side.broker.send('cart', 'cmd', 'gone'), false)
   })
 
+  for (const isClean of [true, false])
+    test(`reaches a client with a ${isClean ? 'clean' : 'kept'} session only after the port was told that it is subscribed`, async (t) => {
+      let isKnown = false
+      const side = await startBroker(t, { port: { subscribed: () => (isKnown = true) } })
+      const cart = await connectTo(side, 'cart', isClean)
+      cart.send(subscribePacket({ cmd: 1 }))
+      while (!side.broker.send('cart', 'cmd', 'lock')) await new Promise((resolve) => setImmediate(resolve))
+      assert.ok(isKnown)
+    })
+
   test('is forgotten with the connection, also when the session is kept', async (t) => {
     const side = await startBroker(t)
     const cart = await connectTo(side, 'cart', false)
