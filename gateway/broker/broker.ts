@@ -314,9 +314,9 @@ export class Broker<Login> {
   }
 
   /**
-   * Hands a message to the one connection of a client id, QoS 1; false when there is none, or the port has not been told
-   * that it is subscribed to the topic: the port sends what waits for it then, and would send this twice. What is not
-   * acknowledged when the connection ends is forgotten. With `login`, only to its connection.
+   * Sends a message to the one connection of a client id, QoS 1; false when there is none, or it has no subscription to
+   * the topic that the port was notified of: on that notification the port sends what is pending, and this would go out
+   * twice. What is not acknowledged when the connection ends is forgotten. With `login`, only to its connection.
    */
   send(clientId: string, topic: string, payload: string, login?: Login): boolean {
     const connection = this.#connections.withClientId(clientId)

@@ -183,7 +183,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     return granted
   }
 
-  /** Whether the port was told of a subscription that matches the topic. */
+  /** True once the port was notified of a subscription that matches the topic. */
   isAnnounced(topic: string): boolean {
     return [...this.announced].some((filter) => matchesTopic(filter, topic))
   }

@@ -103,7 +103,7 @@ describe('a message that is sent now', () => {
   })
 
   for (const isClean of [true, false])
-    test(`reaches a client with a ${isClean ? 'clean' : 'kept'} session only after the port was told that it is subscribed`, async (t) => {
+    test(`waits until the port knows of the subscription (${isClean ? 'clean' : 'kept'} session)`, async (t) => {
       let isKnown = false
       const side = await startBroker(t, { port: { subscribed: () => (isKnown = true) } })
       const cart = await connectTo(side, 'cart', isClean)
