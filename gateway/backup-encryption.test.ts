@@ -12,13 +12,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { backUp } from '#gateway/offline/backups.ts'
+import { restoreBackup } from '#gateway/offline/restore.ts'
 import { createAuthority } from '#shared/authority/authority.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
 import { FolderPlace } from '#store/backups/folder-place.ts'
 import { dataFolder, newFolder, newSet, restoreSet, T0 } from '#testing/backup-sets.ts'
-import { backUp } from './backups.ts'
-import { restoreBackup } from './restore.ts'
 
 test('with a passphrase a set is encrypted or refused, for writing and for a restore', async (t) => {
   const data = dataFolder(t)

@@ -13,11 +13,11 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { backUp } from '#gateway/offline/backups.ts'
+import { restoreBackup } from '#gateway/offline/restore.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
 import { FolderPlace } from '#store/backups/folder-place.ts'
 import { copyOf, dataFolder, newFolder, newSet, restoreSet, T0 } from '#testing/backup-sets.ts'
-import { backUp } from './backups.ts'
-import { restoreBackup } from './restore.ts'
 
 test('nothing but plain files of a set is read, written or deleted', async (t) => {
   const data = dataFolder(t)

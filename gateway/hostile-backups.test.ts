@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { createZstdCompress, zstdCompressSync } from 'node:zlib'
 import Database from 'better-sqlite3'
+import { backUp } from '#gateway/offline/backups.ts'
 import type { BackupManifest } from '#shared/wire/backups.ts'
 import { BackupSet } from '#store/backups/backup-set.ts'
 import { FolderPlace } from '#store/backups/folder-place.ts'
@@ -17,7 +18,6 @@ import { withTemplate } from '#store/template.ts'
 import { openForSetup } from '#store/writer/open.ts'
 import { copyOf, newFolder, newSet, restoreSet, T0 } from '#testing/backup-sets.ts'
 import { fillSchema } from '#testing/rows-of-schema.ts'
-import { backUp } from './backups.ts'
 
 /** The schema when the first backup could be made. */
 const FIRST_SCHEMA = 27

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
+import { backUp } from '#gateway/offline/backups.ts'
+import { restoreBackup } from '#gateway/offline/restore.ts'
 import { BackupSet } from '#store/backups/backup-set.ts'
 import { checkBackup } from '#store/backups/check-backup.ts'
 import { S3Place } from '#store/backups/s3/s3-place.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { S3Server } from '#testing/s3-server.ts'
-import { backUp } from './backups.ts'
-import { restoreBackup } from './restore.ts'
 
 const T0 = Date.UTC(2026, 4, 1)
 const ADDRESS = { bucket: 'barn', prefix: 'north/' }

@@ -7,7 +7,7 @@ export const THREADS = {
   reader: '../gateway/store/readers/worker.ts',
   writer: '../gateway/store/writer/worker.ts',
   upgrade: '../gateway/store/upgrade/worker.ts',
-  backup: '../gateway/backup-worker.ts',
+  backup: '../gateway/offline/backup-worker.ts',
   'part-decoder': '../cloud-sync/hub/sync/part-worker.ts',
   'start-watch': './start-watch-worker.ts',
 } as const

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { replaceAdminKey } from '#gateway/admin-key.ts'
+import { replaceAdminKey } from '#gateway/offline/admin-key.ts'
 import { CommandError, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'

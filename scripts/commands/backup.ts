@@ -1,5 +1,5 @@
-import { backupPlaceOf } from '#gateway/backup-places.ts'
-import { backUp } from '#gateway/backups.ts'
+import { backupPlaceOf } from '#gateway/offline/backup-places.ts'
+import { backUp } from '#gateway/offline/backups.ts'
 import { EXIT, pathFrom, type RunCommand, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { grouped } from '#scripts/cli/progress.ts'

@@ -1,6 +1,6 @@
 import type { Config } from '#gateway/config.ts'
-import { beginNewSite, keepCourse, type NewSite } from '#gateway/new-site.ts'
-import { initTls } from '#gateway/tls-files.ts'
+import { beginNewSite, keepCourse, type NewSite } from '#gateway/offline/new-site.ts'
+import { initTls } from '#gateway/offline/tls-files.ts'
 import {
   CommandError,
   EXIT,

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
-import { type RepairDialogue, type Repaired, repairDatabase } from '#gateway/repair.ts'
+import { type RepairDialogue, type Repaired, repairDatabase } from '#gateway/offline/repair.ts'
 import {
   CommandError,
   type CommandIo,

@@ -1,4 +1,4 @@
-import { type RebuiltGateway, rebuildFromUpstream } from '#gateway/rebuild.ts'
+import { type RebuiltGateway, rebuildFromUpstream } from '#gateway/offline/rebuild.ts'
 import {
   CommandError,
   type CommandIo,

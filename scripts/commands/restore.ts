@@ -1,5 +1,5 @@
-import { backupPlaceOf } from '#gateway/backup-places.ts'
-import { type Restored, restoreBackup } from '#gateway/restore.ts'
+import { backupPlaceOf } from '#gateway/offline/backup-places.ts'
+import { type Restored, restoreBackup } from '#gateway/offline/restore.ts'
 import { EXIT, pathFrom, type RunCommand, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'

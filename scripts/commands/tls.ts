@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { initTls, readTlsFiles, renewTls, type TlsFiles } from '#gateway/tls-files.ts'
+import { initTls, readTlsFiles, renewTls, type TlsFiles } from '#gateway/offline/tls-files.ts'
 import { CommandError, EXIT, type RunCommand, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'

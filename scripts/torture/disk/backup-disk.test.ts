@@ -4,9 +4,9 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { backupPlaceOf } from '#gateway/backup-places.ts'
-import { backUp } from '#gateway/backups.ts'
-import { restoreBackup } from '#gateway/restore.ts'
+import { backupPlaceOf } from '#gateway/offline/backup-places.ts'
+import { backUp } from '#gateway/offline/backups.ts'
+import { restoreBackup } from '#gateway/offline/restore.ts'
 import { BlockTable } from '#testing/block-table.ts'
 
 const T0 = Date.UTC(2026, 4, 1)

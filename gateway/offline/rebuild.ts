@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '#agent/backoff.ts'
 import type { Outcome } from '#agent/outcome.ts'
 import { Upstream } from '#agent/upstream.ts'
+import type { Config } from '#gateway/config.ts'
 import { giveToOwner } from '#shared/files/owner.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { REBUILT_REASON, type RebuildOffer } from '#shared/wire/replication/rebuild.ts'
@@ -21,7 +22,6 @@ import {
 } from '#store/rebuild/secrets.ts'
 import { databasePath, prepareDataFolder } from '#store/store.ts'
 import { openForSetup } from '#store/writer/open.ts'
-import type { Config } from './config.ts'
 
 /** The new passwords and keys, until somebody has handed them out. */
 const CREDENTIALS = 'new-credentials.csv'

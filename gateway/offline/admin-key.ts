@@ -1,4 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
+import type { Config } from '#gateway/config.ts'
+import { Events } from '#gateway/events.ts'
 import { groupedCode, newCode } from '#services/people/codes.ts'
 import { FIRST_ADMIN, Users } from '#services/users.ts'
 import { AdminKeyFile } from '#shared/admin-key-file.ts'
@@ -7,8 +9,6 @@ import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 import { DATA_LOCK } from '#store/db/data-lock.ts'
 import { DEMO_KEY, databasePath, prepareDataFolder, Store } from '#store/store.ts'
-import type { Config } from './config.ts'
-import { Events } from './events.ts'
 
 /** The new key of an admin: itself, or the file it is in. */
 export type ReplacedKey = { name: string; isFirst: boolean } & ({ key: string } | { path: string })

@@ -1,5 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import type { Config } from '#gateway/config.ts'
+import { hostNamesNow } from '#gateway/tls.ts'
 import {
   type Authority,
   createAuthority,
@@ -11,8 +13,6 @@ import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { allNames, isHostName, isPrivateAddress, isTooWide } from '#shared/authority/host-names.ts'
 import { describeError } from '#shared/errors.ts'
 import { databasePath } from '#store/store.ts'
-import type { Config } from './config.ts'
-import { hostNamesNow } from './tls.ts'
 
 /** No clock that is right shows an earlier time. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1)

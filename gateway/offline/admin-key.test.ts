@@ -8,16 +8,16 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { type Config, readConfig } from '#gateway/config.ts'
+import { createGateway, type Gateway } from '#gateway/gateway.ts'
 import { createLog } from '#shared/log.ts'
 import { createRandom } from '#shared/random.ts'
 import { bareEnvironment } from '#shared/testing/bare-environment.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { replaceAdminKey } from './admin-key.ts'
-import { type Config, readConfig } from './config.ts'
-import { createGateway, type Gateway } from './gateway.ts'
 
-const ENTRY = fileURLToPath(new URL('../scripts/commands/cartbarn.ts', import.meta.url))
+const ENTRY = fileURLToPath(new URL('../../scripts/commands/cartbarn.ts', import.meta.url))
 const GIVEN_KEY = 'a-key-of-at-least-24-characters'
 
 /** A data folder, and gateways that are started on it one after the other. */
