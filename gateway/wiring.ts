@@ -1,7 +1,7 @@
 import { GATEWAY } from '#domain/origin.ts'
 import type { Carts } from '#services/carts/carts.ts'
 import type { Commands } from '#services/commands/commands.ts'
-import type { Configuration } from '#services/configuration.ts'
+import type { Configuration } from '#services/configuration/configuration.ts'
 import type { Devices } from '#services/devices.ts'
 import type { Enrolment } from '#services/enrolment.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'

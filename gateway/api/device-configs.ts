@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import type { LayerOutcome } from '#services/device-configs.ts'
+import type { LayerOutcome } from '#services/configuration/device-configs.ts'
 import type { Device } from '#services/fleet.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'

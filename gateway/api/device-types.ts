@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
-import type { DeviceTypes } from '#services/device-types.ts'
+import type { DeviceTypes } from '#services/configuration/device-types.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'

@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { canSee } from '#domain/access.ts'
-import type { Groups } from '#services/groups.ts'
+import type { Groups } from '#services/configuration/groups.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'

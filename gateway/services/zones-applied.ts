@@ -1,6 +1,6 @@
 import type { Cart } from './cart.ts'
+import type { Groups } from './configuration/groups.ts'
 import type { Device } from './fleet.ts'
-import type { Groups } from './groups.ts'
 import type { ZoneSets } from './zone-sets.ts'
 
 interface ZonesAppliedDeps {

@@ -1,4 +1,4 @@
-import type { DeviceConfigs } from '#services/device-configs.ts'
+import type { DeviceConfigs } from '#services/configuration/device-configs.ts'
 import type { Device } from '#services/fleet.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceConfigJson } from '#shared/wire/device-configs.ts'

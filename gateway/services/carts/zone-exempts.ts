@@ -6,8 +6,8 @@ import type { Log } from '#shared/log.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
 import type { Cart } from '../cart.ts'
-import type { ConfigLayers } from '../config-layers.ts'
-import { type ConfigPublisher, ZONE_EXEMPT } from '../config-publisher.ts'
+import type { ConfigLayers } from '../configuration/layers.ts'
+import { type ConfigPublisher, ZONE_EXEMPT } from '../configuration/publisher.ts'
 import type { Device } from '../fleet.ts'
 
 interface ZoneExemptsDeps {

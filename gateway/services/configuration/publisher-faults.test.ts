@@ -9,9 +9,9 @@ import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Store } from '#store/store.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
-import { ConfigLayers } from './config-layers.ts'
-import { ConfigPublisher } from './config-publisher.ts'
-import { Fleet } from './fleet.ts'
+import { Fleet } from '../fleet.ts'
+import { ConfigLayers } from './layers.ts'
+import { ConfigPublisher } from './publisher.ts'
 
 const DEVICES = 250
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-configs-'))

@@ -11,11 +11,11 @@ import {
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
-import type { ConfigLayers, LayerChange } from './config-layers.ts'
-import type { ConfigPublisher, PublishedConfig } from './config-publisher.ts'
+import { type Device, requireRegistered } from '../fleet.ts'
 import type { DeviceTypes } from './device-types.ts'
-import { type Device, requireRegistered } from './fleet.ts'
 import type { Groups } from './groups.ts'
+import type { ConfigLayers, LayerChange } from './layers.ts'
+import type { ConfigPublisher, PublishedConfig } from './publisher.ts'
 
 interface DeviceConfigsDeps {
   store: Pick<Store, 'write'>

@@ -5,9 +5,9 @@ import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import { misfits } from '#shared/wire/schema/object-schema.ts'
 import type { DeviceTypeRow } from '#store/device-types.ts'
 import type { Store } from '#store/store.ts'
-import type { ConfigLayers } from './config-layers.ts'
-import type { ConfigPublisher } from './config-publisher.ts'
-import type { Fleet } from './fleet.ts'
+import type { Fleet } from '../fleet.ts'
+import type { ConfigLayers } from './layers.ts'
+import type { ConfigPublisher } from './publisher.ts'
 
 interface DeviceTypesDeps {
   /** What the program brings; one that was put by the API replaces the one of its name. */

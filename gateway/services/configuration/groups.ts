@@ -3,10 +3,10 @@ import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import type { GroupRow } from '#store/groups.ts'
 import type { Store } from '#store/store.ts'
-import type { ConfigLayers } from './config-layers.ts'
-import type { ConfigPublisher } from './config-publisher.ts'
-import type { Device, Fleet } from './fleet.ts'
-import type { Geofences } from './geofences.ts'
+import type { Device, Fleet } from '../fleet.ts'
+import type { Geofences } from '../geofences.ts'
+import type { ConfigLayers } from './layers.ts'
+import type { ConfigPublisher } from './publisher.ts'
 
 interface GroupsDeps {
   store: Pick<Store, 'read' | 'write'>

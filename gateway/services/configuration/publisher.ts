@@ -7,9 +7,9 @@ import type { Clock } from '#shared/time.ts'
 import { configMessageSchema, deviceTopic } from '#shared/wire/mqtt.ts'
 import type { Publication } from '#store/device-configs.ts'
 import type { Store } from '#store/store.ts'
-import type { ConfigLayers, ConfigSubject, LayerChange } from './config-layers.ts'
-import { type Downlink, publishWith } from './downlink.ts'
-import type { Fleet } from './fleet.ts'
+import { type Downlink, publishWith } from '../downlink.ts'
+import type { Fleet } from '../fleet.ts'
+import type { ConfigLayers, ConfigSubject, LayerChange } from './layers.ts'
 
 /** The configuration last published to a device: its retained `cfg` message. */
 export interface PublishedConfig {
