@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { readDeviceFile } from '#services/device-file.ts'
+import { readDeviceFile } from '#services/devices/file.ts'
 import { inTurns } from '#shared/budgets/in-turns.ts'
 import { bytesBodyUpTo } from '#shared/http/request-guards.ts'
 import { answers } from '#shared/http/responses.ts'

@@ -1,7 +1,7 @@
 import { parseDeviceJson, withoutInfinite } from '#domain/device-json.ts'
 import { isCartName } from '#shared/ids.ts'
 import { statusMessageSchema } from '#shared/wire/mqtt.ts'
-import type { Uplinked } from './ingest/message.ts'
+import type { Uplinked } from '../ingest/message.ts'
 
 /** What a device says of itself when it enrols. */
 export interface FirstStatus {

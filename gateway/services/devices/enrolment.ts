@@ -3,7 +3,7 @@ import { hashesEqual, hashSecret } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { Fleet } from './fleet.ts'
+import type { Fleet } from '../fleet.ts'
 
 interface EnrolmentDeps {
   store: Pick<Store, 'read' | 'write'>

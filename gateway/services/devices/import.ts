@@ -5,11 +5,11 @@ import { hashSecret, newMqttPassword } from '#shared/ids.ts'
 import type { Clock } from '#shared/time.ts'
 import type { DeviceRow } from '#store/devices.ts'
 import type { Store } from '#store/store.ts'
-import type { DeviceTypes } from './configuration/device-types.ts'
-import type { Groups } from './configuration/groups.ts'
-import type { ConfigPublisher } from './configuration/publisher.ts'
-import type { DeviceLine } from './device-file.ts'
-import type { Device, Fleet } from './fleet.ts'
+import type { DeviceTypes } from '../configuration/device-types.ts'
+import type { Groups } from '../configuration/groups.ts'
+import type { ConfigPublisher } from '../configuration/publisher.ts'
+import type { Device, Fleet } from '../fleet.ts'
+import type { DeviceLine } from './file.ts'
 
 interface DeviceImportDeps {
   store: Pick<Store, 'write'>

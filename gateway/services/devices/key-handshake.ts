@@ -1,8 +1,8 @@
 import { describeError } from '#shared/errors.ts'
 import { hashSecret } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
+import type { Device } from '../fleet.ts'
 import type { Devices } from './devices.ts'
-import type { Device } from './fleet.ts'
 
 interface KeyHandshakeDeps {
   devices: Pick<Devices, 'issuePassword' | 'confirmPassword'>

@@ -7,11 +7,11 @@ import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import type { DeviceChange } from '#store/devices.ts'
 import type { Store } from '#store/store.ts'
-import type { DeviceTypes } from './configuration/device-types.ts'
-import type { Groups } from './configuration/groups.ts'
-import type { ConfigPublisher } from './configuration/publisher.ts'
-import { type Device, type Fleet, requireRegistered } from './fleet.ts'
-import type { BlockDamage } from './telemetry/block-damage.ts'
+import type { DeviceTypes } from '../configuration/device-types.ts'
+import type { Groups } from '../configuration/groups.ts'
+import type { ConfigPublisher } from '../configuration/publisher.ts'
+import { type Device, type Fleet, requireRegistered } from '../fleet.ts'
+import type { BlockDamage } from '../telemetry/block-damage.ts'
 
 interface DevicesDeps {
   store: Pick<Store, 'write'>
