@@ -9,8 +9,8 @@ import { addToCommandCount, insertCommand } from '#store/commands.ts'
 import type { Connection } from '#store/db/connection.ts'
 import { insertGeofenceEvent } from '#store/geofence-events.ts'
 import { openTelemetryParts } from '#testing/telemetry-parts.ts'
+import { Retention } from '../telemetry/retention.ts'
 import { EventDeletion } from './event-deletion.ts'
-import { Retention } from './telemetry/retention.ts'
 
 const NOW_MS = new FakeClock().nowMs()
 const DAYS = 400
