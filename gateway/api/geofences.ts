@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { MiddlewareHandler } from 'hono'
 import { readZones } from '#domain/geofences.ts'
-import type { GeofenceSet } from '#services/zone-sets.ts'
+import type { GeofenceSet } from '#services/zones/sets.ts'
 import { inTurns } from '#shared/budgets/in-turns.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'

@@ -13,9 +13,9 @@ import type { UsedDay } from '#store/reports/utilisation.ts'
 import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
 import type { Cart } from './cart.ts'
-import type { Geofences } from './geofences.ts'
 import type { Rounds } from './rounds/rounds.ts'
 import type { Site } from './site.ts'
+import type { Geofences } from './zones/geofences.ts'
 
 interface ReportsDeps {
   store: Pick<Store, 'readers'>

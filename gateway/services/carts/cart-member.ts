@@ -9,7 +9,7 @@ import {
 import { toE7, toMilli } from '#shared/geo.ts'
 import { UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
 import type { Device, Reported } from '../fleet.ts'
-import type { WatchedSet } from '../zone-sets.ts'
+import type { WatchedSet } from '../zones/sets.ts'
 import { type MemberZones, staysIn } from './cart-zones.ts'
 import { type LockSaying, LockWord } from './lock-word.ts'
 import { MotionTrack } from './motion-track.ts'

@@ -3,8 +3,8 @@ import { staysOf } from '#shared/zones/stays.ts'
 import type { Fix, WatchState } from '#shared/zones/watch.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Device } from '../fleet.ts'
-import type { Geofences } from '../geofences.ts'
-import type { WatchedSet } from '../zone-sets.ts'
+import type { Geofences } from '../zones/geofences.ts'
+import type { WatchedSet } from '../zones/sets.ts'
 
 /** The zones of a device of a cart: its own, which it is watched in, and those of the groups of the other devices. */
 export interface MemberZones {

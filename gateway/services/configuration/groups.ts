@@ -4,7 +4,7 @@ import type { Clock } from '#shared/time.ts'
 import type { GroupRow } from '#store/groups.ts'
 import type { Store } from '#store/store.ts'
 import type { Device, Fleet } from '../fleet.ts'
-import type { Geofences } from '../geofences.ts'
+import type { Geofences } from '../zones/geofences.ts'
 import type { ConfigLayers } from './layers.ts'
 import type { ConfigPublisher } from './publisher.ts'
 

@@ -6,7 +6,7 @@ import { MINUTE_MS } from '#shared/time.ts'
 import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
 import type { GeofenceEventRow } from '#store/geofence-events.ts'
 import type { Device } from '../fleet.ts'
-import type { WatchedSet } from '../zone-sets.ts'
+import type { WatchedSet } from '../zones/sets.ts'
 
 /** A position that is older when it arrives is history: it moves nothing and raises nothing. */
 export const LIVE_MS = 5 * MINUTE_MS

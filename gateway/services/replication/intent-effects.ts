@@ -24,8 +24,8 @@ import type { Commands } from '../commands/commands.ts'
 import type { DeviceConfigs } from '../configuration/device-configs.ts'
 import type { Groups } from '../configuration/groups.ts'
 import type { Fleet } from '../fleet.ts'
-import type { Geofences } from '../geofences.ts'
 import type { Users } from '../users.ts'
+import type { Geofences } from '../zones/geofences.ts'
 import { intentCommandId } from './intent-command-id.ts'
 
 /** What is to be compared with the head office again; null for all of it. */

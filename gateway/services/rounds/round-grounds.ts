@@ -1,8 +1,8 @@
 import { isCounted, type RoundGround, roundGround } from '#shared/rounds/ground.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { Device } from '../fleet.ts'
-import type { Geofences } from '../geofences.ts'
-import type { WatchedSet } from '../zone-sets.ts'
+import type { Geofences } from '../zones/geofences.ts'
+import type { WatchedSet } from '../zones/sets.ts'
 
 /** The zones that rounds of a cart go by: the same object until one of them is another. */
 export interface CountedZones {

@@ -11,7 +11,7 @@ import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
 import type { Cart } from '../cart.ts'
-import type { Geofences } from '../geofences.ts'
+import type { Geofences } from '../zones/geofences.ts'
 import { KeptRounds, toRoundDevice } from './kept-rounds.ts'
 import { RoundGrounds } from './round-grounds.ts'
 

@@ -2,7 +2,7 @@ import { InvalidRequestError } from '#shared/errors.ts'
 import { COMPACT_BYTES_MAX } from '#shared/zones/compact.ts'
 import { countForDevices, DEVICE_ZONES_MAX } from '#shared/zones/fit.ts'
 import type { Zone } from '#shared/zones/zone.ts'
-import type { ZoneMessages } from './zone-messages.ts'
+import type { ZoneMessages } from './messages.ts'
 
 /** Throws `duplicate_id` when a zone has the id of one of these others; `whose` names them. */
 export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], whose: string): void {

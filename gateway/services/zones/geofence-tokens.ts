@@ -5,10 +5,10 @@ import { hashesEqual } from '#shared/ids.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import type { GeofenceFetchJson } from '#shared/wire/geofences.ts'
 import type { Store } from '#store/store.ts'
-import type { GatewayClock } from './clock/gateway-clock.ts'
-import type { Device, Fleet } from './fleet.ts'
+import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { Device, Fleet } from '../fleet.ts'
+import type { Users } from '../users.ts'
 import type { Geofences } from './geofences.ts'
-import type { Users } from './users.ts'
 
 interface GeofenceTokensDeps {
   store: Pick<Store, 'write'>

@@ -10,8 +10,8 @@ import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import { Store } from '#store/store.ts'
-import { GatewayClock } from './clock/gateway-clock.ts'
-import { type Device, Fleet } from './fleet.ts'
+import { GatewayClock } from '../clock/gateway-clock.ts'
+import { type Device, Fleet } from '../fleet.ts'
 import { GeofenceTokens } from './geofence-tokens.ts'
 
 const system = new FakeClock()

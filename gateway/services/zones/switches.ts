@@ -5,8 +5,8 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { closingMs } from '#shared/site/opening-hours.ts'
 import type { Clock } from '#shared/time.ts'
-import type { Origins } from './origins.ts'
-import type { Site } from './site.ts'
+import type { Origins } from '../origins.ts'
+import type { Site } from '../site.ts'
 import type { ZoneSelection, Zones, ZonesChange } from './zones.ts'
 
 interface ZoneSwitchesDeps {

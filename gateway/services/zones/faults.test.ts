@@ -13,8 +13,8 @@ import type { GroupRow } from '#store/groups.ts'
 import { Store } from '#store/store.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import { Geofences } from './geofences.ts'
-import { ZoneMessages } from './zone-messages.ts'
-import { ZoneSets } from './zone-sets.ts'
+import { ZoneMessages } from './messages.ts'
+import { ZoneSets } from './sets.ts'
 import { Zones } from './zones.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-zones-'))

@@ -5,11 +5,11 @@ import type { Zone } from '#shared/zones/zone.ts'
 import type { GeofenceSetChange } from '#store/geofences.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
-import { type Downlink, publishWith } from './downlink.ts'
-import type { ZoneMessages } from './zone-messages.ts'
-import { requireFreeIds, requireRoom } from './zone-rules.ts'
-import { readZoneSet } from './zone-set-json.ts'
-import type { GeofenceSet, OwnSet, WatchedSet, ZoneSets } from './zone-sets.ts'
+import { type Downlink, publishWith } from '../downlink.ts'
+import type { ZoneMessages } from './messages.ts'
+import { requireFreeIds, requireRoom } from './rules.ts'
+import { readZoneSet } from './set-json.ts'
+import type { GeofenceSet, OwnSet, WatchedSet, ZoneSets } from './sets.ts'
 
 interface GeofencesDeps {
   store: Pick<Store, 'read' | 'write'>

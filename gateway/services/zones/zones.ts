@@ -16,12 +16,12 @@ import { fromSiteFeaturesJson, toSiteFeaturesJson } from '#shared/wire/zones-jso
 import type { SiteZone, Zone, ZoneType } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
 import type { ZonesInForce, ZoneVersionRow } from '#store/zones.ts'
-import type { Groups } from './configuration/groups.ts'
-import { type Downlink, publishWith } from './downlink.ts'
-import type { ZoneMessages } from './zone-messages.ts'
-import { requireFreeIds, requireRoom } from './zone-rules.ts'
-import { readZoneSet, toSwitchesBody } from './zone-set-json.ts'
-import type { SiteZoneSet, ZoneSets } from './zone-sets.ts'
+import type { Groups } from '../configuration/groups.ts'
+import { type Downlink, publishWith } from '../downlink.ts'
+import type { ZoneMessages } from './messages.ts'
+import { requireFreeIds, requireRoom } from './rules.ts'
+import { readZoneSet, toSwitchesBody } from './set-json.ts'
+import type { SiteZoneSet, ZoneSets } from './sets.ts'
 
 interface ZonesDeps {
   store: Pick<Store, 'read' | 'write'>

@@ -1,7 +1,7 @@
-import type { Cart } from './cart.ts'
-import type { Groups } from './configuration/groups.ts'
-import type { Device } from './fleet.ts'
-import type { ZoneSets } from './zone-sets.ts'
+import type { Cart } from '../cart.ts'
+import type { Groups } from '../configuration/groups.ts'
+import type { Device } from '../fleet.ts'
+import type { ZoneSets } from './sets.ts'
 
 interface ZonesAppliedDeps {
   sets: Pick<ZoneSets, 'site' | 'ownOf'>
