@@ -1,11 +1,10 @@
 import type { Cart } from '../cart.ts'
-import type { Groups } from '../configuration/groups.ts'
 import type { Device } from '../fleet.ts'
 import type { ZoneSets } from './sets.ts'
 
 interface ZonesAppliedDeps {
   sets: Pick<ZoneSets, 'site' | 'ownOf'>
-  groups: Pick<Groups, 'has'>
+  groups: { has(groupId: number): boolean }
 }
 
 /** What acknowledges zones: others download them. */

@@ -16,7 +16,6 @@ import { fromSiteFeaturesJson, toSiteFeaturesJson } from '#shared/wire/zones-jso
 import type { SiteZone, Zone, ZoneType } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
 import type { ZonesInForce, ZoneVersionRow } from '#store/zones.ts'
-import type { Groups } from '../configuration/groups.ts'
 import { type Downlink, publishWith } from '../downlink.ts'
 import type { ZoneMessages } from './messages.ts'
 import { requireFreeIds, requireRoom } from './rules.ts'
@@ -31,7 +30,7 @@ interface ZonesDeps {
   sets: ZoneSets
   messages: ZoneMessages
   turns: Turns
-  groups: Pick<Groups, 'has' | 'all'>
+  groups: { has(groupId: number): boolean; all(): Iterable<{ groupId: number }> }
 }
 
 /** Who changes the zones of the site. */
