@@ -1,5 +1,6 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { databasePath } from '#store/db/files.ts'
 import { checkDamage, databaseRefusal, REPAIR } from './check-damage.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'
 import { attempt } from './machine.ts'
@@ -18,7 +19,7 @@ interface DatabaseFile {
 
 /** Reads the first bytes of the database. Throws when they are not those of one. */
 function readDatabaseFile(dataDir: string): DatabaseFile {
-  const path = join(dataDir, 'cartbarn.db')
+  const path = databasePath(dataDir)
   const header = Buffer.alloc(HEADER_BYTES)
   const file = openSync(path, 'r')
   try {
@@ -33,7 +34,7 @@ function readDatabaseFile(dataDir: string): DatabaseFile {
 
 /** Whether there is a database of ours, and what the gateway says of its health. */
 export function checkDatabase(dataDir: string, running: Running | undefined): Finding[] {
-  const path = join(dataDir, 'cartbarn.db')
+  const path = databasePath(dataDir)
   const fault = faultOfLook(path)
   if (fault === 'EACCES') return [mind(ABOUT, `this user may not look at ${path}`, 'sudo cartbarn doctor')]
   if (fault !== undefined)

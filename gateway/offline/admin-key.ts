@@ -8,7 +8,8 @@ import { newApiKey } from '#shared/ids.ts'
 import { createLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 import { DATA_LOCK } from '#store/db/data-lock.ts'
-import { DEMO_KEY, databasePath, prepareDataFolder, Store } from '#store/store.ts'
+import { databasePath } from '#store/db/files.ts'
+import { DEMO_KEY, prepareDataFolder, Store } from '#store/store.ts'
 
 /** The new key of an admin: itself, or the file it is in. */
 export type ReplacedKey = { name: string; isFirst: boolean } & ({ key: string } | { path: string })

@@ -10,8 +10,8 @@ import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
 import { type BackupMade, writeBackup } from '#store/backups/write-backup.ts'
 import { DataLock } from '#store/db/data-lock.ts'
+import { databasePath } from '#store/db/files.ts'
 import { requireWholeCopy } from '#store/db/open-mark.ts'
-import { databasePath } from '#store/store.ts'
 import { usableAuthority } from './backup-authority.ts'
 
 /** What a backup is asked for with. */

@@ -10,6 +10,7 @@ import { DAY_MS } from '#shared/time.ts'
 import { REBUILT_REASON, type RebuildOffer } from '#shared/wire/replication/rebuild.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { describeFault, storeFaultCode } from '#store/db/fault.ts'
+import { databasePath } from '#store/db/files.ts'
 import { migrate } from '#store/migrate.ts'
 import { type RebuildProgress, RebuiltDatabase } from '#store/rebuild/rebuilt-database.ts'
 import {
@@ -20,7 +21,7 @@ import {
   replaceTriggersAndViews,
   takeSecrets,
 } from '#store/rebuild/secrets.ts'
-import { databasePath, prepareDataFolder } from '#store/store.ts'
+import { prepareDataFolder } from '#store/store.ts'
 import { openForSetup } from '#store/writer/open.ts'
 
 /** The new passwords and keys, until somebody has handed them out. */

@@ -4,10 +4,17 @@ import { describeError } from '#shared/errors.ts'
 import { giveToOwner } from '#shared/files/owner.ts'
 import { createLog } from '#shared/log.ts'
 import { checkLog } from '#store/damage/log-check.ts'
-import { PageSums } from '#store/damage/page-sums.ts'
 import { requireReadableDisk } from '#store/damage/readable-disk.ts'
-import { RawPages } from '#store/damage/repair/raw-pages.ts'
-import { type Rebuilt, rebuildDatabase } from '#store/damage/repair/rebuild-database.ts'
+import type { Salvaged } from '#store/damage/salvage.ts'
+import { isUnreadable } from '#store/damage/unreadable.ts'
+import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
+import { type Connection, openReader, openUncheckedReader } from '#store/db/connection.ts'
+import { DataLock } from '#store/db/data-lock.ts'
+import { databasePath } from '#store/db/files.ts'
+import { PageSums } from '#store/pages/page-sums.ts'
+import { RawPages } from '#store/repair/raw-pages.ts'
+import { type Rebuilt, rebuildDatabase } from '#store/repair/rebuild-database.ts'
+import { makeSchemaAnew, type SchemaAnew } from '#store/repair/schema-anew.ts'
 import {
   copyLog,
   finishReplacement,
@@ -16,14 +23,7 @@ import {
   replaceDatabase,
   sumsOf,
   syncDatabase,
-} from '#store/damage/repair/replace-database.ts'
-import type { Salvaged } from '#store/damage/repair/salvage.ts'
-import { makeSchemaAnew, type SchemaAnew } from '#store/damage/repair/schema-anew.ts'
-import { isUnreadable } from '#store/damage/unreadable.ts'
-import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
-import { type Connection, openReader, openUncheckedReader } from '#store/db/connection.ts'
-import { DataLock } from '#store/db/data-lock.ts'
-import { databasePath } from '#store/store.ts'
+} from '#store/replace/replace-database.ts'
 
 /** The new database, as long as it is not in its place. */
 const REPAIRED = 'cartbarn-repaired.db'

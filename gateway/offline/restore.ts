@@ -6,12 +6,17 @@ import { createLog } from '#shared/log.ts'
 import type { BackupManifest } from '#shared/wire/backups.ts'
 import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
 import { BackupSet } from '#store/backups/backup-set.ts'
-import { type CarriedOver, carryOver } from '#store/backups/carry-over.ts'
-import { fillDatabase } from '#store/backups/fill-database.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
-import { whatIsNewer } from '#store/backups/what-is-newer.ts'
-import { PageSums } from '#store/damage/page-sums.ts'
-import { openForFilling } from '#store/damage/repair/open-for-filling.ts'
+import { type Connection, openReader } from '#store/db/connection.ts'
+import { DataLock } from '#store/db/data-lock.ts'
+import { databasePath } from '#store/db/files.ts'
+import { forkEpoch } from '#store/ledger/cursors.ts'
+import { forgetMachine } from '#store/machine.ts'
+import { knownSchema, migrate } from '#store/migrate.ts'
+import { PageSums } from '#store/pages/page-sums.ts'
+import { type CarriedOver, carryOver } from '#store/replace/carry-over.ts'
+import { fillDatabase } from '#store/replace/fill-database.ts'
+import { openForFilling } from '#store/replace/open-for-filling.ts'
 import {
   copyLog,
   finishReplacement,
@@ -19,13 +24,9 @@ import {
   moveDatabase,
   replaceDatabase,
   syncDatabase,
-} from '#store/damage/repair/replace-database.ts'
-import { type Connection, openReader } from '#store/db/connection.ts'
-import { DataLock } from '#store/db/data-lock.ts'
-import { forkEpoch } from '#store/ledger/cursors.ts'
-import { forgetMachine } from '#store/machine.ts'
-import { knownSchema, migrate } from '#store/migrate.ts'
-import { databasePath, prepareDataFolder } from '#store/store.ts'
+} from '#store/replace/replace-database.ts'
+import { whatIsNewer } from '#store/replace/what-is-newer.ts'
+import { prepareDataFolder } from '#store/store.ts'
 import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
 
 /** What a restore is asked for with. */

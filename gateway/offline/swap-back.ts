@@ -1,16 +1,11 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { programVersion } from '#shared/version.ts'
-import {
-  copyLog,
-  finishReplacement,
-  linkOrCopy,
-  replaceDatabase,
-} from '#store/damage/repair/replace-database.ts'
 import { openReader } from '#store/db/connection.ts'
 import { DataLock } from '#store/db/data-lock.ts'
+import { databasePath } from '#store/db/files.ts'
 import { knownSchema } from '#store/migrate.ts'
-import { databasePath } from '#store/store.ts'
+import { copyLog, finishReplacement, linkOrCopy, replaceDatabase } from '#store/replace/replace-database.ts'
 import { BACKUPS } from '#store/upgrade/backup-before.ts'
 import { type ProgramRecord, readProgramRecord, writeProgramRecord } from '#store/upgrade/program-record.ts'
 
@@ -85,7 +80,7 @@ function schemaOf(dataDir: string): number {
   if (!existsSync(databasePath(dataDir))) return 0
   mkdirSync(work, { mode: 0o700 })
   try {
-    const path = join(work, 'cartbarn.db')
+    const path = databasePath(work)
     linkOrCopy(databasePath(dataDir), path)
     copyLog(dataDir, path)
     const connection = openReader(path)

@@ -12,7 +12,7 @@ import {
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { allNames, isHostName, isPrivateAddress, isTooWide } from '#shared/authority/host-names.ts'
 import { describeError } from '#shared/errors.ts'
-import { databasePath } from '#store/store.ts'
+import { databasePath } from '#store/db/files.ts'
 
 /** No clock that is right shows an earlier time. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1)

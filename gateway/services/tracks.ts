@@ -4,7 +4,7 @@ import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
-import type { TrackColumnsQuery } from '#store/track-columns.ts'
+import type { TrackColumnsQuery } from '#store/tracks/track-columns.ts'
 import type { Device } from './fleet.ts'
 
 interface TracksDeps {

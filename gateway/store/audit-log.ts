@@ -1,7 +1,7 @@
 import type { Origin } from '#domain/origin.ts'
 import type { AuditAction } from '#shared/audit-actions.ts'
 import type { Connection } from './db/connection.ts'
-import { type ListCondition, type ListedTable, type ListPage, listPage } from './list-page.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage } from './db/list-page.ts'
 import type { ReaderTools } from './telemetry/reader-tools.ts'
 
 /** What somebody did; without secrets. */

@@ -8,7 +8,7 @@ import {
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import type { Connection } from './db/connection.ts'
-import { type ListCondition, type ListedTable, type ListPage, listPage } from './list-page.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage } from './db/list-page.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 import type { ReaderTools } from './telemetry/reader-tools.ts'
 

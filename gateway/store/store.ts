@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events'
 import { accessSync, constants } from 'node:fs'
-import { join } from 'node:path'
 import { LATEST_MS } from '#domain/event-time.ts'
 import { GATEWAY } from '#domain/origin.ts'
 import { TLS_FOLDER } from '#shared/authority/authority-folder.ts'
@@ -21,17 +20,24 @@ import { clockMark } from './clock-mark.ts'
 import { closedDays } from './closing.ts'
 import { autoLockTimes, countCommands, findCommand, listUnfinishedCommands } from './commands.ts'
 import { coursePhoto, courseRow } from './course.ts'
-import { DAMAGE_NOTES, DamageFindings } from './damage/findings.ts'
+import { DamageFindings } from './damage/findings.ts'
 import { checkLog } from './damage/log-check.ts'
-import { PageSums } from './damage/page-sums.ts'
 import { isDiskReadable } from './damage/readable-disk.ts'
-import { finishReplacement } from './damage/repair/replace-database.ts'
 import { mendForStart } from './damage/start.ts'
 import { isUnreadable } from './damage/unreadable.ts'
 import { pagesWithWrongBit, putPagesRight } from './damage/wrong-bits.ts'
 import { type Connection, databaseSpace, openReader, openUncheckedReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from './db/fault.ts'
+import {
+  DAMAGE_NOTES,
+  DATABASE,
+  DATABASE_INDEX_OF_LOG,
+  DATABASE_LOG,
+  databasePath,
+  OPEN_MARK,
+  PAGE_SUMS,
+} from './db/files.ts'
 import { markOpen, markShut, requireWholeCopy } from './db/open-mark.ts'
 import { loadConfigs } from './device-configs.ts'
 import { listDeviceTypes } from './device-types.ts'
@@ -46,10 +52,12 @@ import { knownSchema, migrate, writtenBy } from './migrate.ts'
 import { loadMqttSessions } from './mqtt-sessions.ts'
 import { listNotifiers } from './notifiers.ts'
 import { deliveriesOfAlert, deliveriesOfTarget, deliveryTexts, listDeliveries } from './outbox.ts'
+import { PageSums } from './pages/page-sums.ts'
 import { pinTries } from './pin-tries.ts'
 import { listQuarantine } from './quarantine.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { lastRecall } from './recall.ts'
+import { finishReplacement } from './replace/replace-database.ts'
 import { findIntent, lastIntentSeq } from './replication/intents.ts'
 import { isAdminKeyTold, setupSessionId } from './secrets.ts'
 import { listSessions } from './sessions.ts'
@@ -103,10 +111,6 @@ interface StoreEvents {
   unreadable: [blocks: UnreadableBlock[]]
   /** A read or a write met damage, here or in a thread. */
   damaged: []
-}
-
-export function databasePath(dataDir: string): string {
-  return join(dataDir, 'cartbarn.db')
 }
 
 /** The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is behind it. */
@@ -506,18 +510,22 @@ function unmark({ db }: Connection): void {
 export const DEMO_KEY = 'demo-key.txt'
 
 const FILES = [
-  'cartbarn.db',
-  ...[
-    'cartbarn.db-wal',
-    'cartbarn.db-shm',
-    'cartbarn.db-sums',
-    'cartbarn.db-open',
-    'cartbarn.lock',
-    ...['backup.lock', 'backups.json', DAMAGE_NOTES],
-    ...['sync.slots', 'sync.json', PROGRAM_RECORD, BACKUPS],
-    ...['admin-key.txt', TLS_FOLDER],
-    DEMO_KEY,
-  ],
+  DATABASE,
+  DATABASE_LOG,
+  DATABASE_INDEX_OF_LOG,
+  PAGE_SUMS,
+  OPEN_MARK,
+  'cartbarn.lock',
+  'backup.lock',
+  'backups.json',
+  DAMAGE_NOTES,
+  'sync.slots',
+  'sync.json',
+  PROGRAM_RECORD,
+  BACKUPS,
+  'admin-key.txt',
+  TLS_FOLDER,
+  DEMO_KEY,
 ] as const
 
 /** Makes the data folder, or closes it to others. Throws an `Error` in words when it cannot be used. */

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const FOLDER = fileURLToPath(new URL('../../gateway/store/damage/page-sums/', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../gateway/store/pages/', import.meta.url))
 const HEADERS = fileURLToPath(new URL('../../node_modules/better-sqlite3/deps/sqlite3/', import.meta.url))
-const SOURCE = `${FOLDER}page-sums.c`
+const SOURCE = `${FOLDER}extension.c`
 
 /** By what Node calls the system: its compiler, on Debian of the packages gcc and gcc-aarch64-linux-gnu. */
 export const COMPILERS: Readonly<Record<string, string>> = {

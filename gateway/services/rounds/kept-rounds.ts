@@ -1,8 +1,8 @@
 import { LOCK_TYPE } from '#shared/carts/judge.ts'
 import { RoundFinder } from '#shared/rounds/finder.ts'
 import type { Round } from '#shared/rounds/round.ts'
-import type { KnownRounds, StoredRoundDevice } from '#store/rounds.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
+import type { KnownRounds, StoredRoundDevice } from '#store/tracks/rounds.ts'
 import type { Device } from '../fleet.ts'
 import type { CountedZones } from './round-grounds.ts'
 

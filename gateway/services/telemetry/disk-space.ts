@@ -1,9 +1,9 @@
 import { readdir, stat, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DATABASE, DATABASE_LOG } from '#store/db/files.ts'
 
 /** What the database may grow to and stays at: its log is counted as if it were this long. See `WriterConnection`. */
 const LOG_BYTES = 16 << 20
-const DATABASE = 'cartbarn.db'
 
 /** Bytes of a data folder and of the volume it is on. */
 export interface FolderSpace {
@@ -20,7 +20,7 @@ export async function folderSpace(dataDir: string): Promise<FolderSpace> {
   for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name === DATABASE) continue
     const bytes = await sizeOf(join(entry.parentPath, entry.name))
-    otherBytes += entry.name === `${DATABASE}-wal` ? Math.max(0, bytes - LOG_BYTES) : bytes
+    otherBytes += entry.name === DATABASE_LOG ? Math.max(0, bytes - LOG_BYTES) : bytes
   }
   return { otherBytes, volumeBytes: blocks * bsize, volumeFreeBytes: bavail * bsize }
 }

@@ -1,5 +1,5 @@
-import { quoted } from '../damage/repair/table-reader.ts'
 import type { Connection } from '../db/connection.ts'
+import { quoted } from '../db/table-sql.ts'
 
 /** What tells one database from another, and which of two has more. */
 export interface DatabaseMarks {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import { quoted } from '../damage/repair/table-reader.ts'
 import type { Connection } from '../db/connection.ts'
+import { quoted } from '../db/table-sql.ts'
 import { encodeRow, type StoredValue } from './row-codec.ts'
 
 /** A table as it is read for a backup. */

@@ -1,19 +1,17 @@
 import { openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
+import { isAside } from '../db/set-aside.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 /** Their content has checksums of its own, and they may be many gigabytes. */
 const TELEMETRY = ['telemetry_block', 'telemetry_log']
-
-/** What was put aside because it is damaged. */
-const ASIDE = /^damaged_\w+_\d+$/
 
 /** All tables that `checkTable` is for. */
 export function listCheckedTables({ connection }: ReaderTools, _: null): string[] {
   return connection
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .map(({ name }) => name)
-    .filter((name) => !TELEMETRY.includes(name) && !ASIDE.test(name))
+    .filter((name) => !TELEMETRY.includes(name) && !isAside(name))
 }
 
 /** Reads all of a table and of its indexes, and compares them. What is wrong, as SQLite says it; null when nothing is. */

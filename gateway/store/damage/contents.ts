@@ -1,8 +1,8 @@
 import { typedCommand } from '#shared/typed-command.ts'
 import type { Connection } from '../db/connection.ts'
+import { asideName } from '../db/set-aside.ts'
 import type { Mended } from './mend.ts'
 import { type JsonColumn, TABLES } from './tables.ts'
-import { asideName } from './twin.ts'
 
 /**
  * Puts those rows aside whose content a start would parse and cannot, as after a flipped bit, and leaves in their place

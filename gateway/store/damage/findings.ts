@@ -3,6 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
+import { DAMAGE_NOTES } from '../db/files.ts'
 
 /** What was done about damage, or could not be. */
 export type DamageOutcome =
@@ -28,9 +29,6 @@ export interface DamageFinding {
 interface FindingsEvents {
   found: [finding: DamageFinding]
 }
-
-/** In the data folder: the findings of the gateway that runs, or ran last, for `doctor`, which may have no key. */
-export const DAMAGE_NOTES = 'damage.json'
 
 /** The newest of one place and outcome stands for all of them; so many places are far more than there are tables. */
 const MAX_FINDINGS = 200

@@ -1,7 +1,8 @@
 import type { Connection } from '../db/connection.ts'
+import { asideName } from '../db/set-aside.ts'
 import { takeSpareRoots } from './spare-roots.ts'
 import { swapRoots } from './swap-roots.ts'
-import { asideName, indexSql } from './twin.ts'
+import { indexSql } from './twin.ts'
 
 /**
  * Makes an index of a table anew from its rows. The damaged pages stay in the file, with a table that is empty. The

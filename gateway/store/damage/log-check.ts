@@ -2,7 +2,6 @@ import { closeSync, fstatSync, openSync, readFileSync, readSync, rmSync, statSyn
 import { describeError } from '#shared/errors.ts'
 import { toIso } from '#shared/time.ts'
 import { typedCommand } from '#shared/typed-command.ts'
-import type { DamageFinding } from './findings.ts'
 import {
   FRAME_HEADER_BYTES,
   isPageSize,
@@ -13,9 +12,10 @@ import {
   parseFrameHeader,
   parseLogHeader,
   parseLogIndex,
-} from './log-format.ts'
+} from '../pages/log-format.ts'
+import { type LogFrame, type LogStart, type OpenLog, scanLog } from '../pages/log-scan.ts'
+import type { DamageFinding } from './findings.ts'
 import { isInDatabase, keepCopy, mendedPath, removeLog, writeMended } from './log-mend.ts'
-import { type LogFrame, type LogStart, type OpenLog, scanLog } from './log-scan.ts'
 
 const DEFAULT_PAGE_BYTES = 4096
 

@@ -14,8 +14,8 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { toIso } from '#shared/time.ts'
-import { chainFrame, FRAME_HEADER_BYTES, LOG_HEADER_BYTES, writeLogHeader } from './log-format.ts'
-import { type LogFrame, type LogStart, type OpenLog, readFrames } from './log-scan.ts'
+import { chainFrame, FRAME_HEADER_BYTES, LOG_HEADER_BYTES, writeLogHeader } from '../pages/log-format.ts'
+import { type LogFrame, type LogStart, type OpenLog, readFrames } from '../pages/log-scan.ts'
 
 /** Copies of damaged logs that are kept: they may be the size of a log each, and hold personal data. */
 const KEPT_COPIES = 3

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createLog } from '#shared/log.ts'
 import { damagePage, pageOf } from '#testing/damage/page-damage.ts'
-import { databasePath, Store } from '../store.ts'
+import { databasePath } from '../db/files.ts'
+import { Store } from '../store.ts'
 
 const storeIn = (dataDir: string) =>
   new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))

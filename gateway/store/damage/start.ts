@@ -1,11 +1,11 @@
 import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
+import { isAside, originOf } from '../db/set-aside.ts'
 import { putUnparseableAside } from './contents.ts'
 import { type Mended, type MendedFile, mendTables } from './mend.ts'
 import { keepSpareRoots } from './spare-roots.ts'
 import { TABLES } from './tables.ts'
-import { isAside, originOf } from './twin.ts'
 
 /**
  * Makes the database fit for a start: what is small is checked whole, of the rest `reads`, which a start does. What is

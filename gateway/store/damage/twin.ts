@@ -1,4 +1,5 @@
 import type { Connection } from '../db/connection.ts'
+import { asideName } from '../db/set-aside.ts'
 import { isSpareRoot, takeSpareRoots } from './spare-roots.ts'
 import type { RootPair } from './swap-roots.ts'
 
@@ -7,24 +8,6 @@ export interface Twin {
   readonly table: string
   /** The table and its indexes, each with what it is called in the twin. */
   readonly pairs: readonly RootPair[]
-}
-
-/** What is put aside of a table is in tables of this name. */
-export function isAside(table: string): boolean {
-  return /^damaged_\w+_\d+$/.test(table)
-}
-
-/** The table that it was put aside of. */
-export function originOf(aside: string): string {
-  return aside.replace(/^damaged_(index_)?/, '').replace(/_\d+$/, '')
-}
-
-/** The next name that is free. */
-export function asideName(writing: Connection, table: string): string {
-  for (let n = 1; ; n++) {
-    const name = `damaged_${table}_${n}`
-    if (writing.get('SELECT 1 FROM sqlite_schema WHERE name = ?', name) === undefined) return name
-  }
 }
 
 /**

@@ -10,12 +10,13 @@ import { BlockTable } from '#testing/block-table.ts'
 import { pagesOf } from '#testing/damage/damaged-pages.ts'
 import { flipPageBits, pageContent } from '#testing/damage/flip-bit.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
-import { databasePath, Store } from '../store.ts'
+import { databasePath } from '../db/files.ts'
+import { Store } from '../store.ts'
 import type { DamageFinding } from './findings.ts'
 
 const EVENTS = 6000
 const USERS = 300
-/** As in page-sums.c: of pages whose numbers are the same modulo this only one is noted at a time. */
+/** As in pages/extension.c: of pages whose numbers are the same modulo this only one is noted at a time. */
 const NOTES = 32
 
 let folder: string

@@ -1,7 +1,7 @@
 import type { Connection } from '../db/connection.ts'
 import { describeFault, storeFaultCode } from '../db/fault.ts'
+import { ownerOfPage } from '../pages/page-owner.ts'
 import type { Mended } from './mend.ts'
-import { ownerOfPage } from './page-owner.ts'
 import { TABLES } from './tables.ts'
 
 /** A page of which one bit was wrong in the file. */
@@ -14,7 +14,7 @@ interface Corrected {
 
 /**
  * Pages of which reads found one bit wrong, in any thread and since the last of them were put right. Whoever read them got
- * what was written (see `page-sums.c`); in the file they are wrong. None without checksums.
+ * what was written (see `pages/extension.c`); in the file they are wrong. None without checksums.
  */
 export function pagesWithWrongBit(connection: Connection): number[] {
   if (!connection.hasPageSums) return []

@@ -49,7 +49,7 @@ export class Connection {
     }
   }
 
-  /** Whether the functions of `store/damage/page-sums` are there, which they are not on every system. */
+  /** Whether the functions of `store/pages/page-sums` are there, which they are not on every system. */
   get hasPageSums(): boolean {
     this.#hasPageSums ??= hasPageSums(this.db)
     return this.#hasPageSums

@@ -32,7 +32,7 @@ export function isDamage(faultCode: string | null): boolean {
   return faultCode !== null && /^SQLITE_(CORRUPT|NOTADB|IOERR_(DATA|SHORT_READ)$)/.test(faultCode)
 }
 
-/** Whether a read met a page with a wrong checksum, see `store/damage/page-sums`. */
+/** Whether a read met a page with a wrong checksum, see `store/pages/page-sums`. */
 export function isWrongSum(faultCode: string | null): boolean {
   return faultCode === 'SQLITE_IOERR_DATA'
 }

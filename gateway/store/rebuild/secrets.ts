@@ -1,6 +1,6 @@
 import { hashSecret, newApiKey, newMqttPassword } from '#shared/ids.ts'
-import { quoted } from '../damage/repair/table-reader.ts'
 import type { Connection } from '../db/connection.ts'
+import { quoted } from '../db/table-sql.ts'
 import { withTemplate } from '../template.ts'
 
 /** A secret that was made because the old one is known to nobody here. */

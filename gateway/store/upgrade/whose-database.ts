@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { sumsOf } from '../damage/repair/replace-database.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { APPLICATION_ID, OPEN_APPLICATION_ID } from '../db/open-mark.ts'
+import { sumsOf } from '../replace/replace-database.ts'
 
 const OURS: readonly unknown[] = [APPLICATION_ID, OPEN_APPLICATION_ID]
 /** Schemas whose databases do not say that they are ours. */

@@ -22,7 +22,7 @@ import {
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { ApiClient } from '#shared/client.ts'
 import { systemClock } from '#shared/time.ts'
-import { databasePath } from '#store/store.ts'
+import { databasePath } from '#store/db/files.ts'
 import { makeYear } from '../start/year.ts'
 import { compareDatabases } from './compare-databases.ts'
 

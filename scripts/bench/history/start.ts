@@ -13,7 +13,7 @@ import {
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { databasePath } from '#store/store.ts'
+import { databasePath } from '#store/db/files.ts'
 import { FilledFolder, type FilledSample } from './fill.ts'
 
 const ROUNDS = 15

@@ -20,7 +20,7 @@ import {
 } from '#scripts/rig/report.ts'
 import type { Scenario, ScenarioContext } from '#scripts/rig/scenario.ts'
 import { DAY_MS } from '#shared/time.ts'
-import { databasePath } from '#store/store.ts'
+import { databasePath } from '#store/db/files.ts'
 import { tripsOfAll } from '../history/trip-queries.ts'
 import { forgetFiles } from './file-cache.ts'
 import { runMonths } from './months.ts'

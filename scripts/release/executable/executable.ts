@@ -66,6 +66,6 @@ function filesOf(system: System): string[] {
     ...found,
     ...PGLITE,
     `node_modules/better-sqlite3/prebuilds/${system}.node`,
-    `gateway/store/damage/page-sums/page-sums-${system}.so`,
+    `gateway/store/pages/page-sums-${system}.so`,
   ]
 }

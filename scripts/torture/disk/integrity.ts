@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Workbench } from '#scripts/rig/processes.ts'
 import { createLog } from '#shared/log.ts'
-import { PageSums } from '#store/damage/page-sums.ts'
 import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
 import { Connection } from '#store/db/connection.ts'
+import { PageSums } from '#store/pages/page-sums.ts'
 
 const MAX_PROBLEMS = 5
 

@@ -18,7 +18,7 @@ export async function checkProgram(root: string, release: string, bareDebian: ()
     'all that is mapped for arm64 falls on pages of 64 KB': () => {
       const libraries = [
         'node_modules/better-sqlite3/prebuilds/linux-arm64.node',
-        'gateway/store/damage/page-sums/page-sums-linux-arm64.so',
+        'gateway/store/pages/page-sums-linux-arm64.so',
       ].map((path) => join(root, path))
       for (const path of [join(release, ARM64, 'cartbarn'), ...libraries])
         checkLoadSegments(readFileSync(path), ARM64)

@@ -1,0 +1,194 @@
+import { emptyState } from '#domain/latest-state.ts'
+import { type Salvaged, salvageTable } from '../damage/salvage.ts'
+import type { Key } from '../damage/salvage-keys.ts'
+import { TABLES } from '../damage/tables.ts'
+import type { Connection } from '../db/connection.ts'
+import { quoted } from '../db/table-sql.ts'
+import { forkEpoch } from '../ledger/cursors.ts'
+import { migrate } from '../migrate.ts'
+import { openForFilling } from '../replace/open-for-filling.ts'
+import { blockTables } from '../telemetry/blocks-aside.ts'
+import { settleDamagedBlocks } from '../telemetry/damaged-blocks.ts'
+import type { WriterTables } from '../telemetry/log-tail.ts'
+import { saveStates } from '../telemetry/save-states.ts'
+import { enterAll, keepNumbersUnused, recountDevices, removeOrphans } from './after-salvage.ts'
+import { salvageBelow } from './below-damage.ts'
+import { type LostBlock, lostBlocks } from './lost-blocks.ts'
+import type { RawPages } from './raw-pages.ts'
+
+/** A database that was made from what could be read of another one. */
+export interface Rebuilt {
+  readonly tables: readonly Salvaged[]
+  /** Blocks of telemetry that are gone, as far as it is known which. */
+  readonly lostBlocks: readonly LostBlock[]
+  /** Rows that belonged to a row that is gone, by table. */
+  readonly orphans: ReadonlyMap<string, number>
+  /** What SQLite finds wrong with the new one: nothing. */
+  readonly problems: readonly string[]
+}
+
+/** The old database, opened twice, and its pages. */
+export interface OldDatabase {
+  /** A page with a wrong checksum is unreadable to it. */
+  readonly checked: Connection
+  /** Takes pages as they are: for tables whose rows say themselves whether they are right. */
+  readonly unchecked: Connection
+  /** For what SQLite cannot reach. */
+  readonly pages: RawPages
+}
+
+/** Rows of these are referred to by others, or say which of others are wanted. */
+const FIRST = ['device', 'device_group', 'hidden_block']
+
+/**
+ * Makes a database at `path`, where none is, from what can be read of `old`, and brings it to the disk but for its sync.
+ * The schema is that of the migrations, up to where the old one was; then it is upgraded as any other.
+ * It begins a new epoch of the replication. Throws what SQLite throws when the new one cannot be written.
+ */
+export function rebuildDatabase(
+  old: OldDatabase,
+  path: string,
+  onTable: (salvaged: Salvaged) => void = () => undefined,
+): Rebuilt {
+  const from = old.checked
+  const to = openForFilling(path)
+  try {
+    migrate(to, Number(from.db.pragma('user_version', { simple: true })))
+    const tables = copyTables(old, to, onTable)
+    migrate(to)
+    const isComplete = (...names: string[]) =>
+      tables.every((salvaged) => salvaged.isComplete || !names.includes(salvaged.table))
+    const orphans = removeOrphans(to)
+    to.run(
+      `INSERT INTO device_state (device_id, latest, updated_at_ms)
+         SELECT device_id, ?, updated_at_ms FROM device WHERE device_id NOT IN (SELECT device_id FROM device_state)`,
+      JSON.stringify(emptyState()),
+    )
+    if (!isComplete('telemetry_block', 'telemetry_log', 'telemetry_log_end', 'device_state')) {
+      saveStates(to)
+      recountDevices(to)
+    }
+    settleDamagedBlocks(to)
+    enterAll(to, isComplete('block_log'))
+    forkEpoch(to, { reason: 'repaired' })
+    const lost = isComplete('telemetry_block') ? [] : lostBlocks(from, to)
+    return { tables, lostBlocks: lost, orphans, problems: problemsOf(to, tables, orphans) }
+  } finally {
+    to.close()
+  }
+}
+
+function copyTables(
+  old: OldDatabase,
+  to: WriterTables,
+  onTable: (salvaged: Salvaged) => void,
+): readonly Salvaged[] {
+  // each would make rows of its own
+  const triggers = to.all<{ name: string; sql: string }>(
+    "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid",
+  )
+  for (const { name } of triggers) to.db.exec(`DROP TRIGGER ${quoted(name)}`)
+  const singles = keepDefaults(to)
+  const salvaged = tablesOf(to).map((table) => {
+    to.db.exec(`DELETE FROM ${quoted(table)}`)
+    const one = table === 'telemetry_block' ? salvageBlocks(old, to) : salvageAll(old, to, table)
+    onTable(one)
+    return one
+  })
+  // no block is in a table that was set aside
+  if (tablesOf(to).includes('hidden_block')) to.db.exec('DELETE FROM hidden_block')
+  for (const single of singles) single()
+  keepNumbersUnused(old.checked, to, salvaged)
+  for (const { sql } of triggers) to.db.exec(sql)
+  return salvaged
+}
+
+/** By SQLite as far as it comes, then from the pages that it cannot reach. */
+function salvageAll(
+  { checked, unchecked, pages }: OldDatabase,
+  to: Connection,
+  table: string,
+  source = table,
+  isWanted: (key: Key) => boolean = () => true,
+): Salvaged {
+  const takesWrong = TABLES[table]?.hasOwnSums === true
+  const salvaged = salvageTable(takesWrong ? unchecked : checked, to, table, source, isWanted)
+  if (!salvaged.unreadable.some((one) => 'after' in one) || !pages.isOurForm) return salvaged
+  const root = checked.get<{ root: number }>(
+    "SELECT rootpage AS root FROM sqlite_schema WHERE name = ? AND type = 'table'",
+    source,
+  )?.root
+  return root === undefined ? salvaged : salvageBelow(pages, to, salvaged, { root, takesWrong, isWanted })
+}
+
+/** Puts the table of blocks and those that were set aside together: of a block that is in two, the newer one counts. */
+function salvageBlocks(old: OldDatabase, to: Connection): Salvaged {
+  const [newest = 'telemetry_block', ...asides] = blockTables(old.checked)
+  const first = salvageAll(old, to, newest)
+  if (asides.length === 0) return first
+  const isStored = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
+  const isHidden = to.statement('SELECT 1 FROM hidden_block WHERE block_id = ?')
+  const isWanted = ([blockId = null]: Key) =>
+    isHidden.get(blockId) === undefined && isStored.get(blockId) === undefined
+  const others = asides.reverse().map((aside) => salvageAll(old, to, 'telemetry_block', aside, isWanted))
+  const all = [first, ...others]
+  return {
+    table: first.table,
+    rows: all.reduce((sum, { rows }) => sum + rows, 0),
+    unreadable: all.flatMap(({ unreadable }) => unreadable),
+    refused: all.flatMap(({ refused }) => refused),
+    isComplete: all.every(({ isComplete }) => isComplete),
+  }
+}
+
+function tablesOf(to: Connection): string[] {
+  const names = to
+    .all<{ name: string }>(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY rowid",
+    )
+    .map(({ name }) => name)
+  return [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))]
+}
+
+/** The rows that a migration makes; each returned function puts one back if there is none. */
+function keepDefaults(to: Connection): (() => void)[] {
+  const tables = tablesOf(to).filter((table) => to.get(`SELECT 1 FROM ${quoted(table)}`) !== undefined)
+  return tables.map((table) => {
+    to.db.exec(`CREATE TEMP TABLE "default_${table}" AS SELECT * FROM ${quoted(table)}`)
+    return () => {
+      if (to.get(`SELECT 1 FROM ${quoted(table)}`) === undefined)
+        to.db.exec(`INSERT INTO ${quoted(table)} SELECT * FROM "default_${table}"`)
+      to.db.exec(`DROP TABLE "default_${table}"`)
+    }
+  })
+}
+
+function problemsOf(
+  to: Connection,
+  tables: readonly Salvaged[],
+  orphans: ReadonlyMap<string, number>,
+): string[] {
+  const found = to
+    .all<{ integrity_check: string }>('PRAGMA integrity_check')
+    .map((row) => row.integrity_check)
+  const broken = to
+    .all<{ table: string }>('PRAGMA foreign_key_check')
+    .map(({ table }) => `${table}: a row belongs to one that is not there`)
+  const names = new Set(tablesOf(to))
+  const miscounted = tables
+    .filter(({ table }) => names.has(table) && !MADE_ANEW.has(table))
+    .filter(({ table, rows }) => rows - (orphans.get(table) ?? 0) !== countOf(to, table))
+    .map(({ table }) => `${table}: it does not have as many rows as were copied`)
+  return [...found.filter((text) => text !== 'ok'), ...broken, ...miscounted]
+}
+
+function countOf(to: Connection, table: string): number {
+  return to.get<{ n: number }>(`SELECT count(*) AS n FROM ${quoted(table)}`)?.n ?? 0
+}
+
+/** Rows of these are made anew, or added to what was copied. */
+const MADE_ANEW = new Set([
+  ...['device_state', 'change_log', 'block_log', 'note', 'sync_identity', 'sync_cursor', 'clock_mark'],
+  ...['config_version', 'command_count', 'telemetry_log_end', 'telemetry_block', 'hidden_block'],
+  'migration',
+])

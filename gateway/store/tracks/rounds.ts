@@ -1,0 +1,150 @@
+import { FORGOTTEN_MS, LONGEST_MS, RoundFinder, type RoundState } from '#shared/rounds/finder.ts'
+import { roundGround } from '#shared/rounds/ground.ts'
+import type { Round, RoundDevice } from '#shared/rounds/round.ts'
+import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
+import { DAY_MS } from '#shared/time.ts'
+import type { Zone } from '#shared/zones/zone.ts'
+import type { TimeRange } from '../telemetry/reader.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+
+/** A device of a cart, as it is stored. */
+export interface StoredRoundDevice extends RoundDevice {
+  deviceId: number
+}
+
+/** A cart as it is now: its history is that of the devices that are in it, judged by the zones that count for it. */
+export interface RoundsCart {
+  devices: readonly StoredRoundDevice[]
+  zones: readonly Zone[]
+  /** What is dated later was the mistake of a clock. */
+  latestMs: number
+}
+
+/** Rounds that began in a range: the first `most` of them, by time. */
+export interface RoundsQuery extends RoundsCart, TimeRange {
+  most: number
+  /** As it is at that time a round that goes on is answered. */
+  nowMs: number
+}
+
+/** Where the rounds of a cart stand, with the time of the newest fix of each of its devices. */
+export interface KnownRounds {
+  state: RoundState
+  newestMs: Record<string, number>
+}
+
+/** Whatever a cart did earlier makes no difference: a round is over after so long, and a cart not heard of is forgotten. */
+const LOOK_BACK_MS = LONGEST_MS + FORGOTTEN_MS
+/** Nearly always the last fixes of a cart say that it is parked, and nothing else has to be known. */
+const LAST_FIXES = 30
+/** Fixes of so long are in memory at a time: at one a second and device they take two megabytes. */
+const WINDOW_MS = DAY_MS
+
+/** Rounds of a cart that began in the range, by time. One that goes on at its end is followed to its own. */
+export function findRounds(tools: ReaderTools, query: RoundsQuery): Round[] {
+  const { fromMs, latestMs, most, nowMs } = query
+  const toMs = Math.min(query.toMs, latestMs)
+  const { finder } = finderBefore(tools, query, fromMs)
+  finder.takeEnded()
+  const found: Round[] = []
+  const isWanted = ({ startedMs }: Round) => startedMs >= fromMs && startedMs <= toMs
+  walk(tools, query.devices, { fromMs, toMs }, finder, () => {
+    found.push(...finder.takeEnded().filter(isWanted))
+    return found.length < most
+  })
+  if (found.length >= most) return found.slice(0, most)
+  const { open } = finder.state
+  if (open === null || open.startedMs < fromMs) return found
+  const endMs = Math.min(latestMs, open.startedMs + LOOK_BACK_MS)
+  walk(
+    tools,
+    query.devices,
+    { fromMs: toMs + 1, toMs: endMs },
+    finder,
+    () => finder.state.open?.id === open.id,
+  )
+  const last = finder.roundAt(nowMs)
+  return [...found, ...finder.takeEnded(), ...(last === null ? [] : [last])].filter(isWanted)
+}
+
+/** Where the rounds of a cart stand now, by all that is stored. */
+export function readRoundState(tools: ReaderTools, cart: RoundsCart): KnownRounds {
+  const { finder, newestMs } = finderBefore(tools, cart, cart.latestMs + 1)
+  return { state: finder.state, newestMs }
+}
+
+/** A finder that has taken what was before that time. */
+function finderBefore(
+  tools: ReaderTools,
+  { devices, zones }: RoundsCart,
+  beforeMs: number,
+): { finder: RoundFinder; newestMs: Record<string, number> } {
+  const ground = roundGround(zones)
+  const pages = devices.map(({ deviceId }) =>
+    tools.telemetry.page(GPS, deviceId, {
+      ...{ fromMs: 0, toMs: beforeMs - 1, order: 'desc', limit: LAST_FIXES },
+    }),
+  )
+  const newest = pages.map(({ atMs }) => atMs.at(-1) ?? 0)
+  const newestMs = Object.fromEntries(devices.map(({ hardwareId }, i) => [hardwareId, newest[i] ?? 0]))
+  const finder = new RoundFinder(ground)
+  feed(devices, pages, finder)
+  const isAll = pages.every(({ atMs }) => atMs.length < LAST_FIXES)
+  if (isAll || finder.isAtRest) return { finder, newestMs }
+  const whole = new RoundFinder(ground)
+  const toMs = Math.max(...newest)
+  walk(tools, devices, { fromMs: Math.max(0, toMs - LOOK_BACK_MS), toMs }, whole)
+  return { finder: whole, newestMs }
+}
+
+/** Feeds what is stored of a range, a window at a time, until `goesOn` says no. */
+function walk(
+  { telemetry }: ReaderTools,
+  devices: readonly StoredRoundDevice[],
+  { fromMs, toMs }: TimeRange,
+  finder: RoundFinder,
+  goesOn: () => boolean = () => true,
+): void {
+  for (let atMs = fromMs; atMs <= toMs; atMs += WINDOW_MS) {
+    const window = { fromMs: atMs, toMs: Math.min(toMs, atMs + WINDOW_MS - 1) }
+    const tracks = devices.map(({ deviceId }) => {
+      const { records, count } = telemetry.read(GPS, deviceId, window, GPS.allocate)
+      return GPS.view(records, 0, count)
+    })
+    feed(devices, tracks, finder)
+    if (!goesOn()) return
+  }
+}
+
+/** Feeds fixes of several devices by time; of equal times that of the lock first. */
+function feed(
+  devices: readonly StoredRoundDevice[],
+  tracks: readonly GpsRecords[],
+  finder: RoundFinder,
+): void {
+  const next = tracks.map(() => 0)
+  const nextMs = (i: number) => tracks[i]?.atMs[next[i] ?? 0] ?? Number.POSITIVE_INFINITY
+  for (;;) {
+    let first = -1
+    let firstMs = Number.POSITIVE_INFINITY
+    let secondMs = Number.POSITIVE_INFINITY
+    for (let i = 0; i < tracks.length; i++) {
+      const ms = nextMs(i)
+      if (ms < firstMs || (ms === firstMs && ms < Number.POSITIVE_INFINITY && devices[i]?.isLock)) {
+        secondMs = firstMs
+        first = i
+        firstMs = ms
+      } else secondMs = Math.min(secondMs, ms)
+    }
+    const [device, track] = [devices[first], tracks[first]]
+    if (device === undefined || track === undefined) return
+    const from = next[first] ?? 0
+    const at = finder.takeCalm(device, track, from, secondMs)
+    next[first] = at
+    if (at > from) continue
+    next[first] = at + 1
+    const [latE7, longE7] = [track.latE7[at] ?? 0, track.longE7[at] ?? 0]
+    // what a receiver without a fix says
+    if (latE7 !== 0 || longE7 !== 0) finder.take(device, { atMs: firstMs, latE7, longE7 })
+  }
+}

@@ -1,0 +1,64 @@
+import { DAY_MS } from '#shared/time.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+
+/** How much of the telemetry was recorded in a month. */
+export interface StoredMonth {
+  /** `2026-05`, UTC. */
+  month: string
+  /** Of its blocks, about: as many as they are, by the size of some of them. */
+  bytes: number
+}
+
+/** So many blocks of the whole history are looked at for their size; their rows are far apart on the disk. */
+const LOOKED_AT = 400
+
+/**
+ * The bytes of each month, oldest first. Blocks are counted by their index alone: their rows are nearly all there is of a
+ * database, and to read them for their sizes took longer than anybody waits.
+ */
+export function readStoredMonths({ connection }: ReaderTools, _: object): StoredMonth[] {
+  const counted = connection.all<{ day: number; blocks: number }>(
+    `SELECT first_ms / ${DAY_MS} AS day, COUNT(*) AS blocks FROM stored_block GROUP BY day ORDER BY day`,
+  )
+  const blocksOf = new Map<string, number>()
+  for (const { day, blocks } of counted) {
+    const month = monthOf(day * DAY_MS)
+    blocksOf.set(month, (blocksOf.get(month) ?? 0) + blocks)
+  }
+  const sizes = lookAtSizes(connection)
+  const all = meanOf([...sizes.values()].flat())
+  return [...blocksOf].map(([month, blocks]) => ({
+    month,
+    bytes: Math.round(blocks * meanOf(sizes.get(month) ?? [], all)),
+  }))
+}
+
+/** Sizes of some blocks, by month. */
+function lookAtSizes(connection: ReaderTools['connection']): Map<string, number[]> {
+  const sizes = new Map<string, number[]>()
+  const ends = connection.get<{ first: number | null; last: number | null }>(
+    // both in one would walk the index once more
+    'SELECT (SELECT MIN(block_id) FROM telemetry_block) AS first, (SELECT MAX(block_id) FROM telemetry_block) AS last',
+  )
+  const [first, last] = [ends?.first ?? 0, ends?.last ?? -1]
+  const step = Math.max(1, (last - first) / LOOKED_AT)
+  for (let at = first; at <= last; at += step) {
+    const block = connection.get<{ firstMs: number; bytes: number }>(
+      `SELECT first_ms AS firstMs, length(records) AS bytes FROM telemetry_block
+       WHERE block_id >= ? ORDER BY block_id LIMIT 1`,
+      Math.ceil(at),
+    )
+    if (block === undefined) break
+    const month = monthOf(block.firstMs)
+    sizes.set(month, [...(sizes.get(month) ?? []), block.bytes])
+  }
+  return sizes
+}
+
+function monthOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 7)
+}
+
+function meanOf(values: readonly number[], otherwise = 0): number {
+  return values.length === 0 ? otherwise : values.reduce((sum, value) => sum + value, 0) / values.length
+}
