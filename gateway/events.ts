@@ -10,9 +10,9 @@ import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { AuditKind } from '#shared/wire/replication/sync.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
-import type { CommandRow } from '#store/commands.ts'
-import type { OtherTable } from '#store/erasure.ts'
-import type { RecallRow } from '#store/recall.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
+import type { OtherTable } from '#store/tables/erasure.ts'
+import type { RecallRow } from '#store/tables/recall.ts'
 
 /** What a reading changed in the state of its device: the values that moved, and when it was taken. */
 export interface Move {

@@ -4,7 +4,7 @@ import { listRoute } from '#shared/http/list-route.ts'
 import { answers } from '#shared/http/responses.ts'
 import { toIso } from '#shared/time.ts'
 import { type AuditEntryJson, auditLogQuerySchema, auditLogSchema } from '#shared/wire/audit-log.ts'
-import type { AuditRow } from '#store/audit-log.ts'
+import type { AuditRow } from '#store/tables/audit-log.ts'
 import { type ApiEnv, adminOnly, createApi, listerOf } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 

@@ -25,7 +25,7 @@ import {
 } from '#shared/wire/commands.ts'
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
-import type { CommandRow } from '#store/commands.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
 import { type ApiEnv, adminOnly, askerOf, createApi, staffOnly } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { toCommandJson } from './shown/command-json.ts'

@@ -12,7 +12,7 @@ import {
   geofenceEventListSchema,
   geofenceEventQuerySchema,
 } from '#shared/wire/geofence-events.ts'
-import type { GeofenceEventRow } from '#store/geofence-events.ts'
+import type { GeofenceEventRow } from '#store/tables/geofence-events.ts'
 import { type ApiEnv, createApi, listerOf } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 

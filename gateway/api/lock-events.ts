@@ -8,7 +8,7 @@ import { maskCode } from '#shared/masked-codes.ts'
 import { isOfRegistration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
-import type { LockEventRow } from '#store/lock-events.ts'
+import type { LockEventRow } from '#store/tables/lock-events.ts'
 import { type ApiEnv, createApi, listerOf } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 

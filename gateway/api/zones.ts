@@ -29,7 +29,7 @@ import {
   zoneVersionParams,
 } from '#shared/wire/zones.ts'
 import { toSiteFeaturesJson, withSwitches } from '#shared/wire/zones-json.ts'
-import type { ZoneVersionRow } from '#store/zones.ts'
+import type { ZoneVersionRow } from '#store/tables/zones.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { ApiDeps } from './deps.ts'
 import { upToTenth } from './geofences.ts'

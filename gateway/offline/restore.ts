@@ -11,7 +11,6 @@ import { type Connection, openReader } from '#store/db/connection.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/db/files.ts'
 import { forkEpoch } from '#store/ledger/cursors.ts'
-import { forgetMachine } from '#store/machine.ts'
 import { knownSchema, migrate } from '#store/migrate.ts'
 import { PageSums } from '#store/pages/page-sums.ts'
 import { type CarriedOver, carryOver } from '#store/replace/carry-over.ts'
@@ -27,6 +26,7 @@ import {
 } from '#store/replace/replace-database.ts'
 import { whatIsNewer } from '#store/replace/what-is-newer.ts'
 import { prepareDataFolder } from '#store/store.ts'
+import { forgetMachine } from '#store/tables/machine.ts'
 import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
 
 /** What a restore is asked for with. */

@@ -8,9 +8,9 @@ import type { Log } from '#shared/log.ts'
 import { type Corners, storedCorners } from '#shared/photo/upright.ts'
 import type { Clock } from '#shared/time.ts'
 import type { SiteZone } from '#shared/zones/zone.ts'
-import { type CoursePhoto, contentHash } from '#store/course.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
+import { type CoursePhoto, contentHash } from '#store/tables/course.ts'
 
 interface CourseDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'>

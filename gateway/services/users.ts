@@ -13,9 +13,9 @@ import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, startOfDayMs } from '#shared/time.ts'
 import type { UserRole } from '#shared/wire/users.ts'
-import { ADMIN_KEY_TOLD } from '#store/secrets.ts'
 import type { Store } from '#store/store.ts'
-import type { UserChange, UserRow } from '#store/users.ts'
+import { ADMIN_KEY_TOLD } from '#store/tables/secrets.ts'
+import type { UserChange, UserRow } from '#store/tables/users.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 
 /** A user in memory; what rules ask of it is `caller`. */

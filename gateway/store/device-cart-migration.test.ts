@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
-import { listDevices, updateDevice } from './devices.ts'
 import { migrate } from './migrate.ts'
 import { entitiesBehind } from './replication/entities.ts'
+import { listDevices, updateDevice } from './tables/devices.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const BEFORE = 17

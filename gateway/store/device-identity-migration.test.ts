@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
-import { listDevices } from './devices.ts'
 import { migrate } from './migrate.ts'
-import { loadMqttSessions } from './mqtt-sessions.ts'
+import { listDevices } from './tables/devices.ts'
+import { loadMqttSessions } from './tables/mqtt-sessions.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 

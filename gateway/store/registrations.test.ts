@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
-import { isLockEventStored, listLockEvents } from './lock-events.ts'
 import { migrate } from './migrate.ts'
 import { eventsBehind } from './replication/events.ts'
+import { isLockEventStored, listLockEvents } from './tables/lock-events.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const LISTED = { hardwareId: 'cart-1', order: 'asc', limit: 10, offset: 0 } as const

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { closedDays, saveClosedDay } from './closing.ts'
-import { autoLockTimes, findCommand, insertCommand } from './commands.ts'
 import { Connection } from './db/connection.ts'
-import { findIdempotencyKey } from './idempotency-keys.ts'
 import { migrate } from './migrate.ts'
 import { entityBody } from './replication/entities.ts'
+import { closedDays, saveClosedDay } from './tables/closing.ts'
+import { autoLockTimes, findCommand, insertCommand } from './tables/commands.ts'
+import { findIdempotencyKey } from './tables/idempotency-keys.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const NOW_MS = Date.UTC(2026, 4, 1)

@@ -3,10 +3,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
-import { listGeofenceSets } from './geofences.ts'
 import { migrate } from './migrate.ts'
 import { entitiesBehind } from './replication/entities.ts'
-import { listZoneVersions, saveZoneSet, type ZoneSetChange, zoneSet } from './zones.ts'
+import { listGeofenceSets } from './tables/geofences.ts'
+import { listZoneVersions, saveZoneSet, type ZoneSetChange, zoneSet } from './tables/zones.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
 const BEFORE = 18

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, encodeBlock, MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
-import { createDevice, deviceCounts, type StreamCounts } from '#store/devices.ts'
 import { migrate } from '#store/migrate.ts'
+import { createDevice, deviceCounts, type StreamCounts } from '#store/tables/devices.ts'
 import {
   allocateBatch,
   decodeBatch,

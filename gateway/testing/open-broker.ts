@@ -15,7 +15,7 @@ import { createLog, type Log } from '#shared/log.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import { Connection } from '#store/db/connection.ts'
 import { migrate } from '#store/migrate.ts'
-import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'
+import { applySessionChange, loadMqttSessions } from '#store/tables/mqtt-sessions.ts'
 import { HeldDisk } from './held-disk.ts'
 import { RawMqtt } from './raw-mqtt.ts'
 

@@ -2,7 +2,7 @@ import type { Caller } from '#domain/access.ts'
 import { shownParams } from '#services/commands/shown-params.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import type { CommandJson } from '#shared/wire/commands.ts'
-import type { CommandRow } from '#store/commands.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
 
 /** A command as this caller may see it. */
 export function toCommandJson(row: CommandRow, caller: Caller): CommandJson {

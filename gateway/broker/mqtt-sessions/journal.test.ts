@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { StoredMessage, StoredSessions } from '#domain/mqtt-sessions.ts'
 import { Connection } from '#store/db/connection.ts'
 import { migrate } from '#store/migrate.ts'
-import { applySessionChange, loadMqttSessions } from '#store/mqtt-sessions.ts'
+import { applySessionChange, loadMqttSessions } from '#store/tables/mqtt-sessions.ts'
 import type { SessionConnection } from './session.ts'
 import { type SessionJournal, type SessionLimits, Sessions } from './sessions.ts'
 

@@ -1,7 +1,7 @@
 import { MINUTE_MS } from '#shared/time.ts'
 import { haversineM } from '#shared/trips/earth-distance.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
-import type { StoredAlert } from '#store/alerts.ts'
+import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'

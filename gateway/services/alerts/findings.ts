@@ -1,7 +1,7 @@
 import { newUuid } from '#shared/ids.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent } from '#shared/wire/alerts.ts'
-import type { StoredAlert } from '#store/alerts.ts'
+import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { AlertBook } from './alert-book.ts'
 import { CART_RULES } from './cart-rules.ts'

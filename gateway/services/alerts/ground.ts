@@ -2,7 +2,7 @@ import type { Calendar } from '#shared/site/opening-hours.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import { tripDefaultsOf } from '#shared/site/settings.ts'
 import { HOUR_MS } from '#shared/time.ts'
-import type { ClosedDay } from '#store/alerts.ts'
+import type { ClosedDay } from '#store/tables/alerts.ts'
 
 /** What holds for all carts at one look. */
 export interface AlertGround {

@@ -1,5 +1,5 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
-import type { StoredAlert } from '#store/alerts.ts'
+import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { Arrived } from './arrived.ts'
 import type { AlertGround } from './ground.ts'

@@ -1,5 +1,5 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
-import type { StoredAlert } from '#store/alerts.ts'
+import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'
 

@@ -1,6 +1,6 @@
 import { ConflictError } from '#shared/errors.ts'
 import { DAY_MS, isNewer } from '#shared/time.ts'
-import type { ClockMarkRow } from '#store/clock-mark.ts'
+import type { ClockMarkRow } from '#store/tables/clock-mark.ts'
 import { describeContradiction, describeDoubt } from './doubt.ts'
 import type { ClockDoubt, GatewayClock } from './gateway-clock.ts'
 

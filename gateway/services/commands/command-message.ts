@@ -1,5 +1,5 @@
 import { type CommandMessage, deviceTopic } from '#shared/wire/mqtt.ts'
-import type { CommandRow } from '#store/commands.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
 
 /** Where a device listens for its commands. */
 export function commandTopic({ hardwareId }: Pick<CommandRow, 'hardwareId'>): string {

@@ -7,8 +7,8 @@ import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
-import type { CommandRow } from '#store/commands.ts'
 import type { Store } from '#store/store.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Downlink, publishWith } from '../downlink.ts'
 import { commandTopic, remainingOf, toCommandMessage } from './command-message.ts'
@@ -50,7 +50,7 @@ const PAUSE_MS = 40
 
 /**
  * Sends commands to their devices until these have answered or it is too late. What is true of a command is decided
- * where it is written down (`store/commands.ts`); here is only what is unfinished, and it follows each write.
+ * where it is written down (`store/tables/commands.ts`); here is only what is unfinished, and it follows each write.
  */
 export class CommandDelivery implements Part {
   /** Commands by what became of them, `resent` and `late_ack` beside it. */

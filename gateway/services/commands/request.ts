@@ -1,7 +1,7 @@
 import type { CommandDefinition, DeviceType } from '#devices/device-type.ts'
 import { ConflictError, type FieldError, InvalidRequestError } from '#shared/errors.ts'
 import { type Misfit, misfits } from '#shared/wire/schema/object-schema.ts'
-import type { CommandRow } from '#store/commands.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
 
 /** What a caller asks devices to do. */
 export interface CommandRequest {

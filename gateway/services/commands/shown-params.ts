@@ -1,6 +1,6 @@
 import { FETCH_GEOFENCES_NAME } from '#devices/commands.ts'
 import { type Caller, isAdmin } from '#domain/access.ts'
-import type { CommandRow } from '#store/commands.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
 
 /**
  * The parameters of a command as they are shown. The address a device gets its zones from has a token in it, which would

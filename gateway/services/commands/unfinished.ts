@@ -1,5 +1,5 @@
 import { Deadlines } from '#domain/deadlines.ts'
-import type { CommandRow } from '#store/commands.ts'
+import type { CommandRow } from '#store/tables/commands.ts'
 
 /** A command something may still happen to. */
 export interface UnfinishedCommand {

@@ -1,5 +1,5 @@
 import { deviceTopic } from '#shared/wire/mqtt.ts'
-import type { NewQuarantineEntry } from '#store/quarantine.ts'
+import type { NewQuarantineEntry } from '#store/tables/quarantine.ts'
 import type { UplinkMessage } from './message.ts'
 
 /** A message that could not be stored because of damage, for the quarantine: all that was read from it, as JSON. */

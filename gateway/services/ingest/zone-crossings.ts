@@ -4,7 +4,7 @@ import { fromE7, toE7 } from '#shared/geo.ts'
 import { geofenceEventId } from '#shared/ids.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
-import type { GeofenceEventRow } from '#store/geofence-events.ts'
+import type { GeofenceEventRow } from '#store/tables/geofence-events.ts'
 import type { Device } from '../fleet.ts'
 import type { WatchedSet } from '../zones/sets.ts'
 

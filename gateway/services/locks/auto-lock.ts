@@ -1,7 +1,7 @@
 import type { Events, GatewayEvents } from '#gateway/events.ts'
 import { autoLockAtMs } from '#shared/carts/auto-lock.ts'
-import { AUTO_LOCK } from '#store/commands.ts'
 import type { Store } from '#store/store.ts'
+import { AUTO_LOCK } from '#store/tables/commands.ts'
 import type { Cart } from '../cart.ts'
 import type { Device } from '../fleet.ts'
 import type { Site } from '../site.ts'

@@ -3,8 +3,8 @@ import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
-import type { TargetOutcome } from '#store/outbox.ts'
 import type { Store } from '#store/store.ts'
+import type { TargetOutcome } from '#store/tables/outbox.ts'
 import { CHANNELS, type Channel, type Target, type TargetStatus } from './target.ts'
 import { type QueueOwner, TargetQueue } from './target-queue.ts'
 
@@ -25,7 +25,7 @@ const RETRY_MS = 1_000
 const NEVER: TargetStatus = { lastSuccessAtMs: null, lastError: null }
 
 /**
- * Tells webhooks and notifiers what the store has queued for them (`store/deliveries.ts`), in three steps: it reads what
+ * Tells webhooks and notifiers what the store has queued for them (`store/tables/deliveries.ts`), in three steps: it reads what
  * was queued, at the start and after each alert; the queue of each target sends it (`target-queue.ts`); and what was
  * told, or given up, is deleted. After a power cut between the last two it is told again, as the same delivery.
  */

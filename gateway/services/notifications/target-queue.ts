@@ -1,8 +1,8 @@
 import { Deadlines } from '#domain/deadlines.ts'
 import { describeError } from '#shared/errors.ts'
 import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
-import { GATHERED_MS } from '#store/deliveries.ts'
-import type { DeliveryRow, DeliveryText } from '#store/outbox.ts'
+import { GATHERED_MS } from '#store/tables/deliveries.ts'
+import type { DeliveryRow, DeliveryText } from '#store/tables/outbox.ts'
 import { retryMs, UnknownOutcome } from './retries.ts'
 import type { Outgoing, Target, TargetStatus } from './target.ts'
 

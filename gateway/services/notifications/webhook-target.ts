@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '#shared/time.ts'
-import type { WebhookRow } from '#store/webhooks.ts'
+import type { WebhookRow } from '#store/tables/webhooks.ts'
 import type { Lookups } from './lookups.ts'
 import { post } from './post.ts'
 import type { Target } from './target.ts'

@@ -1,7 +1,7 @@
 import type { Caller } from '#domain/access.ts'
 import type { Origin } from '#domain/origin.ts'
 import { ConflictError, UnauthenticatedError } from '#shared/errors.ts'
-import type { UserRow } from '#store/users.ts'
+import type { UserRow } from '#store/tables/users.ts'
 import type { User, Users } from '../users.ts'
 import type { Session } from './session.ts'
 import type { Sessions } from './sessions.ts'

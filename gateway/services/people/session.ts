@@ -1,5 +1,5 @@
 import type { Caller } from '#domain/access.ts'
-import type { SessionRow } from '#store/sessions.ts'
+import type { SessionRow } from '#store/tables/sessions.ts'
 import type { Moment } from './moment.ts'
 
 /** A person who acts on a shared tablet. */

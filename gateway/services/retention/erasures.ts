@@ -3,8 +3,8 @@ import type { Events } from '#gateway/events.ts'
 import { Turns } from '#shared/budgets/turns.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
-import type { Erased, ErasedSubject, ErasurePosition, ErasureStep } from '#store/erasure.ts'
 import type { Store } from '#store/store.ts'
+import type { Erased, ErasedSubject, ErasurePosition, ErasureStep } from '#store/tables/erasure.ts'
 import type { WriteInput } from '#store/writer/writes.ts'
 
 interface ErasuresDeps {

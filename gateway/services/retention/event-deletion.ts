@@ -1,11 +1,11 @@
 import { Tally } from '#shared/tally.ts'
+import type { Store } from '#store/store.ts'
 import {
   EVENT_KINDS,
   type EventDeletionStep,
   type EventKind,
   type EventPosition,
-} from '#store/event-deletion.ts'
-import type { Store } from '#store/store.ts'
+} from '#store/tables/event-deletion.ts'
 import type { WriteInput } from '#store/writer/writes.ts'
 
 interface EventDeletionDeps {

@@ -1,7 +1,7 @@
 import type { ZoneSwitch } from '#domain/zone-switches.ts'
 import type { ZoneSwitchesBody } from '#shared/wire/zones.ts'
 import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
-import type { ZoneSetRow } from '#store/zones.ts'
+import type { ZoneSetRow } from '#store/tables/zones.ts'
 import type { SiteZoneSet } from './sets.ts'
 
 /** The zones of the site as they were stored. */

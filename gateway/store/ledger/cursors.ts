@@ -1,7 +1,6 @@
 import type { SyncIdentity } from '#shared/sync-source.ts'
-import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
+import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
-import { tellNextPiece } from '../course-pieces.ts'
 import type { Connection } from '../db/connection.ts'
 
 export function syncIdentity(connection: Connection): SyncIdentity {
@@ -23,37 +22,6 @@ export function syncCursors(connection: Connection): SyncCursors {
   return cursors
 }
 
-/** The head office has everything up to these cursors: what was only kept to tell it goes. */
-export function acknowledge(
-  connection: Connection,
-  { cursors }: { cursors: Partial<Record<SyncStream, SyncCursor>> },
-): null {
-  const known = syncCursors(connection)
-  for (const stream of SYNC_STREAMS) {
-    const cursor = cursors[stream]
-    if (cursor === undefined) continue
-    const { seq, hash } = cursor
-    connection.run(
-      'INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES (?, ?, ?)',
-      stream,
-      seq,
-      hash,
-    )
-    if (stream === 'history') connection.run('DELETE FROM block_log WHERE seq <= ?', seq)
-    if (stream === 'notes') connection.run('DELETE FROM erase_mark WHERE note_seq <= ?', seq)
-    if (stream === 'entities') {
-      forgetGone(connection, known.entities.seq, seq)
-      tellNextPiece(connection, seq)
-    }
-  }
-  return null
-}
-
-/** It has less than was acknowledged, or more: its word is taken. */
-export function adoptCursors(connection: Connection, { cursors }: { cursors: SyncCursors }): null {
-  return acknowledge(connection, { cursors })
-}
-
 /** Says as which site this database is replicated. Throws when it is another's already. */
 export function claimSite(connection: Connection, { site }: { site: string }): SyncIdentity {
   connection.run('UPDATE sync_identity SET site = ? WHERE site IS NULL', site)
@@ -71,19 +39,6 @@ export function forkEpoch(connection: Connection, { reason }: { reason: string }
   )
   connection.run('DELETE FROM sync_cursor')
   return syncIdentity(connection)
-}
-
-// There are more commands by the year than of anything else, and many pieces of a photo. A hub that has the note of a
-// deletion needs no second one.
-function forgetGone(connection: Connection, afterSeq: number, throughSeq: number): void {
-  connection.run(
-    `DELETE FROM change_log WHERE seq > ? AND seq <= ?
-       AND (entity = 'command' AND NOT EXISTS (SELECT 1 FROM command WHERE command_id = key)
-         OR entity = 'course_piece'
-           AND NOT EXISTS (SELECT 1 FROM course_piece WHERE printf('%s/%04d', hash, number) = key))`,
-    afterSeq,
-    throughSeq,
-  )
 }
 
 function noCursors(): SyncCursors {

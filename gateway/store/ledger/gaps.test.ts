@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
 import { gapSchema } from '#shared/wire/replication/sync.ts'
 import { appendToLog, openTables, registerDevice } from '#testing/telemetry-tables.ts'
+import { acknowledge } from '../replication/acknowledge.ts'
 import { setAsideLogRow } from '../telemetry/log-row.ts'
-import { acknowledge, claimSite } from './cursors.ts'
+import { claimSite } from './cursors.ts'
 import { Gaps } from './gaps.ts'
 
 const { connection, close } = openTables()

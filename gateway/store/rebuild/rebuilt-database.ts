@@ -8,10 +8,11 @@ import {
   rebuildEntitySchema,
 } from '#shared/wire/replication/rebuild.ts'
 import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
-import { dropHalfContent } from '../course.ts'
 import type { Connection } from '../db/connection.ts'
-import { adoptCursors, claimSite, syncIdentity } from '../ledger/cursors.ts'
+import { claimSite, syncIdentity } from '../ledger/cursors.ts'
 import { migrate } from '../migrate.ts'
+import { adoptCursors } from '../replication/acknowledge.ts'
+import { dropHalfContent } from '../tables/course.ts'
 import { syncEnds } from '../telemetry/stream-ends.ts'
 import { openForSetup } from '../writer/open.ts'
 import { countRecords, putBlocks } from './blocks.ts'

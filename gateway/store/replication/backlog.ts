@@ -1,5 +1,5 @@
 import type { SyncStream } from '#shared/wire/replication/sync.ts'
-import { countUntoldPieces } from '../course-pieces.ts'
+import { countUntoldPieces } from '../tables/course-pieces.ts'
 import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { entitiesBehind } from './entities.ts'

@@ -1,6 +1,6 @@
 import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
-import { PIECE_BYTES } from '../course-pieces.ts'
 import type { Connection } from '../db/connection.ts'
+import { PIECE_BYTES } from '../tables/course-pieces.ts'
 import type { SentRow } from './part.ts'
 
 export type EntityTable = (typeof ENTITY_TABLES)[number]

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { BlockTable, blockOf } from '#testing/block-table.ts'
 import { flipBit, flipLinkBit } from '#testing/damage/flip-bit.ts'
-import { deleteDevice } from '../devices.ts'
+import { deleteDevice } from '../tables/devices.ts'
 import { damagedBlocks, quarantineBlocks } from './damaged-blocks.ts'
 import { deleteDeviceTelemetryStep, purgeTelemetryStep } from './deletion.ts'
 

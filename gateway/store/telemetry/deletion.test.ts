@@ -10,9 +10,9 @@ import { createLog } from '#shared/log.ts'
 import { MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { BlockTable, blockOf } from '#testing/block-table.ts'
-import { deleteDevice } from '../devices.ts'
 import { logBlock } from '../ledger/gaps.ts'
 import { Store } from '../store.ts'
+import { deleteDevice } from '../tables/devices.ts'
 import { quarantineBlocks } from './damaged-blocks.ts'
 import {
   type BlockStream,

@@ -3,7 +3,7 @@ import type { TripConfig } from '#shared/trips/config.ts'
 import { withReason } from '#shared/trips/found.ts'
 import { toActiveTripJson } from '#shared/trips/json.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
-import { deviceCounts } from '../devices.ts'
+import { deviceCounts } from '../tables/devices.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { readTrack } from './track.ts'
 

@@ -1,4 +1,4 @@
-import { type DatedOrigin, insertAuditEntry } from '../audit-log.ts'
+import { type DatedOrigin, insertAuditEntry } from '../tables/audit-log.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { beginAudit } from './audited.ts'
 import { type WriteName, writes } from './writes.ts'

@@ -14,8 +14,8 @@ import { DEFAULT_SITE_SETTINGS, type SiteSettings } from '#shared/site/settings.
 import { FakeClock } from '#shared/testing/clocks.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent } from '#shared/wire/alerts.ts'
-import type { StoredAlert } from '#store/alerts.ts'
 import { Store } from '#store/store.ts'
+import type { StoredAlert } from '#store/tables/alerts.ts'
 
 /** What tells of alerts, on a real store: alerts are opened by the test. */
 export class AlertDesk {

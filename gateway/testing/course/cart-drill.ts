@@ -16,8 +16,8 @@ import { DEFAULT_SITE_SETTINGS, type OpeningHours, type SiteSettings } from '#sh
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
-import type { ClosedDay, StoredAlert } from '#store/alerts.ts'
-import type { DeviceRow } from '#store/devices.ts'
+import type { ClosedDay, StoredAlert } from '#store/tables/alerts.ts'
+import type { DeviceRow } from '#store/tables/devices.ts'
 
 /** About a metre of latitude. */
 const METRE_E7 = 90

@@ -6,7 +6,7 @@ import type { TelemetryStream } from '#shared/ids.ts'
 import { decodeBlock, MAX_BLOCK_RECORDS, verifyBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { Connection } from '#store/db/connection.ts'
-import { deviceCounts } from '#store/devices.ts'
+import { deviceCounts } from '#store/tables/devices.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS } from '#store/telemetry/batch.ts'
 import { UnsavedRecords } from '#store/telemetry/unsaved-states.ts'
 

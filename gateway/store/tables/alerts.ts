@@ -1,0 +1,264 @@
+import type { Alert } from '#domain/alert.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertEvent, AlertState } from '#shared/wire/alerts.ts'
+import type { ListOrder } from '#shared/wire/schema/params.ts'
+import type { Connection } from '../db/connection.ts'
+import { syncCursors } from '../ledger/cursors.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { queueDeliveries, type Told, whoIsTold } from './deliveries.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
+
+/** An alert with what only the gateway needs of it. */
+export interface StoredAlert extends Alert {
+  /** What of the cart or the site it is about: a zone_id, a user_id; empty where there is one only. */
+  subject: string
+  /** A person closed it while what it tells of went on: none of its kind is opened before that was over once. */
+  awaitsEnd: boolean
+  /** Where it was over, if that says whether the next one is another; 1e-7 degree. */
+  endedAt: { latE7: number; longE7: number } | null
+}
+
+/** Something that happens to an alert. */
+export interface AlertChange {
+  event: AlertEvent
+  alert: StoredAlert
+  /** The messages that tell of it. */
+  sessionChanges: readonly SessionChange[]
+  /** Null for what the gateway does by itself. */
+  byUserId: string | null
+}
+
+/** The local day that closed last, and its closing time. */
+export interface ClosedDay {
+  date: string
+  closesAtMs: number
+}
+
+export interface AlertsChange {
+  changes: readonly AlertChange[]
+  /** Alerts that persons had closed, and of which what they told of is over now. */
+  endedIds: readonly string[]
+  /** Messages that tell of no change. */
+  sessionChanges: readonly SessionChange[]
+  /** Null when no day has closed. */
+  closedDay: ClosedDay | null
+  nowMs: number
+}
+
+export interface SavedAlert {
+  event: AlertEvent
+  /** As it is stored now. */
+  alert: StoredAlert
+  /** False when it was so already. */
+  isNew: boolean
+}
+
+/** What to list; absent fields do not filter. */
+export interface AlertQuery {
+  state?: AlertState | undefined
+  kind?: AlertKind | undefined
+  cart?: string | undefined
+  fromMs?: number | undefined
+  toMs?: number | undefined
+  order: ListOrder
+  limit: number
+  offset: number
+  /** Alerts of carts that the caller may see, by their keys and by the devices that told them; undefined is all. */
+  visible?: { carts: readonly string[]; hardwareIds: readonly string[] } | undefined
+  /** Alerts of the site that the caller may see. */
+  siteKinds: readonly string[]
+}
+
+interface AlertRow {
+  alertId: string
+  kind: AlertKind
+  cart: string | null
+  hardwareId: string | null
+  subject: string
+  openedAtMs: number
+  closedAtMs: number | null
+  acknowledgedAtMs: number | null
+  acknowledgedByJson: string | null
+  note: string | null
+  detailsJson: string
+  awaitsEnd: number
+  latE7: number | null
+  longE7: number | null
+}
+
+const COLUMNS = `alert_id AS alertId, kind, cart, hardware_id AS hardwareId, subject, opened_at_ms AS openedAtMs,
+  closed_at_ms AS closedAtMs, acknowledged_at_ms AS acknowledgedAtMs, acknowledged_by AS acknowledgedByJson, note,
+  details AS detailsJson, awaits_end AS awaitsEnd, lat_e7 AS latE7, long_e7 AS longE7`
+
+/**
+ * Writes what happens to alerts, the messages that tell of it, and what is to be delivered, all or nothing. What is so
+ * already stays as it is: a write of which nobody knew whether it came through may be asked for again.
+ */
+export function saveAlerts(connection: Connection, input: AlertsChange): SavedAlert[] {
+  const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
+  const told = changes.length === 0 ? null : whoIsTold(connection)
+  const saved = told === null ? [] : changes.map((change) => saveAlert(connection, change, told, nowMs))
+  for (const alertId of endedIds)
+    connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
+  for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
+  if (closedDay !== null)
+    connection.run(
+      'INSERT OR REPLACE INTO closed_day (only, date, closes_at_ms) VALUES (1, ?, ?)',
+      ...[closedDay.date, closedDay.closesAtMs],
+    )
+  return saved
+}
+
+function saveAlert(
+  connection: Connection,
+  { event, alert, sessionChanges }: AlertChange,
+  told: Told,
+  nowMs: number,
+): SavedAlert {
+  const known = event === 'opened' ? twinOf(connection, alert) : findAlert(connection, alert.alertId)
+  const isSo =
+    event === 'opened'
+      ? known !== undefined
+      : known === undefined || (event === 'closed' ? known.closedAtMs : known.acknowledgedAtMs) !== null
+  if (isSo) return { event, alert: known ?? alert, isNew: false }
+  if (event === 'opened') insertAlert(connection, alert)
+  else updateAlert(connection, alert)
+  for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
+  queueDeliveries(connection, told, { event, alert }, nowMs)
+  return { event, alert, isNew: true }
+}
+
+/** The alert itself, or the one that is not closed and tells of the same. */
+function twinOf(
+  connection: Connection,
+  { alertId, kind, cart, subject }: StoredAlert,
+): StoredAlert | undefined {
+  const row = connection.get<AlertRow>(
+    `SELECT ${COLUMNS} FROM alert
+     WHERE kind = ? AND ifnull(cart, '') = ? AND subject = ? AND closed_at_ms IS NULL`,
+    ...[kind, cart ?? '', subject],
+  )
+  return row === undefined ? findAlert(connection, alertId) : toStored(row)
+}
+
+function insertAlert(connection: Connection, alert: StoredAlert): void {
+  connection.run(
+    `INSERT INTO alert (alert_id, kind, cart, hardware_id, subject, opened_at_ms, details)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+    ...[alert.alertId, alert.kind, alert.cart, alert.hardwareId, alert.subject, alert.openedAtMs],
+    JSON.stringify(alert.details),
+  )
+}
+
+function updateAlert(connection: Connection, alert: StoredAlert): void {
+  const by = alert.acknowledgedBy
+  connection.run(
+    `UPDATE alert SET closed_at_ms = ?, acknowledged_at_ms = ?, acknowledged_by = ?, note = ?, details = ?,
+       awaits_end = ?, lat_e7 = ?, long_e7 = ?
+     WHERE alert_id = ?`,
+    ...[alert.closedAtMs, alert.acknowledgedAtMs],
+    by === null ? null : JSON.stringify({ user_id: by.userId, name: by.name }),
+    ...[alert.note, JSON.stringify(alert.details), Number(alert.awaitsEnd)],
+    ...[alert.endedAt?.latE7 ?? null, alert.endedAt?.longE7 ?? null, alert.alertId],
+  )
+}
+
+/** Undefined when there is none of this id. */
+export function findAlert(connection: Connection, alertId: string): StoredAlert | undefined {
+  const row = connection.get<AlertRow>(`SELECT ${COLUMNS} FROM alert WHERE alert_id = ?`, alertId)
+  return row && toStored(row)
+}
+
+/** Alerts that matter for what comes: not closed, closed by persons while it went on, or closed since `closedSinceMs`; oldest first. */
+export function listLiveAlerts(connection: Connection, closedSinceMs: number): StoredAlert[] {
+  return connection
+    .all<AlertRow>(
+      `SELECT ${COLUMNS} FROM alert WHERE seq IN (
+         SELECT seq FROM alert WHERE closed_at_ms IS NULL
+         UNION SELECT seq FROM alert WHERE awaits_end = 1
+         UNION SELECT seq FROM alert WHERE closed_at_ms >= ?)
+       ORDER BY seq`,
+      closedSinceMs,
+    )
+    .map(toStored)
+}
+
+/** What the broker keeps of alerts, to be sent to whoever subscribes. */
+export function listAlertMessages(connection: Connection): { topic: string; payload: Uint8Array | string }[] {
+  return connection.all("SELECT topic, payload FROM mqtt_retained WHERE topic GLOB 'alert/*' ORDER BY topic")
+}
+
+/** Undefined before the first. */
+export function closedDay(connection: Connection): ClosedDay | undefined {
+  return connection.get<ClosedDay>('SELECT date, closes_at_ms AS closesAtMs FROM closed_day')
+}
+
+const IN_STATE: Record<AlertState, string> = {
+  open: 'closed_at_ms IS NULL AND acknowledged_at_ms IS NULL',
+  acknowledged: 'closed_at_ms IS NULL AND acknowledged_at_ms IS NOT NULL',
+  closed: 'closed_at_ms IS NOT NULL',
+}
+
+/** Newest first. */
+export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, query: AlertQuery): Alert[] {
+  const { state, kind, cart, fromMs, toMs, visible, siteKinds, order, limit, offset } = query
+  const ofCart =
+    visible === undefined
+      ? 'cart IS NOT NULL'
+      : 'hardware_id IN (SELECT value FROM json_each(?)) OR cart IN (SELECT value FROM json_each(?))'
+  const conditions: [sql: string, ...values: (string | number)[]][] = [
+    [
+      `(cart IS NULL AND kind IN (SELECT value FROM json_each(?))) OR ${ofCart}`,
+      JSON.stringify(siteKinds),
+      ...(visible === undefined ? [] : [JSON.stringify(visible.hardwareIds), JSON.stringify(visible.carts)]),
+    ],
+    ...(state === undefined ? [] : [[IN_STATE[state]] satisfies [string]]),
+    ...(kind === undefined ? [] : [['kind = ?', kind] satisfies [string, string]]),
+    ...(cart === undefined ? [] : [['cart = ?', cart] satisfies [string, string]]),
+    ...(fromMs === undefined ? [] : [['opened_at_ms >= ?', fromMs] satisfies [string, number]]),
+    ...(toMs === undefined ? [] : [['opened_at_ms <= ?', toMs] satisfies [string, number]]),
+  ]
+  return connection
+    .all<AlertRow>(
+      `SELECT ${COLUMNS} FROM alert WHERE ${conditions.map(([sql]) => `(${sql})`).join(' AND ')}
+       ORDER BY opened_at_ms ${order}, seq ${order} LIMIT ? OFFSET ?`,
+      ...conditions.flatMap(([, ...values]) => values),
+      ...[limit, offset],
+    )
+    .map(toStored)
+}
+
+/** How many rows a step deletes: some milliseconds. */
+const STEP_ROWS = 500
+
+/**
+ * Deletes some alerts that were closed before `beforeMs`; returns how many. With `keepsUnsent` those stay that the head office has not
+ * acknowledged.
+ */
+export function deleteAlertsStep(
+  connection: Connection,
+  { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean },
+): number {
+  const isSent = keepsUnsent
+    ? `AND NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'alert' AND key = alert_id AND change_log.seq > ?)`
+    : ''
+  return connection.run(
+    `DELETE FROM alert WHERE seq IN
+       (SELECT seq FROM alert WHERE closed_at_ms < ? AND awaits_end = 0 ${isSent} ORDER BY closed_at_ms, seq LIMIT ?)`,
+    ...[beforeMs, ...(keepsUnsent ? [syncCursors(connection).entities.seq] : []), STEP_ROWS],
+  )
+}
+
+function toStored(row: AlertRow): StoredAlert {
+  const { acknowledgedByJson, detailsJson, awaitsEnd, latE7, longE7, ...alert } = row
+  // written by this program only
+  const by: { user_id: string; name: string } | null = JSON.parse(acknowledgedByJson ?? 'null')
+  return {
+    ...alert,
+    acknowledgedBy: by === null ? null : { userId: by.user_id, name: by.name },
+    details: JSON.parse(detailsJson),
+    awaitsEnd: awaitsEnd === 1,
+    endedAt: latE7 === null || longE7 === null ? null : { latE7, longE7 },
+  }
+}

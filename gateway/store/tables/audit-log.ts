@@ -1,0 +1,103 @@
+import type { Origin } from '#domain/origin.ts'
+import type { AuditAction } from '#shared/audit-actions.ts'
+import type { Connection } from '../db/connection.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+
+/** What somebody did; without secrets. */
+export interface AuditRecord {
+  action: AuditAction
+  /** The id of what it was done to. */
+  target: string
+  /** What was different before; null for what was not there. */
+  before: object | null
+  /** What it is since; null for what is gone. */
+  after: object | null
+}
+
+/** Who did something, and when. */
+export interface DatedOrigin extends Origin {
+  readonly atMs: number
+}
+
+export interface AuditRow extends Omit<DatedOrigin, 'person'> {
+  personJson: string | null
+  entryId: string
+  action: string
+  target: string
+  beforeJson: string | null
+  afterJson: string | null
+}
+
+/** What to list; absent fields do not filter. */
+export interface AuditQuery extends Pick<ListPage, 'order' | 'limit' | 'offset'> {
+  fromMs?: number | undefined
+  toMs?: number | undefined
+  userId?: string | undefined
+  action?: string | undefined
+}
+
+const AUDIT_ENTRIES: ListedTable = {
+  table: 'audit_entry',
+  id: 'entry_id',
+  place: ['at_ms', 'seq'],
+  columns: `entry_id AS entryId, at_ms AS atMs, user_id AS userId, person AS personJson, session_id AS sessionId, address, action, target, before AS beforeJson,
+    after AS afterJson`,
+}
+
+/** Writes an entry down, in the transaction of what it tells of. */
+export function insertAuditEntry(
+  connection: Connection,
+  { atMs, userId, person, sessionId, address }: DatedOrigin,
+  { action, target, before, after }: AuditRecord,
+): void {
+  connection.run(
+    `INSERT INTO audit_entry (entry_id, at_ms, user_id, person, session_id, address, action, target, before, after)
+     VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[
+      atMs,
+      userId,
+      textOf(toPersonJson(person)),
+      sessionId,
+      address,
+      action,
+      target,
+      textOf(before),
+      textOf(after),
+    ],
+  )
+}
+
+/** By time, of equal times in the order they were written. */
+export function listAuditEntries(
+  { connection }: Pick<ReaderTools, 'connection'>,
+  query: AuditQuery,
+): AuditRow[] {
+  const { fromMs, toMs, userId, action, ...page } = query
+  const conditions: ListCondition[] = [
+    ['user_id = ?', userId],
+    // with a user the index of the user is the better one
+    [userId === undefined ? 'action = ?' : '+action = ?', action],
+    ['at_ms >= ?', fromMs],
+    ['at_ms <= ?', toMs],
+  ]
+  return listPage<AuditRow>(connection, AUDIT_ENTRIES, conditions, page) ?? []
+}
+
+/** There is nothing to write but what the audit log says of it: enrolment is open in memory only. */
+export function noteEnrolment(_connection: Connection, _input: { minutes: number }): null {
+  return null
+}
+
+/** The same: a backup is no row. */
+export function noteBackup(_connection: Connection, _input: { target: string }): null {
+  return null
+}
+
+function toPersonJson(person: DatedOrigin['person']): object | null {
+  return person === null ? null : { user_id: person.userId, name: person.name }
+}
+
+function textOf(value: object | null): string | null {
+  return value === null ? null : JSON.stringify(value)
+}

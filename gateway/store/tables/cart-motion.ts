@@ -1,0 +1,37 @@
+import type { ZoneType } from '#shared/zones/zone.ts'
+import type { Connection } from '../db/connection.ts'
+
+/** What is kept of how a device moves, as JSON. */
+export interface CartMotionRow {
+  deviceId: number
+  motion: string
+}
+
+export function listCartMotions(connection: Connection): CartMotionRow[] {
+  return connection.all<CartMotionRow>(
+    'SELECT device_id AS deviceId, motion FROM cart_motion ORDER BY device_id',
+  )
+}
+
+/** Devices that were deleted meanwhile are left out. */
+export function saveCartMotions(connection: Connection, { rows }: { rows: readonly CartMotionRow[] }): null {
+  for (const { deviceId, motion } of rows)
+    connection.run(
+      `INSERT INTO cart_motion (device_id, motion) SELECT device_id, ? FROM device WHERE device_id = ?
+       ON CONFLICT DO UPDATE SET motion = excluded.motion`,
+      ...[motion, deviceId],
+    )
+  return null
+}
+
+/** When devices last left a zone of this type, of those that did since then. */
+export function lastExits(
+  connection: Connection,
+  { zoneType, sinceMs }: { zoneType: ZoneType; sinceMs: number },
+): { hardwareId: string; shortId: string | null; atMs: number }[] {
+  return connection.all(
+    `SELECT hardware_id AS hardwareId, short_id AS shortId, max(at_ms) AS atMs FROM geofence_event
+     WHERE at_ms >= ? AND event = 'exit' AND zone_type = ? GROUP BY hardware_id, short_id`,
+    ...[sinceMs, zoneType],
+  )
+}

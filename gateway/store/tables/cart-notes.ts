@@ -1,0 +1,34 @@
+import type { Connection } from '../db/connection.ts'
+
+/** What people say of a cart. */
+export interface CartNoteRow {
+  cart: string
+  /** JSON, like `exempt`; null for nothing. */
+  outOfService: string | null
+  exempt: string | null
+  note: string | null
+}
+
+export function listCartNotes(connection: Connection): CartNoteRow[] {
+  return connection.all<CartNoteRow>(
+    'SELECT cart, out_of_service AS outOfService, exempt, note FROM cart_note ORDER BY cart',
+  )
+}
+
+/** One that says nothing is none. */
+export function saveCartNote(
+  connection: Connection,
+  { cart, outOfService, exempt, note, nowMs }: CartNoteRow & { nowMs: number },
+): null {
+  if (outOfService === null && exempt === null && note === null) {
+    connection.run('DELETE FROM cart_note WHERE cart = ?', cart)
+    return null
+  }
+  connection.run(
+    `INSERT INTO cart_note (cart, out_of_service, exempt, note, updated_at_ms) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET out_of_service = excluded.out_of_service, exempt = excluded.exempt,
+       note = excluded.note, updated_at_ms = excluded.updated_at_ms`,
+    ...[cart, outOfService, exempt, note, nowMs],
+  )
+  return null
+}

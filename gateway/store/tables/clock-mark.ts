@@ -1,0 +1,35 @@
+import type { Connection } from '../db/connection.ts'
+
+/** What the gateway knew last about the time; each is 0 when it never knew. */
+export interface ClockMarkRow {
+  /** What time it was. */
+  atMs: number
+  /** What time it was by the last confirmation and by what is known to have gone by since. */
+  confirmedMs: number
+  /** The newest time that devices sent by clocks of their own. */
+  saidMs: number
+  /** How long the gateway ran since it was last sent one. */
+  saidAgoMs: number
+}
+
+export function clockMark(connection: Connection): ClockMarkRow {
+  const row = connection.get<ClockMarkRow>(
+    `SELECT at_ms AS atMs, confirmed_at_ms AS confirmedMs, said_at_ms AS saidMs,
+       said_ago_ms AS saidAgoMs FROM clock_mark`,
+  )
+  return row ?? { atMs: 0, confirmedMs: 0, saidMs: 0, saidAgoMs: 0 }
+}
+
+export function recordClockMark(connection: Connection, row: ClockMarkRow): null {
+  const { atMs, confirmedMs, saidMs, saidAgoMs } = row
+  connection.run(
+    'UPDATE clock_mark SET at_ms = ?, confirmed_at_ms = ?, said_at_ms = ?, said_ago_ms = ?',
+    ...[atMs, confirmedMs, saidMs, saidAgoMs],
+  )
+  return null
+}
+
+/** The same, because an admin says that the clock is right. */
+export function confirmClock(connection: Connection, row: ClockMarkRow): null {
+  return recordClockMark(connection, row)
+}

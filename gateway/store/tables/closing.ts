@@ -1,0 +1,36 @@
+import type { Connection } from '../db/connection.ts'
+
+/** A local day on which the carts were locked at closing time. */
+export interface ClosedDay {
+  /** `2026-05-01` */
+  date: string
+  closedAtMs: number
+  /** Carts that were in then, and out of reach: they are locked when they can be. */
+  waiting: readonly string[]
+}
+
+/** More than a clock that was set back goes through again. */
+const KEPT_DAYS = 40
+
+/** The days that have been closed, newest first. */
+export function closedDays(connection: Connection): ClosedDay[] {
+  const sql = `SELECT date, closed_at_ms AS closedAtMs, waiting AS waitingJson FROM closing
+    ORDER BY closed_at_ms DESC, date DESC LIMIT ${KEPT_DAYS}`
+  return connection
+    .all<Omit<ClosedDay, 'waiting'> & { waitingJson: string }>(sql)
+    .map(({ waitingJson, ...day }) => ({ ...day, waiting: JSON.parse(waitingJson) }))
+}
+
+/** Notes that a day is closed, or which of its carts still wait; the first time of it stays. */
+export function saveClosedDay(connection: Connection, { date, closedAtMs, waiting }: ClosedDay): null {
+  connection.run(
+    `INSERT INTO closing (date, closed_at_ms, waiting) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET waiting = excluded.waiting`,
+    ...[date, closedAtMs, JSON.stringify(waiting)],
+  )
+  connection.run(
+    `DELETE FROM closing WHERE date NOT IN (
+       SELECT date FROM closing ORDER BY closed_at_ms DESC, date DESC LIMIT ${KEPT_DAYS})`,
+  )
+  return null
+}

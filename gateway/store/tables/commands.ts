@@ -1,0 +1,245 @@
+import {
+  advance,
+  type CommandEvent,
+  type CommandFailure,
+  type CommandProgress,
+  SUPERSEDING,
+} from '#domain/commands.ts'
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
+import type { Connection } from '../db/connection.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
+
+/** A command with all that became of it. */
+export interface CommandRow extends CommandProgress {
+  commandId: string
+  hardwareId: string
+  shortId: string
+  deviceType: string
+  command: string
+  paramsJson: string
+  metadataJson: string | null
+  ttlS: number
+  requestedBy: string
+  retryOf: string | null
+  createdAtMs: number
+  /** What a lock is sent in spite of: an unknown position, or anything; null for nothing. */
+  forced: 'locating' | 'all' | null
+}
+
+/** What to list; absent fields do not filter. */
+export interface CommandQuery extends ListPage {
+  hardwareId?: string | undefined
+  /** Only of the registration of a device that has this short id. */
+  shortId?: string | undefined
+  status?: CommandStatus | undefined
+  command?: string | undefined
+}
+
+type StoredCommand = Omit<CommandRow, 'lateAck'> & { lateAckJson: string | null }
+
+const COLUMNS = `command_id AS commandId, hardware_id AS hardwareId, short_id AS shortId, device_type AS deviceType,
+  command, params AS paramsJson, metadata AS metadataJson, ttl_s AS ttlS, status, requested_by AS requestedBy,
+  retry_of AS retryOf, created_at_ms AS createdAtMs, published_at_ms AS publishedAtMs,
+  acknowledged_at_ms AS acknowledgedAtMs, completed_at_ms AS completedAtMs, error, late_ack AS lateAckJson, forced`
+// word for word what the partial index says, so that SQLite takes it
+const IS_UNFINISHED = "status IN ('pending', 'published', 'acknowledged')"
+
+const COMMANDS: ListedTable = { table: 'command', id: 'command_id', place: ['seq'], columns: COLUMNS }
+
+function toRow({ lateAckJson, ...rest }: StoredCommand): CommandRow {
+  return { ...rest, lateAck: lateAckJson === null ? null : JSON.parse(lateAckJson) }
+}
+
+export function findCommand(connection: Connection, commandId: string): CommandRow | undefined {
+  const stored = connection.get<StoredCommand>(
+    `SELECT ${COLUMNS} FROM command WHERE command_id = ?`,
+    commandId,
+  )
+  return stored && toRow(stored)
+}
+
+/** In the order they were made; null when `before` is unknown. */
+export function listCommands(
+  { connection }: Pick<ReaderTools, 'connection'>,
+  query: CommandQuery,
+): CommandRow[] | null {
+  const conditions: ListCondition[] = [
+    ['hardware_id = ?', query.hardwareId],
+    ['short_id = ?', query.shortId],
+    ['status = ?', query.status],
+    ['command = ?', query.command],
+  ]
+  const rows = listPage<StoredCommand>(connection, COMMANDS, conditions, query)
+  return rows === null ? null : rows.map(toRow)
+}
+
+/** All that something may still happen to, oldest first. */
+export function listUnfinishedCommands(connection: Connection): CommandRow[] {
+  return connection
+    .all<StoredCommand>(`SELECT ${COLUMNS} FROM command WHERE ${IS_UNFINISHED} ORDER BY seq`)
+    .map(toRow)
+}
+
+/** How many commands are kept. */
+export function countCommands(connection: Connection): number {
+  return connection.get<{ commands: number }>('SELECT commands FROM command_count')?.commands ?? 0
+}
+
+/** What a command said for the lock event it led to, if it was for this device. */
+export function commandMetadata(
+  connection: Connection,
+  commandId: string,
+  hardwareId: string,
+): string | null {
+  const sql = 'SELECT metadata AS json FROM command WHERE command_id = ? AND hardware_id = ?'
+  return connection.get<{ json: string | null }>(sql, commandId, hardwareId)?.json ?? null
+}
+
+export function insertCommand(connection: Connection, row: CommandRow): void {
+  connection.run(
+    `INSERT INTO command (command_id, hardware_id, short_id, device_type, command, params, metadata, ttl_s, status,
+       requested_by, retry_of, created_at_ms, forced) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    row.commandId,
+    row.hardwareId,
+    row.shortId,
+    row.deviceType,
+    row.command,
+    row.paramsJson,
+    row.metadataJson,
+    row.ttlS,
+    row.status,
+    row.requestedBy,
+    row.retryOf,
+    row.createdAtMs,
+    row.forced,
+  )
+}
+
+/** Counts commands that were just inserted. */
+export function addToCommandCount(connection: Connection, added: number): void {
+  connection.run('UPDATE command_count SET commands = commands + ?', added)
+}
+
+/** Fails the locks and unlocks of a device that were not sent yet. */
+export function supersedeCommands(connection: Connection, hardwareId: string): CommandRow[] {
+  const rows = connection.all<StoredCommand>(
+    `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} AND status = 'pending'
+       AND command IN (${SUPERSEDING.map(() => '?').join(', ')}) ORDER BY seq`,
+    ...[hardwareId, ...SUPERSEDING],
+  )
+  return moveAll(connection, rows.map(toRow), { kind: 'failed', error: 'superseded' })
+}
+
+/** Ends what was still to be done by a device that is taken off the register. */
+export function failCommandsOf(connection: Connection, hardwareId: string): void {
+  const sql = `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} ORDER BY seq`
+  const rows = connection.all<StoredCommand>(sql, hardwareId).map(toRow)
+  moveAll(connection, rows, { kind: 'failed', error: 'device_removed' })
+}
+
+/** Fails those of these commands that were not sent yet. */
+export function supersedeMessages(connection: Connection, commandIds: readonly string[]): CommandRow[] {
+  const rows = commandIds.flatMap((commandId) => findCommand(connection, commandId) ?? [])
+  const pending = rows.filter(({ status }) => status === 'pending')
+  return moveAll(connection, pending, { kind: 'failed', error: 'superseded' })
+}
+
+/** Notes that commands were sent, and queues what tells programs of it. Returns them as they are now. */
+export function markCommandsPublished(
+  connection: Connection,
+  input: { sent: readonly { commandId: string; atMs: number }[]; sessionChanges: readonly SessionChange[] },
+): CommandRow[] {
+  for (const change of input.sessionChanges) applySessionChange(connection, change)
+  return input.sent.flatMap(({ commandId, atMs }) =>
+    moveOne(connection, commandId, { kind: 'published', atMs }),
+  )
+}
+
+/** Ends commands whose time is over. Returns those that are there as they are now. */
+export function expireCommands(
+  connection: Connection,
+  { commandIds }: { commandIds: readonly string[] },
+): CommandRow[] {
+  return commandIds.flatMap((commandId) => moveOne(connection, commandId, { kind: 'expired' }))
+}
+
+/** Ends commands that are not to be sent. Returns those that are there as they are now. */
+export function failCommands(
+  connection: Connection,
+  { failures }: { failures: readonly { commandId: string; error: CommandFailure }[] },
+): CommandRow[] {
+  return failures.flatMap(({ commandId, error }) => {
+    const row = findCommand(connection, commandId)
+    // it was sent on an earlier connection, and the device is at it
+    if (row?.status === 'acknowledged') return [row]
+    return moveOne(connection, commandId, { kind: 'failed', error })
+  })
+}
+
+/** Who asks for the locks of carts that stand still in their parking zone. */
+export const AUTO_LOCK = 'auto-lock'
+
+/** When each device was last sent a lock for standing still, by the time its command was made. */
+export function autoLockTimes(connection: Connection): { hardwareId: string; atMs: number }[] {
+  // word for word what the partial index says; of a row with max() SQLite takes the others from the same row
+  return connection.all(
+    `SELECT hardware_id AS hardwareId, created_at_ms AS atMs, max(seq) AS seq FROM command
+     WHERE requested_by = '${AUTO_LOCK}' GROUP BY hardware_id ORDER BY hardware_id`,
+  )
+}
+
+/** What a device said about a command. */
+export interface NewCommandAck {
+  commandId: string
+  hardwareId: string
+  status: AckStatus
+  error: string | null
+  atMs: number
+}
+
+/** What an ack led to: `late` is kept beside the final state; all but `moved` leave the state as it is. */
+export type AckResult =
+  | { outcome: 'moved' | 'late' | 'repeated'; command: CommandRow }
+  | { outcome: 'unknown_command' | 'foreign_command' }
+
+/** Applies what a device said about a command. */
+export function applyCommandAck(connection: Connection, ack: NewCommandAck): AckResult {
+  const row = findCommand(connection, ack.commandId)
+  if (row === undefined) return { outcome: 'unknown_command' }
+  if (row.hardwareId !== ack.hardwareId) return { outcome: 'foreign_command' }
+  const { status, error, atMs } = ack
+  const [command] = moveAll(connection, [row], { kind: 'acked', status, error, atMs })
+  if (command === undefined) return { outcome: 'repeated', command: row }
+  return { outcome: command.status === row.status ? 'late' : 'moved', command }
+}
+
+function moveOne(connection: Connection, commandId: string, event: CommandEvent): CommandRow[] {
+  const row = findCommand(connection, commandId)
+  if (row === undefined) return []
+  const [moved = row] = moveAll(connection, [row], event)
+  return [moved]
+}
+
+/** Returns those that changed. */
+function moveAll(connection: Connection, rows: readonly CommandRow[], event: CommandEvent): CommandRow[] {
+  return rows.flatMap((row) => {
+    const progress = advance(row, event)
+    if (progress === null) return []
+    const moved = { ...row, ...progress }
+    connection.run(
+      `UPDATE command SET status = ?, published_at_ms = ?, acknowledged_at_ms = ?, completed_at_ms = ?, error = ?,
+         late_ack = ? WHERE command_id = ?`,
+      moved.status,
+      moved.publishedAtMs,
+      moved.acknowledgedAtMs,
+      moved.completedAtMs,
+      moved.error,
+      moved.lateAck === null ? null : JSON.stringify(moved.lateAck),
+      moved.commandId,
+    )
+    return [moved]
+  })
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
+import type { CourseCounts } from '#shared/course/course.ts'
+import type { PhotoType } from '#shared/photo/photo-type.ts'
+import type { Corners } from '#shared/photo/upright.ts'
+import type { CourseContent } from '#shared/wire/course.ts'
+import type { Connection } from '../db/connection.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { contentOf, dropUnusedPieces, hasPieces, joinPieces, putPieces } from './course-pieces.ts'
+
+/** The drawing of the course as it is kept. */
+export interface CourseRow {
+  version: number
+  attribution: string | null
+  /** JSON of the features: gzip, then base64. */
+  packedFeatures: string
+}
+
+/** What is known of the photo of the course without looking at it. */
+export interface CoursePhoto {
+  contentType: PhotoType
+  corners: Corners
+  hash: string
+  bytes: number
+}
+
+interface CourseChange extends CourseRow {
+  nowMs: number
+  /** For the audit log. */
+  counts: CourseCounts
+}
+
+/** A longer drawing is in pieces: a part of the replication takes a megabyte. */
+const WHOLE_LENGTH = 900_000
+
+/** Names a content among all there were. */
+export function contentHash(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex').slice(0, 32)
+}
+
+/** What is kept; its features are '' where pieces of them are lost. */
+export function courseRow(connection: Connection): CourseRow | null {
+  const row = connection.get<
+    Omit<CourseRow, 'packedFeatures'> & { features: string | null; drawing: string | null }
+  >('SELECT version, attribution, features, drawing FROM course WHERE only = 1')
+  if (row === undefined) return null
+  const { version, attribution, features, drawing } = row
+  const pieces: CourseContent | null = drawing === null ? null : JSON.parse(drawing)
+  const packedFeatures = features ?? (pieces && joinPieces(connection, pieces))?.toString() ?? ''
+  return { version, attribution, packedFeatures }
+}
+
+/** Null also for one of which pieces are lost. */
+export function coursePhoto(connection: Connection): CoursePhoto | null {
+  const row = connection.get<Omit<CoursePhoto, 'corners'> & { corners: string }>(
+    'SELECT content_type AS contentType, corners, hash, bytes FROM course_photo WHERE only = 1',
+  )
+  if (row === undefined || !hasPieces(connection, row)) return null
+  return { ...row, corners: JSON.parse(row.corners) }
+}
+
+/** The image of that name; null when there is another one, or none. */
+export function courseImage(
+  { connection }: Pick<ReaderTools, 'connection'>,
+  { hash, bytes }: Pick<CoursePhoto, 'hash' | 'bytes'>,
+): Uint8Array<ArrayBuffer> | null {
+  const image = joinPieces(connection, { hash, bytes })
+  return image === null ? null : new Uint8Array(image)
+}
+
+/** Puts a drawing in the place of the one there is. */
+export function saveCourse(
+  connection: Connection,
+  { version, attribution, packedFeatures, nowMs }: CourseChange,
+): null {
+  const isWhole = packedFeatures.length <= WHOLE_LENGTH
+  const content = isWhole ? null : Buffer.from(packedFeatures)
+  const drawing = content && contentOf(contentHash(content), content)
+  if (content !== null && drawing !== null) putPieces(connection, drawing.hash, content)
+  connection.run(
+    `INSERT INTO course (only, version, attribution, features, drawing, updated_at_ms) VALUES (1, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET version = excluded.version, attribution = excluded.attribution,
+       features = excluded.features, drawing = excluded.drawing, updated_at_ms = excluded.updated_at_ms`,
+    ...[version, attribution, isWhole ? packedFeatures : null],
+    ...[drawing && JSON.stringify(drawing), nowMs],
+  )
+  dropUnusedPieces(connection)
+  return null
+}
+
+/** Puts a photo in the place of the one there is; null takes that away. The course has another version then. */
+export function saveCoursePhoto(
+  connection: Connection,
+  { photo, course }: { photo: (CoursePhoto & { image: Uint8Array }) | null; course: CourseChange },
+): null {
+  connection.run('DELETE FROM course_photo')
+  if (photo !== null) {
+    putPieces(connection, photo.hash, photo.image)
+    connection.run(
+      'INSERT INTO course_photo (only, content_type, corners, hash, bytes) VALUES (1, ?, ?, ?, ?)',
+      ...[photo.contentType, JSON.stringify(photo.corners), photo.hash, photo.bytes],
+    )
+  }
+  return saveCourse(connection, course)
+}
+
+/** Drops a photo, or a drawing, of which not all pieces are there: a head office that had not got all of it shows none, either. */
+export function dropHalfContent(connection: Connection): void {
+  if (coursePhoto(connection) === null) connection.run('DELETE FROM course_photo')
+  if (courseRow(connection)?.packedFeatures === '')
+    connection.run('UPDATE course SET features = ?, drawing = NULL', gzipSync('[]').toString('base64'))
+  dropUnusedPieces(connection)
+}

@@ -1,0 +1,134 @@
+import { type Alert, toAlertJson } from '#domain/alert.ts'
+import { NotFoundError } from '#shared/errors.ts'
+import { isBetweenHours } from '#shared/site/daily-hours.ts'
+import type { SiteSettings } from '#shared/site/settings.ts'
+import { TimeZone } from '#shared/site/time-zone.ts'
+import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { AlertEvent } from '#shared/wire/alerts.ts'
+import type { NotifierChannel } from '#shared/wire/notifiers.ts'
+import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
+import type { WebhookBody } from '#shared/wire/webhooks.ts'
+import type { Connection } from '../db/connection.ts'
+import { listNotifiers, type NotifierRow } from './notifiers.ts'
+import { forgetDeliveries, insertDeliveries, insertTest } from './outbox.ts'
+import { siteSettings } from './site.ts'
+import { listWebhooks, type WebhookRow } from './webhooks.ts'
+
+/** A message of a notifier names what is opened within so long after the first. */
+export const GATHERED_MS = 30_000
+
+/** How long after an alert was opened a notifier tells of it. */
+export function noticeAfterMs({
+  afterUnacknowledgedMin,
+}: Pick<NotifierRow, 'afterUnacknowledgedMin'>): number {
+  return Math.max(GATHERED_MS, (afterUnacknowledgedMin ?? 0) * MINUTE_MS)
+}
+
+/** Who is told of alerts, and of which site: the same for all of one transaction. */
+export interface Told {
+  webhooks: readonly WebhookRow[]
+  notifiers: readonly NotifierRow[]
+  settings: SiteSettings
+  zone: TimeZone
+}
+
+export function whoIsTold(connection: Connection): Told {
+  const settings = siteSettings(connection)
+  return {
+    ...{ webhooks: listWebhooks(connection), notifiers: listNotifiers(connection) },
+    ...{ settings, zone: new TimeZone(settings.timeZone) },
+  }
+}
+
+/**
+ * Queues what is to be told of an alert, in the transaction that opens, acknowledges or closes it: so nothing is lost
+ * between the two. Webhooks are told of everything, notifiers of what is opened; those that wait whether somebody
+ * acknowledges it forget what somebody has.
+ */
+export function queueDeliveries(
+  connection: Connection,
+  told: Told,
+  { event, alert }: { event: AlertEvent; alert: Alert },
+  nowMs: number,
+): void {
+  queueForWebhooks(connection, told, { event, alert }, nowMs)
+  if (event === 'opened') queueForNotifiers(connection, told, alert, nowMs)
+  else forgetUntold(connection, told, alert.alertId, nowMs)
+}
+
+function queueForWebhooks(
+  connection: Connection,
+  told: Told,
+  { event, alert }: { event: AlertEvent; alert: Alert },
+  nowMs: number,
+): void {
+  const webhooks = told.webhooks.filter(({ kinds }) => isWanted(kinds, alert.kind))
+  if (webhooks.length === 0) return
+  const { alertId } = alert
+  const body = webhookBody(told.settings, { event, alert: toAlertJson(alert) }, nowMs)
+  const targetIds = webhooks.map(({ webhookId }) => webhookId)
+  insertDeliveries(connection, targetIds, { alertId, body, nowMs })
+}
+
+function queueForNotifiers(connection: Connection, told: Told, alert: Alert, nowMs: number): void {
+  const { alertId, kind, openedAtMs } = alert
+  const isTold = ({ kinds, hours }: NotifierRow) =>
+    isWanted(kinds, kind) && (hours === null || isBetweenHours(told.zone, hours, openedAtMs))
+  const notifiers = told.notifiers.filter(isTold)
+  if (notifiers.length === 0) return
+  const body = JSON.stringify(toAlertJson(alert))
+  const targetIds = notifiers.map(({ notifierId }) => notifierId)
+  insertDeliveries(connection, targetIds, { alertId, body, nowMs })
+}
+
+/** What is due already is told all the same: nobody had acknowledged it in time. */
+function forgetUntold(connection: Connection, { notifiers }: Told, alertId: string, nowMs: number): void {
+  const patient = notifiers.filter((notifier) => notifier.afterUnacknowledgedMin !== null)
+  if (patient.length === 0) return
+  const dueAfterMs = new Map(
+    patient.map((notifier) => [notifier.notifierId, nowMs - noticeAfterMs(notifier)]),
+  )
+  forgetDeliveries(
+    connection,
+    alertId,
+    (targetId, queuedAtMs) => queuedAtMs > (dueAfterMs.get(targetId) ?? Number.POSITIVE_INFINITY),
+  )
+}
+
+export interface QueuedTest {
+  deliveryId: string
+  targetId: string
+  channel: 'webhook' | NotifierChannel
+  nowMs: number
+}
+
+/** Queues something that says nothing but that it arrives. Throws `webhook_not_found` or `notifier_not_found`. */
+export function queueTest(
+  connection: Connection,
+  { deliveryId, targetId, channel, nowMs }: QueuedTest,
+): null {
+  requireTarget(connection, targetId, channel === 'webhook' ? 'webhook' : 'notifier')
+  const body = webhookBody(siteSettings(connection), { event: 'test', alert: null }, nowMs)
+  insertTest(connection, { deliveryId, targetId, body, nowMs })
+  return null
+}
+
+/** It may have been deleted since it was asked for. */
+function requireTarget(connection: Connection, targetId: string, table: 'webhook' | 'notifier'): void {
+  const row = connection.get(`SELECT 1 FROM ${table} WHERE ${table}_id = ?`, targetId)
+  if (row === undefined) throw new NotFoundError(`${table}_not_found`, `there is no ${table} ${targetId}`)
+}
+
+function webhookBody(
+  settings: SiteSettings,
+  { event, alert }: Pick<WebhookBody, 'event' | 'alert'>,
+  nowMs: number,
+): string {
+  const site = toSiteForScreensJson(settings)
+  return JSON.stringify({ event, alert, site, sent_at: toIso(nowMs) } satisfies WebhookBody)
+}
+
+function isWanted(kinds: readonly AlertKind[] | null, kind: AlertKind): boolean {
+  return kinds === null || kinds.includes(kind)
+}

@@ -1,0 +1,83 @@
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import type { Connection } from '../db/connection.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
+
+/** The configurations published to devices, to be stored in the transaction that changes them. */
+export interface Publication {
+  /** Null when nothing is published. */
+  version: number | null
+  sessionChanges: SessionChange[]
+}
+
+/** Layers as JSON objects, and the retained messages that tell devices what came of them. */
+export interface StoredConfigs {
+  groupLayers: { groupId: number; deviceType: string; config: string }[]
+  deviceLayers: { hardwareId: string; config: string }[]
+  /** Payloads of the `cfg` topics. */
+  published: { topic: string; payload: Uint8Array | string }[]
+  /** The highest version published to any device. */
+  version: number
+}
+
+export function loadConfigs(connection: Connection): StoredConfigs {
+  return {
+    groupLayers: connection.all(
+      `SELECT group_id AS groupId, device_type AS deviceType, config
+       FROM group_config ORDER BY group_id, device_type`,
+    ),
+    deviceLayers: connection.all(
+      `SELECT d.hardware_id AS hardwareId, c.config
+       FROM device_config c JOIN device d USING (device_id) ORDER BY d.hardware_id`,
+    ),
+    published: connection.all(
+      "SELECT topic, payload FROM mqtt_retained WHERE topic LIKE 'dev/%/cfg' ORDER BY topic",
+    ),
+    version: connection.get<{ version: number }>('SELECT version FROM config_version')?.version ?? 0,
+  }
+}
+
+/** Stores published configurations; the caller has the transaction. */
+export function storePublication(connection: Connection, { version, sessionChanges }: Publication): void {
+  if (version !== null) connection.run('UPDATE config_version SET version = ?', version)
+  for (const change of sessionChanges) applySessionChange(connection, change)
+}
+
+/** Tells devices what had changed already. */
+export function publishConfigs(connection: Connection, publication: Publication): null {
+  storePublication(connection, publication)
+  return null
+}
+
+interface NewLayer {
+  /** A JSON object, or null for an empty layer. */
+  config: string | null
+  publication: Publication
+}
+
+export function putGroupConfig(
+  connection: Connection,
+  { groupId, deviceType, config, publication }: NewLayer & { groupId: number; deviceType: string },
+): null {
+  if (config === null)
+    connection.run('DELETE FROM group_config WHERE group_id = ? AND device_type = ?', groupId, deviceType)
+  else
+    connection.run(
+      'INSERT OR REPLACE INTO group_config (group_id, device_type, config) VALUES (?, ?, ?)',
+      groupId,
+      deviceType,
+      config,
+    )
+  storePublication(connection, publication)
+  return null
+}
+
+export function putDeviceConfig(
+  connection: Connection,
+  { deviceId, config, publication }: NewLayer & { deviceId: number },
+): null {
+  if (config === null) connection.run('DELETE FROM device_config WHERE device_id = ?', deviceId)
+  else
+    connection.run('INSERT OR REPLACE INTO device_config (device_id, config) VALUES (?, ?)', deviceId, config)
+  storePublication(connection, publication)
+  return null
+}

@@ -1,0 +1,23 @@
+import type { Connection } from '../db/connection.ts'
+import { type Publication, storePublication } from './device-configs.ts'
+import { createDevice, type DeviceChange, type DeviceRow, type NewDevice, updateDevice } from './devices.ts'
+
+export interface ImportedDevices {
+  created: readonly Omit<NewDevice, 'publication'>[]
+  updated: readonly Omit<DeviceChange, 'publication'>[]
+  /** The configuration that follows for them. */
+  publication: Publication
+}
+
+const NOTHING_PUBLISHED: Publication = { version: null, sessionChanges: [] }
+
+/** Registers and changes devices, all or none of them. Returns the rows in the order they were given, new ones first. */
+export function importDevices(
+  connection: Connection,
+  { created, updated, publication }: ImportedDevices,
+): DeviceRow[] {
+  const rows = created.map((one) => createDevice(connection, { ...one, publication: NOTHING_PUBLISHED }))
+  for (const change of updated) rows.push(updateDevice(connection, change))
+  storePublication(connection, publication)
+  return rows
+}

@@ -1,0 +1,46 @@
+import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
+import type { Connection } from '../db/connection.ts'
+import { type Publication, storePublication } from './device-configs.ts'
+
+/** A type as the API put it. */
+export interface DeviceTypeRow {
+  name: string
+  description: string
+  defaults: Record<string, unknown>
+  configSchema: ObjectSchema
+  commands: Record<string, { ttlS: number; params: ObjectSchema }>
+}
+
+type StoredDeviceType = Record<'name' | 'description' | 'defaults' | 'configSchema' | 'commands', string>
+
+export function listDeviceTypes(connection: Connection): DeviceTypeRow[] {
+  return connection
+    .all<StoredDeviceType>(
+      `SELECT name, description, defaults, config_schema AS configSchema, commands
+       FROM device_type ORDER BY name`,
+    )
+    .map(({ name, description, defaults, configSchema, commands }) => ({
+      name,
+      description,
+      defaults: JSON.parse(defaults),
+      configSchema: JSON.parse(configSchema),
+      commands: JSON.parse(commands),
+    }))
+}
+
+/** Makes or replaces a type. */
+export function putDeviceType(
+  connection: Connection,
+  { type, publication }: { type: DeviceTypeRow; publication: Publication },
+): null {
+  connection.run(
+    'INSERT OR REPLACE INTO device_type (name, description, defaults, config_schema, commands) VALUES (?, ?, ?, ?, ?)',
+    type.name,
+    type.description,
+    JSON.stringify(type.defaults),
+    JSON.stringify(type.configSchema),
+    JSON.stringify(type.commands),
+  )
+  storePublication(connection, publication)
+  return null
+}

@@ -1,0 +1,296 @@
+import { emptyState } from '#domain/latest-state.ts'
+import { ConflictError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
+import { newShortId } from '#shared/ids.ts'
+import type { Connection } from '../db/connection.ts'
+import { type DeviceState, STATE_COLUMNS, type StateRow, stateOfRow } from '../telemetry/device-state.ts'
+import { markErasure } from '../telemetry/erasure.ts'
+import { type NewRecords, readUnsaved, UnsavedRecords } from '../telemetry/unsaved-states.ts'
+import { failCommandsOf } from './commands.ts'
+import { type Publication, storePublication } from './device-configs.ts'
+import { isGroup } from './groups.ts'
+import { deleteMqttTraces } from './mqtt-sessions.ts'
+
+/** A device as it is registered. */
+export interface DeviceRow {
+  deviceId: number
+  hardwareId: string
+  shortId: string
+  deviceType: string
+  name: string | null
+  /** The cart it is in; null for one that is a cart of its own. */
+  cart: string | null
+  groupId: number | null
+  /** Of the zones of the group it was in before, when it acknowledged them last; null while it was in none. */
+  otherGroupAckMs: number | null
+  mqttPasswordHash: string
+  /** It enrolled with the shared key, which opens for it until it has shown a password of its own. */
+  isOnSharedKey: boolean
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+/** A device with what is known of it from its messages, as the start reads it. */
+export interface StoredDevice {
+  row: DeviceRow
+  known: DeviceState
+}
+
+export interface StreamCounts {
+  count: number
+  firstMs: number | null
+  lastMs: number | null
+}
+
+export interface DeviceCounts {
+  gps: StreamCounts
+  battery: StreamCounts
+}
+
+/** A row as SQLite has it, without booleans. */
+type Stored<Row extends DeviceRow> = Omit<Row, 'isOnSharedKey'> & { isOnSharedKey: number }
+
+const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.short_id AS shortId,
+  d.device_type AS deviceType, d.name, d.cart, d.group_id AS groupId, d.other_group_ack_ms AS otherGroupAckMs,
+  d.mqtt_password_hash AS mqttPasswordHash,
+  d.is_on_shared_key AS isOnSharedKey, d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
+
+export function listDevices(connection: Connection): StoredDevice[] {
+  return connection.snapshot(() => {
+    const { states } = readUnsaved(connection)
+    return connection
+      .all<Stored<DeviceRow> & StateRow>(`SELECT ${DEVICE_COLUMNS}, ${STATE_COLUMNS}
+        FROM device d JOIN device_state s USING (device_id) ORDER BY d.hardware_id`)
+      .map(({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson, isOnSharedKey, ...row }) => ({
+        row: { ...row, isOnSharedKey: isOnSharedKey === 1 },
+        known:
+          states.get(row.deviceId) ??
+          stateOfRow({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson }),
+      }))
+  })
+}
+
+interface CountsRow {
+  gpsCount: number
+  gpsFirstMs: number | null
+  gpsLastMs: number | null
+  batteryCount: number
+  batteryFirstMs: number | null
+  batteryLastMs: number | null
+}
+
+/** `unsaved` is of the same connection. */
+export function deviceCounts(
+  connection: Connection,
+  deviceId: number,
+  unsaved = new UnsavedRecords(connection),
+): DeviceCounts {
+  return connection.snapshot(() => {
+    const row = connection.get<CountsRow>(
+      `SELECT gps_count AS gpsCount, gps_first_ms AS gpsFirstMs, gps_last_ms AS gpsLastMs,
+         battery_count AS batteryCount, battery_first_ms AS batteryFirstMs, battery_last_ms AS batteryLastMs
+       FROM device_state WHERE device_id = ?`,
+      deviceId,
+    )
+    const nothing = { count: 0, firstMs: null, lastMs: null }
+    if (row === undefined) return { gps: nothing, battery: nothing }
+    const records = unsaved.counts().byDevice.get(deviceId)
+    const gps = { count: row.gpsCount, firstMs: row.gpsFirstMs, lastMs: row.gpsLastMs }
+    const battery = { count: row.batteryCount, firstMs: row.batteryFirstMs, lastMs: row.batteryLastMs }
+    return { gps: withNew(gps, records?.gps), battery: withNew(battery, records?.battery) }
+  })
+}
+
+function withNew(counts: StreamCounts, records: NewRecords | undefined): StreamCounts {
+  if (records === undefined || records.count === 0) return counts
+  return {
+    count: counts.count + records.count,
+    firstMs: Math.min(counts.firstMs ?? records.firstMs, records.firstMs),
+    lastMs: Math.max(counts.lastMs ?? records.lastMs, records.lastMs),
+  }
+}
+
+/** Records kept of the whole fleet: a sum over devices, whatever the size of the history. */
+export function fleetCounts(
+  connection: Connection,
+  unsaved = new UnsavedRecords(connection),
+): { gps: number; battery: number } {
+  return connection.snapshot(() => {
+    const total = connection.get<{ gps: number; battery: number }>(
+      'SELECT ifnull(sum(gps_count), 0) AS gps, ifnull(sum(battery_count), 0) AS battery FROM device_state',
+    ) ?? { gps: 0, battery: 0 }
+    const { byDevice } = unsaved.counts()
+    // the log has records of devices that are gone
+    const registered = connection.all<{ deviceId: number }>(
+      'SELECT device_id AS deviceId FROM device_state WHERE device_id IN (SELECT value FROM json_each(?))',
+      JSON.stringify([...byDevice.keys()]),
+    )
+    for (const { deviceId } of registered) {
+      const { gps, battery } = byDevice.get(deviceId) ?? {}
+      total.gps += gps?.count ?? 0
+      total.battery += battery?.count ?? 0
+    }
+    return total
+  })
+}
+
+export interface NewDevice {
+  hardwareId: string
+  deviceType: string
+  name: string | null
+  cart?: string | null
+  groupId: number | null
+  mqttPasswordHash: string
+  /** See `DeviceRow`. */
+  isOnSharedKey?: boolean
+  nowMs: number
+  /** Its first configuration. */
+  publication: Publication
+}
+
+/**
+ * Throws `device_exists` when the id is taken as a hardware id or as a short id (both find a device in a path), and
+ * `unknown_group`.
+ */
+export function createDevice(connection: Connection, input: NewDevice): DeviceRow {
+  const { hardwareId, deviceType, name, cart = null, groupId, nowMs } = input
+  if (isIdTaken(connection, hardwareId)) {
+    throw new ConflictError('device_exists', `a device ${hardwareId} exists already`)
+  }
+  if (groupId !== null) requireGroup(connection, groupId)
+  let shortId = newShortId()
+  while (isIdTaken(connection, shortId)) shortId = newShortId()
+  connection.run(
+    `INSERT INTO device (hardware_id, short_id, device_type, name, cart, group_id, mqtt_password_hash, is_on_shared_key,
+       created_at_ms, updated_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[hardwareId, shortId, deviceType, name, cart, groupId],
+    ...[input.mqttPasswordHash, Number(input.isOnSharedKey ?? false), nowMs, nowMs],
+  )
+  connection.run('DELETE FROM removed_device WHERE hardware_id = ?', hardwareId)
+  connection.run(
+    'INSERT INTO device_state (device_id, latest, updated_at_ms) SELECT device_id, ?, ? FROM device WHERE hardware_id = ?',
+    JSON.stringify(emptyState()),
+    nowMs,
+    hardwareId,
+  )
+  storePublication(connection, input.publication)
+  return findDevice(connection, hardwareId)
+}
+
+function isIdTaken(connection: Connection, id: string): boolean {
+  return connection.get('SELECT 1 FROM device WHERE hardware_id = ? OR short_id = ?', id, id) !== undefined
+}
+
+function requireGroup(connection: Connection, groupId: number): void {
+  if (!isGroup(connection, groupId))
+    throw new InvalidRequestError('unknown_group', `there is no group ${groupId}`)
+}
+
+function findDevice(connection: Connection, hardwareId: string): DeviceRow {
+  const row = connection.get<Stored<DeviceRow>>(
+    `SELECT ${DEVICE_COLUMNS} FROM device d WHERE d.hardware_id = ?`,
+    hardwareId,
+  )
+  if (row === undefined) throw new NotFoundError('device_not_found', `there is no device ${hardwareId}`)
+  return { ...row, isOnSharedKey: row.isOnSharedKey === 1 }
+}
+
+export interface DeviceChange {
+  hardwareId: string
+  deviceType?: string
+  name?: string | null
+  cart?: string | null
+  groupId?: number | null
+  /** Beside another group: when it acknowledged zones last. */
+  otherGroupAckMs?: number | null
+  mqttPasswordHash?: string
+  nowMs: number
+  /** The configuration that follows from another type or group. */
+  publication?: Publication
+}
+
+/** Throws `unknown_group`. */
+export function updateDevice(connection: Connection, change: DeviceChange): DeviceRow {
+  const known = findDevice(connection, change.hardwareId)
+  if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
+  connection.run(
+    `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, other_group_ack_ms = ?, mqtt_password_hash = ?,
+       is_on_shared_key = ?, updated_at_ms = ?
+     WHERE device_id = ?`,
+    change.deviceType ?? known.deviceType,
+    change.name === undefined ? known.name : change.name,
+    change.cart === undefined ? known.cart : change.cart,
+    change.groupId === undefined ? known.groupId : change.groupId,
+    change.otherGroupAckMs === undefined ? known.otherGroupAckMs : change.otherGroupAckMs,
+    change.mqttPasswordHash ?? known.mqttPasswordHash,
+    // who gives it a password has it put into the device
+    Number(known.isOnSharedKey && change.mqttPasswordHash === undefined),
+    change.nowMs,
+    known.deviceId,
+  )
+  if (change.publication !== undefined) storePublication(connection, change.publication)
+  return findDevice(connection, change.hardwareId)
+}
+
+/** Gives a device that comes with the shared key another password of its own; null when it needs none any more. */
+export function issuePassword(
+  connection: Connection,
+  input: { hardwareId: string; mqttPasswordHash: string },
+): DeviceRow | null {
+  const issued = connection.run(
+    'UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ? AND is_on_shared_key = 1',
+    ...[input.mqttPasswordHash, input.hardwareId],
+  )
+  return issued === 0 ? null : findDevice(connection, input.hardwareId)
+}
+
+/** The device has this password: the shared key is void for it. Null when it was given another one since. */
+export function confirmPassword(
+  connection: Connection,
+  input: { hardwareId: string; mqttPasswordHash: string; nowMs: number },
+): DeviceRow | null {
+  const { hardwareId, mqttPasswordHash, nowMs } = input
+  const confirmed = connection.run(
+    `UPDATE device SET is_on_shared_key = 0, updated_at_ms = ?
+     WHERE hardware_id = ? AND mqtt_password_hash = ? AND is_on_shared_key = 1`,
+    ...[nowMs, hardwareId, mqttPasswordHash],
+  )
+  return confirmed === 0 ? null : findDevice(connection, hardwareId)
+}
+
+/** Devices whose password is the shared key, from before each was issued its own: they are to be issued one. */
+export function voidSharedPasswords(connection: Connection, input: { keyHash: string }): number {
+  return connection.run(
+    `UPDATE device SET is_on_shared_key = 1, mqtt_password_hash = '' WHERE mqtt_password_hash = ?`,
+    input.keyHash,
+  )
+}
+
+/** Hardware ids that were taken off the register and not registered again. */
+export function listRemovedDevices(connection: Connection): string[] {
+  return connection
+    .all<{ hardwareId: string }>('SELECT hardware_id AS hardwareId FROM removed_device ORDER BY hardware_id')
+    .map(({ hardwareId }) => hardwareId)
+}
+
+/**
+ * Takes a device off the register at once; its telemetry, unreachable from then on, goes in steps of
+ * `deleteTelemetryStep` so that a long history never holds up what devices send. Its lock events and commands stay.
+ */
+export function deleteDevice(
+  connection: Connection,
+  input: { hardwareId: string; nowMs: number },
+): DeviceRow {
+  const known = findDevice(connection, input.hardwareId)
+  connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
+  connection.run(
+    'INSERT OR REPLACE INTO removed_device (hardware_id, removed_at_ms) VALUES (?, ?)',
+    ...[known.hardwareId, input.nowMs],
+  )
+  deleteMqttTraces(connection, known.hardwareId)
+  failCommandsOf(connection, known.hardwareId)
+  connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
+  // all there is of it in the log is as good as gone: nobody is told whose it is any more
+  markErasure(connection, { hardwareId: known.hardwareId, streams: ['gps', 'battery'], nowMs: input.nowMs })
+  return known
+}

@@ -1,0 +1,220 @@
+import { blankStrings } from '#shared/blank-strings.ts'
+import type { BlankedEvent } from '#shared/wire/schema/blanks.ts'
+import type { Connection } from '../db/connection.ts'
+import { addNote } from '../ledger/notes.ts'
+
+/** Whom or what nothing is to be kept of. */
+export type ErasedSubject = { person: string } | { code: string }
+
+/** A table with columns that may name a person or a code: JSON, and texts that people wrote. */
+interface Telling {
+  readonly table: string
+  readonly json: readonly string[]
+  readonly texts: readonly string[]
+}
+
+/**
+ * Beside lock events and commands, all that tells of persons and codes. Triggers of these tables enter what changes in the
+ * change log; who has rows of them in memory listens to the event `erased`.
+ */
+const OTHERS = [
+  { table: 'audit_entry', json: ['person', 'before', 'after'], texts: [] },
+  { table: 'cart_note', json: ['out_of_service', 'exempt'], texts: ['note'] },
+  { table: 'alert', json: ['acknowledged_by', 'details'], texts: ['note'] },
+  { table: 'zone_version', json: [], texts: ['user_name'] },
+  { table: 'zone_set', json: ['switches'], texts: [] },
+] as const satisfies readonly Telling[]
+
+/** A table that an erasure looks through beside lock events and commands. */
+export type OtherTable = (typeof OTHERS)[number]['table']
+
+type Table = 'lock_event' | 'command' | OtherTable
+
+/** In the order in which they are looked through. */
+const TABLES: readonly Table[] = ['lock_event', 'command', ...OTHERS.map(({ table }) => table)]
+
+/** Up to where an erasure has looked. */
+export interface ErasurePosition {
+  table: Table
+  seq: number
+}
+
+/** What was blanked. */
+export interface Erased {
+  lockEvents: number
+  commands: number
+  /** Values of metadata and params. */
+  metadata: number
+  /** Values in other tables. */
+  other: number
+}
+
+export interface ErasureStep extends Erased {
+  /** Where the next step goes on; null when all was looked at. */
+  after: ErasurePosition | null
+  /** The table in which it blanked `other`; null where it blanked none. */
+  otherTable: OtherTable | null
+}
+
+/** How far a step looks: some milliseconds. */
+const STEP_SEQS = 1000
+/** Lock events in one note to the head office. */
+const NOTED_ROWS = 50
+
+const NOTHING: Erased = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
+
+// Only of an event without an id of the device's own the code is part of the identity. The others keep theirs: a device
+// that had no acknowledgement sends the event again, and would bring the code back.
+const BLANK_CODE = `UPDATE lock_event SET code = NULL,
+    identity = iif(identity LIKE 'at:%' OR substr(identity, instr(identity, ' ') + 1, 3) = 'at:',
+      'erased:' || event_id, identity)
+  WHERE seq = ?`
+
+/**
+ * Blanks a code, or the values that are a person's name whatever its case, in some rows behind `after`, and tells the head
+ * office. What is overwritten is not left in the pages of the file.
+ */
+export function eraseStep(
+  connection: Connection,
+  input: { subject: ErasedSubject; after: ErasurePosition | null; nowMs: number },
+): ErasureStep {
+  const { table, seq } = input.after ?? { table: 'lock_event', seq: 0 }
+  const fromSeq = firstSeq(connection, table, seq)
+  if (fromSeq === null) return { ...NOTHING, after: beginningBehind(table), otherTable: null }
+  const other = OTHERS.find((telling) => telling.table === table)
+  // every page that is freed is overwritten too, which is too dear for what devices send
+  connection.db.pragma('secure_delete = ON')
+  try {
+    const after = { table, seq: fromSeq + STEP_SEQS - 1 }
+    if (other !== undefined) {
+      const values = eraseOthers(connection, input.subject, other, fromSeq)
+      return { ...NOTHING, other: values, after, otherTable: values === 0 ? null : other.table }
+    }
+    const erased =
+      table === 'command'
+        ? eraseCommands(connection, input.subject, fromSeq)
+        : eraseLockEvents(connection, input.subject, fromSeq, input.nowMs)
+    return { ...NOTHING, ...erased, after, otherTable: null }
+  } finally {
+    connection.db.pragma('secure_delete = FAST')
+  }
+}
+
+/** Where the table begins that is looked through after this one; null after the last. */
+function beginningBehind(table: Table): ErasurePosition | null {
+  const next = TABLES[TABLES.indexOf(table) + 1]
+  return next === undefined ? null : { table: next, seq: 0 }
+}
+
+function firstSeq(connection: Connection, table: Table, afterSeq: number): number | null {
+  // of tables with a seq that is it, too
+  const sql = `SELECT rowid AS seq FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT 1`
+  return connection.get<{ seq: number }>(sql, afterSeq)?.seq ?? null
+}
+
+function eraseLockEvents(
+  connection: Connection,
+  subject: ErasedSubject,
+  fromSeq: number,
+  nowMs: number,
+): Partial<Erased> {
+  const rows = connection.all<{ seq: number; eventId: string; code: string | null; metadata: string | null }>(
+    `SELECT seq, event_id AS eventId, code, metadata FROM lock_event WHERE seq >= ? AND seq < ?
+       AND (code IS NOT NULL OR metadata IS NOT NULL) ORDER BY seq`,
+    ...[fromSeq, fromSeq + STEP_SEQS],
+  )
+  const blanked: BlankedEvent[] = []
+  let values = 0
+  for (const { seq, eventId, code, metadata } of rows) {
+    const { text, paths } = blank(metadata, subject)
+    const isCode = 'code' in subject && code === subject.code
+    if (paths.length === 0 && !isCode) continue
+    connection.run('UPDATE lock_event SET metadata = ? WHERE seq = ?', text, seq)
+    if (isCode) connection.run(BLANK_CODE, seq)
+    blanked.push({ event_id: eventId, code: isCode, metadata: paths })
+    values += paths.length
+  }
+  tellHeadOffice(connection, blanked, nowMs)
+  return { lockEvents: blanked.length, metadata: values }
+}
+
+// Commands are sent again whenever they change.
+function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: number): Partial<Erased> {
+  const rows = connection.all<{ seq: number; params: string; metadata: string | null; isOver: number }>(
+    `SELECT seq, params, metadata, status NOT IN ('pending', 'published', 'acknowledged') AS isOver
+     FROM command WHERE seq >= ? AND seq < ? ORDER BY seq`,
+    ...[fromSeq, fromSeq + STEP_SEQS],
+  )
+  let [commands, values] = [0, 0]
+  for (const { seq, params, metadata, isOver } of rows) {
+    const inMetadata = blank(metadata, subject)
+    // what is still to be sent stays as it was asked for
+    const inParams = isOver === 1 ? blank(params, subject) : { text: params, paths: [] }
+    const count = inMetadata.paths.length + inParams.paths.length
+    if (count === 0) continue
+    const sql = 'UPDATE command SET params = ?, metadata = ? WHERE seq = ?'
+    connection.run(sql, inParams.text, inMetadata.text, seq)
+    commands++
+    values += count
+  }
+  return { commands, metadata: values }
+}
+
+/** Returns how many values were blanked. */
+function eraseOthers(
+  connection: Connection,
+  subject: ErasedSubject,
+  { table, json, texts }: Telling,
+  fromSeq: number,
+): number {
+  const columns = [...json, ...texts]
+  const rows = connection.all<Record<string, string | null> & { seq: number }>(
+    `SELECT rowid AS seq, ${columns.join(', ')} FROM ${table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid`,
+    ...[fromSeq, fromSeq + STEP_SEQS],
+  )
+  let values = 0
+  for (const { seq, ...row } of rows) {
+    const blanked = columns.map((column) => {
+      const text = row[column] ?? null
+      return json.includes(column) ? blank(text, subject) : blankText(text, subject)
+    })
+    const count = blanked.reduce((sum, { paths }) => sum + paths.length, 0)
+    if (count === 0) continue
+    const set = columns.map((column) => `${column} = ?`).join(', ')
+    connection.run(`UPDATE ${table} SET ${set} WHERE rowid = ?`, ...blanked.map(({ text }) => text), seq)
+    values += count
+  }
+  return values
+}
+
+interface Blanked {
+  text: string | null
+  paths: BlankedEvent['metadata']
+}
+
+/** JSON in which every string that is the subject is empty, and where those were. */
+function blank(json: string | null, subject: ErasedSubject): Blanked {
+  if (json === null) return { text: null, paths: [] }
+  const { value, paths } = blankStrings(JSON.parse(json), (text) => isSubject(text, subject))
+  return { text: paths.length === 0 ? json : JSON.stringify(value), paths }
+}
+
+function blankText(text: string | null, subject: ErasedSubject): Blanked {
+  return text !== null && isSubject(text, subject) ? { text: '', paths: [[]] } : { text, paths: [] }
+}
+
+function isSubject(text: string, subject: ErasedSubject): boolean {
+  return 'code' in subject ? text === subject.code : folded(text) === folded(subject.person)
+}
+
+function folded(text: string): string {
+  return text.normalize('NFC').trim().toLowerCase()
+}
+
+// Only where something was, not what: a note is kept.
+function tellHeadOffice(connection: Connection, blanked: readonly BlankedEvent[], nowMs: number): void {
+  for (let i = 0; i < blanked.length; i += NOTED_ROWS) {
+    const body = { lock_events: blanked.slice(i, i + NOTED_ROWS) }
+    addNote(connection, { kind: 'blank', atMs: nowMs, body })
+  }
+}

@@ -1,0 +1,81 @@
+import type { Connection } from '../db/connection.ts'
+import { syncCursors } from '../ledger/cursors.ts'
+
+/** What is kept for so many days: each is deleted by the time of its own. */
+export const EVENT_KINDS = ['lock_event', 'geofence_event', 'command', 'audit_entry'] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+/** Up to where a deletion has looked, oldest first. */
+export interface EventPosition {
+  kind: EventKind
+  atMs: number
+  seq: number
+}
+
+export interface EventDeletionStep {
+  kind: EventKind
+  deleted: number
+  /** Where the next step goes on; null when all was looked at. */
+  after: EventPosition | null
+}
+
+interface Table {
+  timeColumn: string
+  /** What may be deleted. */
+  isOver: string
+  /** What of that the head office has, up to the position of the stream. */
+  isSent: string
+  stream: 'lock_events' | 'geofence_events' | 'entities'
+}
+
+const TABLES: Record<EventKind, Table> = {
+  lock_event: { timeColumn: 'at_ms', isOver: 'true', isSent: 'seq <= ?', stream: 'lock_events' },
+  geofence_event: { timeColumn: 'at_ms', isOver: 'true', isSent: 'seq <= ?', stream: 'geofence_events' },
+  command: {
+    timeColumn: 'created_at_ms',
+    isOver: "status NOT IN ('pending', 'published', 'acknowledged')",
+    isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'command' AND key = command_id AND change_log.seq > ?)`,
+    stream: 'entities',
+  },
+  audit_entry: {
+    timeColumn: 'at_ms',
+    isOver: 'true',
+    isSent: `NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'audit_entry' AND key = entry_id AND change_log.seq > ?)`,
+    stream: 'entities',
+  },
+}
+
+/** How many rows a step looks at: some milliseconds. */
+const STEP_ROWS = 500
+
+/**
+ * Deletes some events of before `beforeMs`, oldest first, behind `after`. With `keepsUnsent` those stay that the head
+ * office has not acknowledged. Commands that may still move stay.
+ */
+export function deleteEventsStep(
+  connection: Connection,
+  input: { beforeMs: number; keepsUnsent: boolean; after: EventPosition | null },
+): EventDeletionStep {
+  const after = input.after ?? { kind: EVENT_KINDS[0], atMs: 0, seq: 0 }
+  const { kind } = after
+  const { timeColumn, isOver, isSent, stream } = TABLES[kind]
+  const looked = connection.all<{ seq: number; atMs: number }>(
+    `SELECT seq, ${timeColumn} AS atMs FROM ${kind} WHERE ${timeColumn} < ? AND (${timeColumn}, seq) > (?, ?)
+     ORDER BY ${timeColumn}, seq LIMIT ?`,
+    ...[input.beforeMs, after.atMs, after.seq, STEP_ROWS],
+  )
+  const sql = `DELETE FROM ${kind} WHERE seq IN (SELECT value FROM json_each(?)) AND ${isOver}`
+  const seqs = JSON.stringify(looked.map(({ seq }) => seq))
+  const deleted = input.keepsUnsent
+    ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
+    : connection.run(sql, seqs)
+  if (kind === 'command' && deleted > 0)
+    connection.run('UPDATE command_count SET commands = commands - ?', deleted)
+  const last = looked.at(-1)
+  return { kind, deleted, after: last === undefined ? nextKind(kind) : { kind, ...last } }
+}
+
+function nextKind(kind: EventKind): EventPosition | null {
+  const next = EVENT_KINDS[EVENT_KINDS.indexOf(kind) + 1]
+  return next === undefined ? null : { kind: next, atMs: 0, seq: 0 }
+}

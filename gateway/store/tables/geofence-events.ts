@@ -1,0 +1,90 @@
+import type { Registration } from '#shared/registrations.ts'
+import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
+import { GROUP_ID_OF_SITE } from '#shared/wire/replication/replicated.ts'
+import type { ZoneType } from '#shared/zones/zone.ts'
+import type { Connection } from '../db/connection.ts'
+import {
+  type ListCondition,
+  type ListedTable,
+  type ListPage,
+  listPage,
+  ofRegistration,
+} from '../db/list-page.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+
+/** A device entered or left a zone; group, name and type of the zone are what they were then. */
+export interface GeofenceEventRow {
+  eventId: string
+  hardwareId: string
+  /** Of the registration it is of; null in rows from before that was kept. */
+  shortId: string | null
+  event: GeofenceEventKind
+  /** Null for a zone of the site. */
+  groupId: number | null
+  zoneId: string
+  zoneName: string
+  zoneType: ZoneType
+  atMs: number
+  latE7: number
+  longE7: number
+}
+
+/** What to list; absent fields do not filter. */
+export interface GeofenceEventQuery extends ListPage {
+  hardwareId?: string | undefined
+  /** Only of this one of the device. */
+  registration?: Registration | undefined
+  groupId?: number | undefined
+  zoneId?: string | undefined
+  zoneType?: ZoneType | undefined
+  event?: GeofenceEventKind | undefined
+  fromMs?: number | undefined
+  toMs?: number | undefined
+}
+
+const GEOFENCE_EVENTS: ListedTable = {
+  table: 'geofence_event',
+  id: 'event_id',
+  place: ['at_ms', 'seq'],
+  columns: `event_id AS eventId, hardware_id AS hardwareId, short_id AS shortId, event,
+    nullif(group_id, ${GROUP_ID_OF_SITE}) AS groupId, zone_id AS zoneId,
+    zone_name AS zoneName, zone_type AS zoneType, at_ms AS atMs, lat_e7 AS latE7, long_e7 AS longE7`,
+}
+
+/** An event that is there already is left as it is; the caller has the transaction. */
+export function insertGeofenceEvent(connection: Connection, row: GeofenceEventRow): void {
+  connection.run(
+    `INSERT OR IGNORE INTO geofence_event
+     (event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[
+      row.eventId,
+      row.hardwareId,
+      row.shortId,
+      row.event,
+      row.groupId ?? GROUP_ID_OF_SITE,
+      row.zoneId,
+      row.zoneName,
+      row.zoneType,
+    ],
+    ...[row.atMs, row.latE7, row.longE7],
+  )
+}
+
+/** By time, of equal times in the order they were stored; null when `before` is unknown. */
+export function listGeofenceEvents(
+  { connection }: Pick<ReaderTools, 'connection'>,
+  query: GeofenceEventQuery,
+): GeofenceEventRow[] | null {
+  const conditions: ListCondition[] = [
+    ['hardware_id = ?', query.hardwareId],
+    ['zone_id = ?', query.zoneId],
+    ['group_id = ?', query.groupId],
+    ['zone_type = ?', query.zoneType],
+    ofRegistration(query.registration),
+    ['event = ?', query.event],
+    ['at_ms >= ?', query.fromMs],
+    ['at_ms <= ?', query.toMs],
+  ]
+  return listPage<GeofenceEventRow>(connection, GEOFENCE_EVENTS, conditions, query)
+}

@@ -1,0 +1,45 @@
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import type { Connection } from '../db/connection.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
+
+/** The zones of a group as they are kept. */
+export interface GeofenceSetRow {
+  groupId: number
+  version: number
+  /** With which zones of the site it was published; 0 for none. */
+  siteVersion: number
+  /** The version under which those were published first. */
+  siteSince: number
+  zonesJson: string
+  updatedAtMs: number
+}
+
+export interface GeofenceSetChange extends GeofenceSetRow {
+  /** The messages that tell of it. */
+  sessionChanges: readonly SessionChange[]
+}
+
+export function listGeofenceSets(connection: Connection): GeofenceSetRow[] {
+  return connection.all<GeofenceSetRow>(
+    `SELECT group_id AS groupId, version, site_version AS siteVersion, ifnull(site_since, version) AS siteSince,
+       zones AS zonesJson, updated_at_ms AS updatedAtMs
+     FROM geofence_set ORDER BY group_id`,
+  )
+}
+
+/** What the broker keeps of the zones of groups, to be sent to whoever subscribes. */
+export function listZoneMessages(connection: Connection): { topic: string; payload: Uint8Array | string }[] {
+  return connection.all("SELECT topic, payload FROM mqtt_retained WHERE topic GLOB 'sit/*/sz' ORDER BY topic")
+}
+
+/** Replaces the zones of a group, together with the messages that tell of it. */
+export function saveGeofenceSet(connection: Connection, change: GeofenceSetChange): null {
+  const { groupId, version, siteVersion, siteSince, zonesJson, updatedAtMs, sessionChanges } = change
+  connection.run(
+    `INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms, site_version, site_since)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    ...[groupId, version, zonesJson, updatedAtMs, siteVersion, siteSince],
+  )
+  for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
+  return null
+}

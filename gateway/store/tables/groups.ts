@@ -1,0 +1,93 @@
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import { MAX_GROUP_ID } from '#shared/ids.ts'
+import type { Connection } from '../db/connection.ts'
+import { type GeofenceSetChange, saveGeofenceSet } from './geofences.ts'
+
+export interface GroupRow {
+  groupId: number
+  name: string
+  createdAtMs: number
+  updatedAtMs: number
+}
+
+const GROUP_COLUMNS = 'group_id AS groupId, name, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs'
+
+export function listGroups(connection: Connection): GroupRow[] {
+  return connection.all<GroupRow>(`SELECT ${GROUP_COLUMNS} FROM device_group ORDER BY group_id`)
+}
+
+export function isGroup(connection: Connection, groupId: number): boolean {
+  return connection.get('SELECT 1 FROM device_group WHERE group_id = ?', groupId) !== undefined
+}
+
+function findGroup(connection: Connection, groupId: number): GroupRow {
+  const row = connection.get<GroupRow>(
+    `SELECT ${GROUP_COLUMNS} FROM device_group WHERE group_id = ?`,
+    groupId,
+  )
+  if (row === undefined) throw new NotFoundError('group_not_found', `there is no group ${groupId}`)
+  return row
+}
+
+export interface NewGroup {
+  /** Null for the next one that is free. */
+  groupId: number | null
+  /** The highest id of anything else that shares the number space. */
+  highestOtherId: number
+  name: string
+  nowMs: number
+}
+
+/** Throws `group_exists`, or `no_group_id_left` when the highest number there is has been given away. */
+export function createGroup(connection: Connection, input: NewGroup): GroupRow {
+  const groupId = input.groupId ?? nextGroupId(connection, input.highestOtherId)
+  if (isGroup(connection, groupId))
+    throw new ConflictError('group_exists', `a group ${groupId} exists already`)
+  connection.run(
+    'INSERT INTO device_group (group_id, name, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?)',
+    groupId,
+    input.name,
+    input.nowMs,
+    input.nowMs,
+  )
+  return findGroup(connection, groupId)
+}
+
+function nextGroupId(connection: Connection, highestOtherId: number): number {
+  const row = connection.get<{ highest: number }>(
+    'SELECT ifnull(max(group_id), 0) AS highest FROM device_group',
+  )
+  const groupId = 1 + Math.max(row?.highest ?? 0, highestOtherId)
+  if (groupId > MAX_GROUP_ID)
+    throw new ConflictError('no_group_id_left', 'the highest group_id is taken: give one that is free')
+  return groupId
+}
+
+export interface GroupChange {
+  groupId: number
+  name: string
+  nowMs: number
+}
+
+export function updateGroup(connection: Connection, { groupId, name, nowMs }: GroupChange): GroupRow {
+  connection.run(
+    'UPDATE device_group SET name = ?, updated_at_ms = ? WHERE group_id = ?',
+    name,
+    nowMs,
+    groupId,
+  )
+  return findGroup(connection, groupId)
+}
+
+/** Throws `group_not_empty` while a device is in it. `geofenceSet` is what becomes of its zones, if it has any. */
+export function deleteGroup(
+  connection: Connection,
+  { groupId, geofenceSet }: { groupId: number; geofenceSet: GeofenceSetChange | null },
+): GroupRow {
+  const known = findGroup(connection, groupId)
+  if (connection.get('SELECT 1 FROM device WHERE group_id = ? LIMIT 1', groupId) !== undefined)
+    throw new ConflictError('group_not_empty', `there are devices in group ${groupId}`)
+  connection.run('DELETE FROM device_group WHERE group_id = ?', groupId)
+  if (geofenceSet !== null) saveGeofenceSet(connection, geofenceSet)
+  return known
+}

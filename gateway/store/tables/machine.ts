@@ -1,0 +1,26 @@
+import type { MachineSigns } from '#domain/machine.ts'
+import type { Connection } from '../db/connection.ts'
+
+/** The machine that this database was used on; empty when nothing is known of it. */
+export function knownMachine(connection: Connection): MachineSigns {
+  const row = connection.get<{ signs: string }>('SELECT signs FROM machine')
+  // written by this program only
+  return row === undefined ? {} : JSON.parse(row.signs)
+}
+
+export function noteMachine(connection: Connection, { signs }: { signs: MachineSigns }): null {
+  connection.run('INSERT OR REPLACE INTO machine (only, signs) VALUES (1, ?)', JSON.stringify(signs))
+  return null
+}
+
+/** A person says that this is the machine of this course; null for the one that the next start finds. */
+export function confirmMachine(connection: Connection, { signs }: { signs: MachineSigns | null }): null {
+  if (signs === null) forgetMachine(connection)
+  else noteMachine(connection, { signs })
+  return null
+}
+
+/** The next start takes the machine that it finds. */
+export function forgetMachine(connection: Connection): void {
+  connection.run('DELETE FROM machine')
+}

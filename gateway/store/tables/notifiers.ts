@@ -1,0 +1,83 @@
+import { ConflictError } from '#shared/errors.ts'
+import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import type { NotifierChannel } from '#shared/wire/notifiers.ts'
+import type { Connection } from '../db/connection.ts'
+import { deleteDeliveriesOf } from './outbox.ts'
+
+/** Somebody who is told of alerts. */
+export interface NotifierRow {
+  notifierId: string
+  channel: NotifierChannel
+  /** An e-mail address, the URL of a topic, or a chat. */
+  recipient: string
+  /** Lets the gateway in there. */
+  token: string | null
+  /** Null for every kind. */
+  kinds: AlertKind[] | null
+  /** Alerts opened between these minutes of the site's day are told; null for all. It may pass midnight. */
+  hours: [fromMinute: number, toMinute: number] | null
+  /** Only what nobody has acknowledged in that time is told; null for all. */
+  afterUnacknowledgedMin: number | null
+  createdAtMs: number
+  lastSuccessAtMs: number | null
+  /** In words; null after a success. */
+  lastError: string | null
+}
+
+type StoredNotifier = Omit<NotifierRow, 'kinds' | 'hours'> & {
+  kindsJson: string | null
+  hoursJson: string | null
+}
+
+const MOST = 20
+
+/** By the time they were made. */
+export function listNotifiers(connection: Connection): NotifierRow[] {
+  return connection
+    .all<StoredNotifier>(
+      `SELECT notifier_id AS notifierId, channel, recipient, token, kinds AS kindsJson, hours AS hoursJson,
+         after_unacknowledged_min AS afterUnacknowledgedMin, created_at_ms AS createdAtMs,
+         last_success_at_ms AS lastSuccessAtMs, last_error AS lastError
+       FROM notifier ORDER BY created_at_ms, notifier_id`,
+    )
+    .map(({ kindsJson, hoursJson, ...row }) => ({
+      ...row,
+      kinds: JSON.parse(kindsJson ?? 'null'),
+      hours: JSON.parse(hoursJson ?? 'null'),
+    }))
+}
+
+/** Throws `too_many_notifiers`. */
+export function createNotifier(connection: Connection, row: NotifierRow): null {
+  const { n } = connection.get<{ n: number }>('SELECT count(*) AS n FROM notifier') ?? { n: 0 }
+  if (n >= MOST) throw new ConflictError('too_many_notifiers', `there may be ${MOST} notifiers`)
+  connection.run(
+    `INSERT INTO notifier (channel, recipient, token, kinds, hours, after_unacknowledged_min, notifier_id,
+       created_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[...changeable(row), row.notifierId, row.createdAtMs],
+  )
+  return null
+}
+
+/** Writes what a person may change of it. */
+export function updateNotifier(connection: Connection, row: NotifierRow): null {
+  connection.run(
+    `UPDATE notifier SET channel = ?, recipient = ?, token = ?, kinds = ?, hours = ?, after_unacknowledged_min = ?
+     WHERE notifier_id = ?`,
+    ...[...changeable(row), row.notifierId],
+  )
+  return null
+}
+
+/** What it was still to be told goes with it. */
+export function deleteNotifier(connection: Connection, { notifierId }: { notifierId: string }): null {
+  connection.run('DELETE FROM notifier WHERE notifier_id = ?', notifierId)
+  deleteDeliveriesOf(connection, notifierId)
+  return null
+}
+
+function changeable({ channel, recipient, token, kinds, hours, afterUnacknowledgedMin }: NotifierRow) {
+  const json = (value: object | null) => (value === null ? null : JSON.stringify(value))
+  return [channel, recipient, token, json(kinds), json(hours), afterUnacknowledgedMin]
+}

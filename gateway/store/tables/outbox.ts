@@ -1,0 +1,175 @@
+import type { Connection } from '../db/connection.ts'
+
+/** Something to be told; what it is lies in its body. */
+export interface DeliveryRow {
+  /** In the order in which they were queued. */
+  seq: number
+  /** Null for a test. */
+  alertId: string | null
+  queuedAtMs: number
+}
+
+/** What webhooks or notifiers are still to be told, and which. */
+export interface QueuedDelivery extends DeliveryRow {
+  targetIds: string[]
+}
+
+type StoredDelivery = DeliveryRow & { targetsJson: string }
+
+const COLUMNS = 'seq, alert_id AS alertId, queued_at_ms AS queuedAtMs'
+
+/** What a target is told. */
+export interface DeliveryText {
+  /** Of this target alone, and the same at a retry. */
+  deliveryId: string
+  body: string
+}
+
+/** Queues a test. */
+export function insertTest(
+  connection: Connection,
+  {
+    deliveryId,
+    targetId,
+    body,
+    nowMs,
+  }: { deliveryId: string; targetId: string; body: string; nowMs: number },
+): void {
+  connection.run(
+    'INSERT INTO delivery (alert_id, queued_at_ms, targets, body) VALUES (NULL, ?, json_object(?, ?), ?)',
+    ...[nowMs, targetId, deliveryId, body],
+  )
+}
+
+/** Queues the same for many targets, in their order. */
+export function insertDeliveries(
+  connection: Connection,
+  targetIds: readonly string[],
+  { alertId, body, nowMs }: { alertId: string; body: string; nowMs: number },
+): void {
+  connection.run(
+    `INSERT INTO delivery (alert_id, queued_at_ms, targets, body)
+     SELECT ?, ?, json_group_object(value, lower(hex(randomblob(16)))), ? FROM json_each(?)`,
+    ...[alertId, nowMs, body, JSON.stringify(targetIds)],
+  )
+}
+
+/** A page of what was queued after another, in order. */
+export function listDeliveries(connection: Connection, afterSeq: number, limit: number): QueuedDelivery[] {
+  return connection
+    .all<StoredDelivery>(
+      `SELECT ${COLUMNS}, targets AS targetsJson FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?`,
+      ...[afterSeq, limit],
+    )
+    .map(toQueued)
+}
+
+/** What is still to be told of an alert, in order. */
+export function deliveriesOfAlert(connection: Connection, alertId: string): QueuedDelivery[] {
+  return connection
+    .all<StoredDelivery>(
+      `SELECT ${COLUMNS}, targets AS targetsJson FROM delivery WHERE alert_id = ? ORDER BY seq`,
+      alertId,
+    )
+    .map(toQueued)
+}
+
+/** A target, which is bound to it, is one of those of a row. */
+const IS_TARGET = 'targets ->> ? IS NOT NULL'
+
+/** What was queued for one target, up to a seq, in order. */
+export function deliveriesOfTarget(
+  connection: Connection,
+  targetId: string,
+  untilSeq: number,
+): DeliveryRow[] {
+  return connection.all<DeliveryRow>(
+    `SELECT ${COLUMNS} FROM delivery WHERE ${IS_TARGET} AND seq <= ? ORDER BY seq`,
+    ...[targetId, untilSeq],
+  )
+}
+
+/** What a target is told by deliveries, by seq; without those that there is nothing to tell it of any more. */
+export function deliveryTexts(
+  connection: Connection,
+  targetId: string,
+  seqs: readonly number[],
+): Map<number, DeliveryText> {
+  const rows = connection.all<DeliveryText & { seq: number }>(
+    `SELECT seq, targets ->> ? AS deliveryId, body FROM delivery
+     WHERE seq IN (SELECT value FROM json_each(?)) AND ${IS_TARGET} ORDER BY seq`,
+    ...[targetId, JSON.stringify(seqs), targetId],
+  )
+  return new Map(rows.map(({ seq, ...text }) => [seq, text]))
+}
+
+/** Of an alert those targets are told nothing more of which `isForgotten` says so. */
+export function forgetDeliveries(
+  connection: Connection,
+  alertId: string,
+  isForgotten: (targetId: string, queuedAtMs: number) => boolean,
+): void {
+  for (const { seq, targetIds, queuedAtMs } of deliveriesOfAlert(connection, alertId)) {
+    const forgotten = targetIds.filter((targetId) => isForgotten(targetId, queuedAtMs))
+    if (forgotten.length > 0) takeOut(connection, seq, forgotten)
+  }
+}
+
+/** How it went with a target. */
+export interface TargetOutcome {
+  targetId: string
+  lastSuccessAtMs: number | null
+  lastError: string | null
+}
+
+export interface SettledDeliveries {
+  /** Told, or given up. */
+  settled: readonly { seq: number; targetId: string }[]
+  outcomes: readonly TargetOutcome[]
+}
+
+export function settleDeliveries(connection: Connection, { settled, outcomes }: SettledDeliveries): null {
+  const bySeq = Map.groupBy(settled, ({ seq }) => seq)
+  for (const [seq, ends] of bySeq)
+    takeOut(
+      connection,
+      seq,
+      ends.map(({ targetId }) => targetId),
+    )
+  // an id is that of one of them only
+  for (const { targetId, lastSuccessAtMs, lastError } of outcomes)
+    for (const [table, id] of [
+      ['webhook', 'webhook_id'],
+      ['notifier', 'notifier_id'],
+    ])
+      connection.run(
+        `UPDATE ${table} SET last_success_at_ms = ?, last_error = ? WHERE ${id} = ?`,
+        ...[lastSuccessAtMs, lastError, targetId],
+      )
+  return null
+}
+
+/** Of a target that there is no more. */
+export function deleteDeliveriesOf(connection: Connection, targetId: string): void {
+  connection.run(
+    `UPDATE delivery SET targets = json_remove(targets, '$."' || ? || '"') WHERE ${IS_TARGET}`,
+    ...[targetId, targetId],
+  )
+  connection.run("DELETE FROM delivery WHERE targets = '{}'")
+}
+
+/** These targets need not be told it any more; with the last of them the row goes. */
+function takeOut(connection: Connection, seq: number, targetIds: readonly string[]): void {
+  connection.run(
+    `UPDATE delivery SET targets = (
+       SELECT json_group_object(key, value) FROM json_each(delivery.targets)
+       WHERE key NOT IN (SELECT value FROM json_each(?)))
+     WHERE seq = ?`,
+    ...[JSON.stringify(targetIds), seq],
+  )
+  connection.run("DELETE FROM delivery WHERE seq = ? AND targets = '{}'", seq)
+}
+
+function toQueued({ targetsJson, ...row }: StoredDelivery): QueuedDelivery {
+  return { ...row, targetIds: Object.keys(JSON.parse(targetsJson)) }
+}

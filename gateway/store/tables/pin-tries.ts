@@ -1,0 +1,29 @@
+import type { Connection } from '../db/connection.ts'
+
+/** How often PINs of a person were wrong on all tablets, when that was written down. */
+export interface PinTriesRow {
+  userId: string
+  /** How long ago each was. */
+  wrongAgoMs: readonly number[]
+  /** How long the person was still locked. */
+  lockedMs: number
+}
+
+export function pinTries(connection: Connection): PinTriesRow[] {
+  return connection
+    .all<{ userId: string; wrongJson: string; lockedMs: number }>(
+      'SELECT user_id AS userId, wrong AS wrongJson, locked_ms AS lockedMs FROM pin_tries ORDER BY user_id',
+    )
+    .map(({ wrongJson, ...row }) => ({ ...row, wrongAgoMs: JSON.parse(wrongJson) }))
+}
+
+/** Nothing that counts is no row. */
+export function savePinTries(connection: Connection, { userId, wrongAgoMs, lockedMs }: PinTriesRow): null {
+  connection.run('DELETE FROM pin_tries WHERE user_id = ?', userId)
+  if (wrongAgoMs.length > 0 || lockedMs > 0)
+    connection.run(
+      'INSERT INTO pin_tries (user_id, wrong, locked_ms) VALUES (?, ?, ?)',
+      ...[userId, JSON.stringify(wrongAgoMs), lockedMs],
+    )
+  return null
+}

@@ -1,0 +1,44 @@
+import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import type { Connection } from '../db/connection.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
+
+export interface NewQuarantineEntry {
+  receivedAtMs: number
+  hardwareId: string
+  topic: string
+  reason: string
+  sizeBytes: number
+  payload: Uint8Array
+}
+
+const QUARANTINE_ROWS = 1000
+
+const INSERT_QUARANTINE = `INSERT INTO quarantine
+  (received_at_ms, hardware_id, topic, reason, size_bytes, payload) VALUES (?, ?, ?, ?, ?, ?)`
+const TRIM_QUARANTINE = `DELETE FROM quarantine
+  WHERE quarantine_id <= (SELECT max(quarantine_id) FROM quarantine) - ${QUARANTINE_ROWS}`
+/** Keeps what could not be read, the newest 1000; the caller has the transaction. */
+export function insertQuarantined(connection: Connection, entries: readonly NewQuarantineEntry[]): void {
+  for (const { receivedAtMs, hardwareId, topic, reason, sizeBytes, payload } of entries)
+    connection.run(INSERT_QUARANTINE, receivedAtMs, hardwareId, topic, reason, sizeBytes, payload)
+  if (entries.length > 0) connection.run(TRIM_QUARANTINE)
+}
+
+/** Keeps a message whose rows could not be stored, with what the MQTT broker has to write for it. */
+export function keepRefused(
+  connection: Connection,
+  { entry, sessionChanges }: { entry: NewQuarantineEntry; sessionChanges: readonly SessionChange[] },
+): null {
+  insertQuarantined(connection, [entry])
+  for (const change of sessionChanges) applySessionChange(connection, change)
+  return null
+}
+
+/** Payloads that could not be read, newest first. */
+export function listQuarantine(connection: Connection, limit: number): NewQuarantineEntry[] {
+  return connection.all<NewQuarantineEntry>(
+    `SELECT received_at_ms AS receivedAtMs, hardware_id AS hardwareId, topic, reason, size_bytes AS sizeBytes, payload
+     FROM quarantine ORDER BY quarantine_id DESC LIMIT ?`,
+    limit,
+  )
+}

@@ -1,0 +1,77 @@
+import type { AuditAction } from '#shared/audit-actions.ts'
+import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import type { Connection } from '../db/connection.ts'
+
+/** A browser that is signed in; of its cookie only the hash is kept. */
+export interface SessionRow {
+  sessionId: string
+  userId: string
+  name: string
+  tokenHash: string
+  createdAtMs: number
+  lastUsedAtMs: number
+}
+
+export interface NewSession {
+  row: SessionRow
+  /** Sessions that give way. */
+  endedIds: string[]
+}
+
+/** What somebody did of which nothing is stored but the entry in the audit log. */
+export interface Deed {
+  action: AuditAction
+  target: string
+  after: object | null
+}
+
+/** By the time they were made. */
+export function listSessions(connection: Connection): SessionRow[] {
+  return connection.all<SessionRow>(
+    `SELECT session_id AS sessionId, user_id AS userId, name, token_hash AS tokenHash, created_at_ms AS createdAtMs,
+       last_used_at_ms AS lastUsedAtMs
+     FROM session ORDER BY created_at_ms, session_id`,
+  )
+}
+
+/** Throws `user_not_found` and `user_inactive`: whatever opened the door, its user may be gone by now. */
+export function createSession(connection: Connection, { row, endedIds }: NewSession): SessionRow {
+  const { sessionId, userId, name, tokenHash, createdAtMs, lastUsedAtMs } = row
+  const user = connection.get<{ isActive: number }>(
+    'SELECT is_active AS isActive FROM user WHERE user_id = ?',
+    userId,
+  )
+  if (user === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
+  if (user.isActive === 0) throw new ConflictError('user_inactive', 'the user is disabled')
+  endSessions(connection, { sessionIds: endedIds })
+  connection.run(
+    `INSERT INTO session (session_id, user_id, name, token_hash, created_at_ms, last_used_at_ms)
+     VALUES (?, ?, ?, ?, ?, ?)`,
+    ...[sessionId, userId, name, tokenHash, createdAtMs, lastUsedAtMs],
+  )
+  return row
+}
+
+export function endSessions(connection: Connection, { sessionIds }: { sessionIds: string[] }): null {
+  for (const sessionId of sessionIds) connection.run('DELETE FROM session WHERE session_id = ?', sessionId)
+  return null
+}
+
+/** Ends the sessions of a user whose key is void: in the transaction that makes it so. */
+export function endSessionsOf(connection: Connection, userId: string, keptSessionId = ''): void {
+  connection.run('DELETE FROM session WHERE user_id = ? AND session_id <> ?', userId, keptSessionId)
+}
+
+export function recordSessionUse(
+  connection: Connection,
+  uses: { sessionId: string; lastUsedAtMs: number }[],
+): null {
+  for (const { sessionId, lastUsedAtMs } of uses)
+    connection.run('UPDATE session SET last_used_at_ms = ? WHERE session_id = ?', lastUsedAtMs, sessionId)
+  return null
+}
+
+/** There is nothing to write but what the audit log says of it. */
+export function noteDeed(_connection: Connection, _deed: Deed): null {
+  return null
+}

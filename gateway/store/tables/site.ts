@@ -1,0 +1,23 @@
+import { DEFAULT_SITE_SETTINGS, type SiteSettings } from '#shared/site/settings.ts'
+import { patchSiteSettings, toSiteSettingsJson } from '#shared/wire/site-json.ts'
+import type { Connection } from '../db/connection.ts'
+
+/** What people have said of their course; the defaults for what nobody has. */
+export function siteSettings(connection: Connection): SiteSettings {
+  const row = connection.get<{ settings: string }>('SELECT settings FROM site')
+  return row === undefined
+    ? DEFAULT_SITE_SETTINGS
+    : patchSiteSettings(DEFAULT_SITE_SETTINGS, JSON.parse(row.settings))
+}
+
+export function saveSite(
+  connection: Connection,
+  { settings, nowMs }: { settings: SiteSettings; nowMs: number },
+): null {
+  connection.run(
+    `INSERT INTO site (only, settings, updated_at_ms) VALUES (1, ?, ?)
+     ON CONFLICT DO UPDATE SET settings = excluded.settings, updated_at_ms = excluded.updated_at_ms`,
+    ...[JSON.stringify(toSiteSettingsJson(settings)), nowMs],
+  )
+  return null
+}

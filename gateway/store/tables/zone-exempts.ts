@@ -1,0 +1,40 @@
+import type { Connection } from '../db/connection.ts'
+import { type Publication, storePublication } from './device-configs.ts'
+
+/** In which zones a device may be that others may not. */
+export interface ZoneExemptRow {
+  hardwareId: string
+  /** JSON array. */
+  zoneTypes: string
+}
+
+export function listZoneExempts(connection: Connection): ZoneExemptRow[] {
+  return connection.all<ZoneExemptRow>(
+    `SELECT d.hardware_id AS hardwareId, e.zone_types AS zoneTypes
+     FROM zone_exempt e JOIN device d USING (device_id) ORDER BY d.hardware_id`,
+  )
+}
+
+/** Devices that were deleted meanwhile are left out. */
+export function putZoneExempts(
+  connection: Connection,
+  {
+    hardwareIds,
+    zoneTypes,
+    publication,
+  }: {
+    hardwareIds: readonly string[]
+    /** JSON array. */
+    zoneTypes: string
+    publication: Publication
+  },
+): null {
+  for (const hardwareId of hardwareIds)
+    connection.run(
+      `INSERT INTO zone_exempt (device_id, zone_types) SELECT device_id, ? FROM device WHERE hardware_id = ?
+       ON CONFLICT DO UPDATE SET zone_types = excluded.zone_types`,
+      ...[zoneTypes, hardwareId],
+    )
+  storePublication(connection, publication)
+  return null
+}
