@@ -17,7 +17,9 @@ test('five hundred alerts that are opened at once are on the disk, with programs
   const course = new Course(gateway, clock)
   const { lat, long } = PLACES.green
   const features = Array.from({ length: ZONES }, (_, i) => ({
-    ...{ type: 'Feature', id: `green-${i}`, geometry: { type: 'Point', coordinates: [long, lat] } },
+    type: 'Feature',
+    id: `green-${i}`,
+    geometry: { type: 'Point', coordinates: [long, lat] },
     properties: { name: `Green ${i}`, type: 'stop', radius_m: 50 + i / 10 },
   }))
   await course.group(7, { type: 'FeatureCollection', features })

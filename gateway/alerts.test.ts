@@ -228,7 +228,9 @@ test('a cart that does not charge is told of by voltages that came late, all tog
     [charging, 0.02],
   ] as const) {
     const samples = Array.from({ length: 100 }, (_, i) => ({
-      ...{ ts: nowMs - (100 - i) * MINUTE_MS, ...PLACES.barn, speed: 0 },
+      ts: nowMs - (100 - i) * MINUTE_MS,
+      ...PLACES.barn,
+      speed: 0,
       battery_voltage: 49 + i * gainedV,
     }))
     await lock.send('tlm', samples)

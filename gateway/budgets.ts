@@ -32,17 +32,21 @@ const WAITING_COMMANDS = 1_000
 export function createBudgets(config: Config, clock: MonotonicClock) {
   const budgets = new Budgets(
     [
-      ...([
-        'http_sockets',
-        'failed_keys',
-        'failed_codes',
-        'requests',
-        'realtime_sockets',
-        'realtime_half_open',
-      ] as const),
-      ...(['waiting_commands', 'downloads'] as const),
-      ...(['mqtt_connections', 'mqtt_sessions', 'mqtt_subscriptions', 'mqtt_messages'] as const),
-      ...(['lock_events', 'mqtt_half_open', 'failed_logins'] as const),
+      'http_sockets',
+      'failed_keys',
+      'failed_codes',
+      'requests',
+      'realtime_sockets',
+      'realtime_half_open',
+      'waiting_commands',
+      'downloads',
+      'mqtt_connections',
+      'mqtt_sessions',
+      'mqtt_subscriptions',
+      'mqtt_messages',
+      'lock_events',
+      'mqtt_half_open',
+      'failed_logins',
     ],
     clock,
   )

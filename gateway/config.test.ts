@@ -433,8 +433,10 @@ test('backups to a bucket need their store and its key, and none of them alone m
   const nightly = { CARTBARN_BACKUP_TO: 's3://barn/north', CARTBARN_BACKUP_PASSPHRASE: 'nineteenth' }
   const { backup, backupS3 } = readConfig({ ...store, ...nightly })
   const s3 = {
-    ...{ endpoint: 'https://s3.example.com', region: 'us-east-1' },
-    ...{ keyId: 'AKIDOFATEST', secret: 'secret/of+a/test' },
+    endpoint: 'https://s3.example.com',
+    region: 'us-east-1',
+    keyId: 'AKIDOFATEST',
+    secret: 'secret/of+a/test',
   }
   assert.deepEqual([backup?.target, backup?.s3, backupS3], ['s3://barn/north', s3, s3])
   assert.equal(readConfig(store).backup, undefined)

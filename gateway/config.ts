@@ -76,8 +76,10 @@ const PREFIX = 'CARTBARN_'
 const HUB_PREFIX = 'CARTBARN_HUB_'
 /** What commands read of the same environment. */
 const COMMAND_VARIABLES = [
-  ...['CARTBARN_API_KEY', 'CARTBARN_CONFIG'],
-  ...['CARTBARN_RELEASE_KEYS', 'CARTBARN_RELEASE_KEY_FILE'],
+  'CARTBARN_API_KEY',
+  'CARTBARN_CONFIG',
+  'CARTBARN_RELEASE_KEYS',
+  'CARTBARN_RELEASE_KEY_FILE',
 ]
 /** They may be in files too. */
 const SECRETS = [
@@ -573,8 +575,11 @@ export function readConfig(environment: Record<string, string | undefined>, file
         : {
             // a folder, whether it is there yet or not
             target: isS3Target(s.BACKUP_TO) ? s.BACKUP_TO : `${resolve(s.BACKUP_TO)}/`,
-            ...{ passphrase: s.BACKUP_PASSPHRASE, keep: s.BACKUP_KEEP, hour: s.BACKUP_HOUR },
-            ...{ mustBeMounted: s.BACKUP_REQUIRE_MOUNT === 'true', s3: backupS3Of(s) },
+            passphrase: s.BACKUP_PASSPHRASE,
+            keep: s.BACKUP_KEEP,
+            hour: s.BACKUP_HOUR,
+            mustBeMounted: s.BACKUP_REQUIRE_MOUNT === 'true',
+            s3: backupS3Of(s),
           },
     backupS3: backupS3Of(s),
     clockConfirmedBy: s.CLOCK_CONFIRMED_BY,
@@ -588,7 +593,9 @@ export function readConfig(environment: Record<string, string | undefined>, file
       s.UPSTREAM_URL === undefined || s.UPSTREAM_KEY === undefined || s.SITE_ID === undefined
         ? undefined
         : {
-            ...{ url: s.UPSTREAM_URL, key: s.UPSTREAM_KEY, siteId: s.SITE_ID },
+            url: s.UPSTREAM_URL,
+            key: s.UPSTREAM_KEY,
+            siteId: s.SITE_ID,
             isInsecureAllowed: s.UPSTREAM_INSECURE === 'true',
             holdMs: s.UPSTREAM_HOLD_MS,
             longestBackoffMs: s.UPSTREAM_RETRY_S * 1000,
@@ -694,8 +701,10 @@ function backupS3Of(settings: Settings): S3Settings | undefined {
   if (BACKUP_S3_ENDPOINT === undefined || BACKUP_S3_KEY_ID === undefined || BACKUP_S3_SECRET === undefined)
     return undefined
   return {
-    ...{ endpoint: BACKUP_S3_ENDPOINT, region: BACKUP_S3_REGION },
-    ...{ keyId: BACKUP_S3_KEY_ID, secret: BACKUP_S3_SECRET },
+    endpoint: BACKUP_S3_ENDPOINT,
+    region: BACKUP_S3_REGION,
+    keyId: BACKUP_S3_KEY_ID,
+    secret: BACKUP_S3_SECRET,
   }
 }
 

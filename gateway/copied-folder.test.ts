@@ -61,7 +61,8 @@ class Writing {
     while (!this.#isOver) {
       const gps = Array.from({ length: 50 }, (_, i) => ({
         timestamp: toIso(Date.now() - 1000 * 3600 + this.acknowledged + i),
-        ...{ lat: 51, long: 7 },
+        lat: 51,
+        long: 7,
       }))
       const { status } = await this.#gateway.request('POST', '/devices/cart-1/telemetry/import', {
         body: { gps },
@@ -169,8 +170,12 @@ test('a folder that was moved after a kill starts, and one that was copied has a
   })
   assert.throws(() => beginNewSite(copied, 0), { message: REFUSED })
   await repairDatabase(copied, Date.now(), {
-    ...{ space: () => undefined, noChecksums: () => undefined, logDamage: () => undefined },
-    ...{ wrongBits: () => undefined, schemaDamage: () => undefined, table: () => undefined },
+    space: () => undefined,
+    noChecksums: () => undefined,
+    logDamage: () => undefined,
+    wrongBits: () => undefined,
+    schemaDamage: () => undefined,
+    table: () => undefined,
     mayReplace: async () => true,
   })
   assert.equal(await recordsIn(copied), writing.acknowledged)

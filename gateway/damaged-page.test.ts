@@ -49,7 +49,10 @@ async function send({ g, passwords }: Course, id: string, times: readonly number
   const client = await g.connect(id, passwords.get(id) ?? '')
   // like random, or a block would be too small for a page of its own
   const samples = times.map((ts) => ({
-    ...{ ts, lat: 36 + random.next(), long: -121 - random.next(), speed: random.between(0, 30) },
+    ts,
+    lat: 36 + random.next(),
+    long: -121 - random.next(),
+    speed: random.between(0, 30),
     battery_voltage: random.between(40, 60),
   }))
   await client.publishAsync(`dev/${id}/tlm`, JSON.stringify(samples), { qos: 1 })

@@ -151,8 +151,11 @@ function run(t: TestContext, settings: Record<string, string>, wrap: (command: s
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const [program = '', ...argv] = wrap([process.execPath, ENTRY, 'run'])
   const env = bareEnvironment({
-    ...{ CARTBARN_DATA_DIR: folder, CARTBARN_READER_THREADS: '1' },
-    ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', ...settings },
+    CARTBARN_DATA_DIR: folder,
+    CARTBARN_READER_THREADS: '1',
+    CARTBARN_HTTP_PORT: '0',
+    CARTBARN_MQTT_PORT: '0',
+    ...settings,
   })
   // a group of its own: what stands between is ended with it
   const child = spawn(program, argv, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
@@ -211,7 +214,12 @@ describe('a first start', () => {
     skip: hasTerminal && hasNamespaces ? false : 'this machine gives no network name space',
   }, async (t) => {
     const inNamespace = (command: string[]) => [
-      ...['unshare', '-rn', 'sh', '-c', `${NAMESPACE} && exec "$@"`, 'sh'],
+      'unshare',
+      '-rn',
+      'sh',
+      '-c',
+      `${NAMESPACE} && exec "$@"`,
+      'sh',
       ...onTerminal(command),
     ]
     const { printed } = run(t, { CARTBARN_HOST: '0.0.0.0' }, inNamespace)
@@ -272,7 +280,8 @@ async function send(
   body?: object,
 ) {
   const sent = request(`${url}${path}`, {
-    ...{ ca, method: body === undefined ? 'GET' : 'POST' },
+    ca,
+    method: body === undefined ? 'GET' : 'POST',
     headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
   })
   sent.end(body === undefined ? undefined : JSON.stringify(body))

@@ -160,8 +160,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const brake = new AgeBrake(clock)
   const clockMark = new ClockMark({ ...base, brake })
   const clockConfirmation = new ClockConfirmation({
-    ...{ ...base, clockMark, isSynchronized, hardwareTimesMs, ...overrides },
-    ...{ clock, confirmedBy: config.clockConfirmedBy },
+    ...base,
+    clockMark,
+    isSynchronized,
+    hardwareTimesMs,
+    ...overrides,
+    clock,
+    confirmedBy: config.clockConfirmedBy,
   })
 
   const { hasFastLane = true, heartbeatMs } = overrides
@@ -178,7 +183,13 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const startedAtMs = () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs)
   const cartNotes = new CartNotebook({ ...base, site })
   const carts = new Carts({
-    ...{ ...base, fleet, geofences, site, users, startedAtMs, heartbeatMs },
+    ...base,
+    fleet,
+    geofences,
+    site,
+    users,
+    startedAtMs,
+    heartbeatMs,
     notes: cartNotes,
   })
   const gate = new LockGate({ ...base, carts, fleet, site })
@@ -187,12 +198,28 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const commands = new Commands({ ...base, fleet, deviceTypes, delivery, turns, gate, downloadFor })
   const recall = new Recall({ ...base, fleet, deviceTypes, commands, delivery, site })
   const locks = createLocks({
-    ...{ ...base, carts, commands, gate, deviceTypes, presence, site, origins },
+    ...base,
+    carts,
+    commands,
+    gate,
+    deviceTypes,
+    presence,
+    site,
+    origins,
     confirmation: clockConfirmation,
   })
   const machine = new OwnMachine({ ...base, readSigns: () => readMachineSigns(overrides.machineRoot) })
   const { intents, sync } = createReplication({
-    ...{ ...base, ...configuration, config, fleet, commands, users, damage, maintenance, origins, machine },
+    ...base,
+    ...configuration,
+    config,
+    fleet,
+    commands,
+    users,
+    damage,
+    maintenance,
+    origins,
+    machine,
     cartSaidOf: (hardwareId) => carts.saidOf(hardwareId, (cart) => locks.autoLock.atMs(cart)),
   })
   const telemetry = createTelemetry({ ...base, brake, fleet, damage, maintenance, options: config }, sync)
@@ -204,7 +231,11 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     openAlertIdsOf: (key) => alerts.openAlertIdsOf(key),
   })
   const backups = new Backups({
-    ...{ ...base, dataDir: config.dataDir, settings: config.backup, site, machine },
+    ...base,
+    dataDir: config.dataDir,
+    settings: config.backup,
+    site,
+    machine,
     confirmation: clockConfirmation,
   })
   const leafRenewal = config.tls?.isOfOwnAuthority ? renewalOf(config, base) : undefined
@@ -212,7 +243,14 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const watched = certificate && certificateWatch(certificate, leafRenewal)
   const plainHttp = certificate && new PlainHttp(clock)
   const alerts = new Alerts({
-    ...{ ...base, site, carts, users, sync, downlink: broker, diskGuard: telemetry.diskGuard, backups },
+    ...base,
+    site,
+    carts,
+    users,
+    sync,
+    downlink: broker,
+    diskGuard: telemetry.diskGuard,
+    backups,
     confirmation: clockConfirmation,
     certificate: watched,
   })
@@ -222,7 +260,15 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const ingest = new Ingest({ ...base, brake, clockConfirmation, presence, geofences, isLocating })
   const enrolment = new Enrolment({ ...base, fleet, ...config.enrolment })
   const access = new MqttAccess({
-    ...{ ...base, fleet, devices, users, keyGuard, ingest, presence, enrolment, clockConfirmation },
+    ...base,
+    fleet,
+    devices,
+    users,
+    keyGuard,
+    ingest,
+    presence,
+    enrolment,
+    clockConfirmation,
     lockEvents: budgets.lockEvents,
     alerts,
     answer: (topic, payload) => broker.publish(topic, payload),
@@ -231,13 +277,25 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
 
   const { outbox, webhooks, notifiers } = createNotifications({
-    ...{ ...base, config, site, carts, listeningUrl: () => http.url },
+    ...base,
+    config,
+    site,
+    carts,
+    listeningUrl: () => http.url,
   })
 
   const realtime = new Realtime({
     ...base,
-    ...{ fleet, toDeviceJson, commands, carts: visibleCarts, startedAtMs },
-    ...{ users, persons, keyGuard, origins, alerts },
+    fleet,
+    toDeviceJson,
+    commands,
+    carts: visibleCarts,
+    startedAtMs,
+    users,
+    persons,
+    keyGuard,
+    origins,
+    alerts,
     alertsFor: (caller) => alerts.notClosedFor(caller).map(toAlertJson),
     version: readVersion().replace('cartbarn ', ''),
     sockets: budgets.realtimeSockets,
@@ -245,24 +303,30 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const metrics = createMetrics({
     budgets,
-    ...{
-      ingest,
-      delivery,
-      keyGuard,
-      realtime,
-      broker,
-      store,
-      damage,
-      fleet,
-      clock,
-      clockConfirmation,
-      recall,
-      sync,
-      certificate,
-    },
-    ...{ telemetry: telemetry.deletion, sealing: telemetry.sealing, diskGuard: telemetry.diskGuard },
-    ...{ eventDeletion: telemetry.events, databaseCheck, people, alerts, outbox },
-    ...{ gate, backups, ownLocks: locks.ownLocks },
+    ingest,
+    delivery,
+    keyGuard,
+    realtime,
+    broker,
+    store,
+    damage,
+    fleet,
+    clock,
+    clockConfirmation,
+    recall,
+    sync,
+    certificate,
+    telemetry: telemetry.deletion,
+    sealing: telemetry.sealing,
+    diskGuard: telemetry.diskGuard,
+    eventDeletion: telemetry.events,
+    databaseCheck,
+    people,
+    alerts,
+    outbox,
+    gate,
+    backups,
+    ownLocks: locks.ownLocks,
     retention: { telemetry: config.retentionDays, events: config.eventRetentionDays },
   })
   const dashboard = new Dashboard(
@@ -272,20 +336,25 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     log,
   )
   const app = createApp({
-    ...{
-      ...base,
-      ...configuration,
-      fleet,
-      devices,
-      deviceImport,
-      commands,
-      damage,
-      presence,
-      users,
-      ...people,
-    },
-    ...{ sync, metrics, mqtt: broker, enrolment, clockConfirmation, downloads: budgets.downloads },
-    ...{ telemetry: telemetry.deletion, telemetryImport: telemetry.import, diskGuard: telemetry.diskGuard },
+    ...base,
+    ...configuration,
+    fleet,
+    devices,
+    deviceImport,
+    commands,
+    damage,
+    presence,
+    users,
+    ...people,
+    sync,
+    metrics,
+    mqtt: broker,
+    enrolment,
+    clockConfirmation,
+    downloads: budgets.downloads,
+    telemetry: telemetry.deletion,
+    telemetryImport: telemetry.import,
+    diskGuard: telemetry.diskGuard,
     fetchesGeofences: (name) => deviceTypes.find(name)?.downloadsZones === true,
     trips: new Trips(base),
     reports: new Reports({ ...base, site, geofences, rounds }),
@@ -293,7 +362,16 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     course,
     rounds,
     backups,
-    ...{ origins, databaseCheck, site, recall, carts, visibleCarts, cartNotes, alerts, webhooks, notifiers },
+    origins,
+    databaseCheck,
+    site,
+    recall,
+    carts,
+    visibleCarts,
+    cartNotes,
+    alerts,
+    webhooks,
+    notifiers,
     cartLocks: locks.cartLocks,
     zoneSwitches,
     machine,
@@ -302,7 +380,9 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     addresses,
     corsOrigins: config.corsOrigins,
     authority: () => authorityCertificate(config),
-    ...{ certificate: watched, plainHttp, takesPlainHttp: config.takesPlainHttp },
+    certificate: watched,
+    plainHttp,
+    takesPlainHttp: config.takesPlainHttp,
     publicUrl: config.publicUrl,
     startedAtMs,
     settings: describeSettings(),
@@ -324,14 +404,15 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   })
   const http = new HttpListener(
     {
-      ...{ host: config.host, port: config.httpPort, isSecure: config.tls !== undefined, drainMs: DRAIN_MS },
-      ...{
-        takesPlain: config.takesPlainHttp,
-        addresses,
-        sockets: budgets.httpSockets,
-        requestMs: REQUEST_MS,
-        closed: budgets.refused,
-      },
+      host: config.host,
+      port: config.httpPort,
+      isSecure: config.tls !== undefined,
+      drainMs: DRAIN_MS,
+      takesPlain: config.takesPlainHttp,
+      addresses,
+      sockets: budgets.httpSockets,
+      requestMs: REQUEST_MS,
+      closed: budgets.refused,
     },
     (request, ...more) => (opening.isDone ? app.fetch(request, ...more) : opening.answer(request)),
     (request, socket, head) =>
@@ -339,13 +420,25 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   )
   const door = new EarlyDoor({
     door: withPortFaults(http, 'CARTBARN_HTTP_PORT', HOST_SETTING),
-    ...{ opening, store, log },
+    opening,
+    store,
+    log,
     onProgress: overrides.onUpgrade,
   })
   for (const server of [http, ...present(mqtt.tls)]) certificate?.secure(server)
   wireEvents({
-    ...{ events, store, broker, users, damage, devices, carts, commands, origins },
-    ...{ enrolment, groups, publisher },
+    events,
+    store,
+    broker,
+    users,
+    damage,
+    devices,
+    carts,
+    commands,
+    origins,
+    enrolment,
+    groups,
+    publisher,
   })
 
   const memory = {
@@ -361,43 +454,55 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   }
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
   const parts: Partial<Part>[] = [
-    ...[
-      ...present<Part>(leafRenewal, certificate),
-      dashboard,
-      kernelSync,
-      door.withStore,
-      machine,
-      ingest,
-      clockMark,
-      clockConfirmation,
-    ],
+    ...present<Part>(leafRenewal, certificate),
+    dashboard,
+    kernelSync,
+    door.withStore,
+    machine,
+    ingest,
+    clockMark,
+    clockConfirmation,
     // told of the first beat of the carts
-    ...[users, sessions, memory, rounds, carts],
+    users,
+    sessions,
+    memory,
+    rounds,
+    carts,
     // which may be waiting for its turn behind a long sealing: that ends first
-    ...[
-      telemetry.retention,
-      telemetry.eventRetention,
-      telemetry.alertRetention,
-      telemetry.diskGuard,
-      telemetry.sealing,
-    ],
+    telemetry.retention,
+    telemetry.eventRetention,
+    telemetry.alertRetention,
+    telemetry.diskGuard,
+    telemetry.sealing,
     eventGrowth,
     outbox,
-    ...[delivery, recall, { stop: () => http.drain() }, mqtt.connections],
+    delivery,
+    recall,
+    { stop: () => http.drain() },
+    mqtt.connections,
     { start: () => broker.start(access), stop: () => broker.stop() },
     // the broker must know what it keeps before anything is published
-    ...[publisher, { start: () => groups.publishMissing() }, zoneSwitches, zoneExempts, alerts],
+    publisher,
+    { start: () => groups.publishMissing() },
+    zoneSwitches,
+    zoneExempts,
+    alerts,
     // its watchers are not told that all devices went offline when the gateway stops
     realtime,
     // devices are let in last: until then nothing was promised that going back would lose
-    ...[door, ...doors(mqtt)],
+    door,
+    ...doors(mqtt),
     // whatever fails before has made no key that nobody would ever see
-    ...[firstAdminKey, databaseCheck, backups],
+    firstAdminKey,
+    databaseCheck,
+    backups,
     // waits for nobody, and nobody for it
     ...present(sync),
   ]
   return {
-    ...{ app, intents, disk: store },
+    app,
+    intents,
+    disk: store,
     siteName: () => site.settings.name,
     identity: () => store.read.syncIdentity().epoch,
     start: () => startAll(parts),

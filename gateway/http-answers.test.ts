@@ -37,7 +37,9 @@ async function ask(
 const KEY = { 'x-api-key': ADMIN_KEY }
 const JSON_BODY = { ...KEY, 'content-type': 'application/json' }
 const UPGRADE = {
-  ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 

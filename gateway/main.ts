@@ -87,7 +87,10 @@ function createMdns({ host, isAnnounced }: Config, gateway: Gateway, log: Log): 
   const text = announcedText(readVersion().replace('cartbarn ', ''), gateway.siteName())
   const mark = markOf(readMachineSigns(), gateway.identity(), services[0]?.port ?? 0)
   return new Mdns({
-    ...{ names: announcedName(mark), addresses: () => outerAddresses(host), text, log },
+    names: announcedName(mark),
+    addresses: () => outerAddresses(host),
+    text,
+    log,
     services: isAnnounced ? services : [],
   })
 }

@@ -67,7 +67,10 @@ test('a power cut between an alert and its webhook loses neither, and the delive
   await g.request('POST', '/webhooks', { body: { url: receiver.url, secret: 'x' } })
   const password = await g.register('lock-17')
   const client = await connectAsync(g.mqtt, {
-    ...{ clientId: 'lock-17', username: 'lock-17', password, reconnectPeriod: 0 },
+    clientId: 'lock-17',
+    username: 'lock-17',
+    password,
+    reconnectPeriod: 0,
   })
   client.on('error', () => undefined)
   t.after(() => client.endAsync(true))

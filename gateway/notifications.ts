@@ -30,7 +30,12 @@ export function createNotifications({ config, site, carts, listeningUrl, ...base
   const lookups = new Lookups()
   const webhooks = new Webhooks({ ...base, outbox, lookups })
   const notifiers = new Notifiers({
-    ...{ ...base, outbox, lookups, site, mailer: new Mailer(config.mail), telegramUrl: config.telegramUrl },
+    ...base,
+    outbox,
+    lookups,
+    site,
+    mailer: new Mailer(config.mail),
+    telegramUrl: config.telegramUrl,
     baseUrl: async () => config.publicUrl ?? reachableUrl(config.host, listeningUrl()),
     placeOf: (cart) => placeOfCart(carts.find(cart)),
   })

@@ -53,7 +53,8 @@ export function createReplication(deps: ReplicationDeps) {
     longestBackoffMs: upstream.longestBackoffMs,
     dataDir,
     program: readVersion(),
-    ...{ clock, log },
+    clock,
+    log,
     heldBy: () => machine.detail,
     isBusy: () => store.queue.waitingRows > BUSY_ROWS,
   })

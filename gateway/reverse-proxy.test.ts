@@ -35,18 +35,14 @@ function clientOf({ port }: ReverseProxy) {
     { body, headers = {} }: { body?: string; headers?: Record<string, string> } = {},
   ): Promise<Asked> => {
     const sent = request({
-      ...{
-        host: '127.0.0.1',
-        port,
-        servername: 'localhost',
-        localAddress: CLIENT,
-        rejectUnauthorized: false,
-      },
-      ...{
-        method,
-        path,
-        headers: { host: `localhost:${port}`, 'content-type': 'application/json', ...headers },
-      },
+      host: '127.0.0.1',
+      port,
+      servername: 'localhost',
+      localAddress: CLIENT,
+      rejectUnauthorized: false,
+      method,
+      path,
+      headers: { host: `localhost:${port}`, 'content-type': 'application/json', ...headers },
     })
     const answered = new Promise<IncomingMessage>((resolve, reject) => {
       sent.on('response', resolve)
@@ -114,8 +110,13 @@ for (const program of ['nginx', 'caddy'] as const) {
     await t.test('MQTT over WebSocket', async () => {
       const password = await gateway.register('cart-8')
       const client = await connectAsync(`wss://localhost:${proxy.port}/mqtt`, {
-        ...{ clientId: 'cart-8', username: 'cart-8', password, reconnectPeriod: 0, connectTimeout: 10_000 },
-        ...{ ...UNSEEN, wsOptions: UNSEEN },
+        clientId: 'cart-8',
+        username: 'cart-8',
+        password,
+        reconnectPeriod: 0,
+        connectTimeout: 10_000,
+        ...UNSEEN,
+        wsOptions: UNSEEN,
       })
       await client.publishAsync('dev/cart-8/tlm', '{"battery_voltage":50}', { qos: 1 })
       const { body } = await gateway.request('GET', '/devices/cart-8')

@@ -49,7 +49,10 @@ export function certificateOptions(
   { clock, log }: { clock: Clock; log: Log },
 ): CertificateOptions {
   return {
-    ...{ files, isOfOwnAuthority, clock, log },
+    files,
+    isOfOwnAuthority,
+    clock,
+    log,
     settings: { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' },
     publicHost: publicUrl?.startsWith('https:') ? new URL(publicUrl).hostname : undefined,
   }

@@ -182,8 +182,10 @@ test('a stop in the middle of an upgrade leaves the database as it was', async (
   const folder = folderOf(t, 20)
   let stop: Promise<void> | undefined
   const config = readConfig({
-    ...{ CARTBARN_DATA_DIR: folder, CARTBARN_HOST: '127.0.0.1' },
-    ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0' },
+    CARTBARN_DATA_DIR: folder,
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: '0',
+    CARTBARN_MQTT_PORT: '0',
   })
   const gateway = createGateway(config, createLog('silent'), {
     onUpgrade: () => {

@@ -3,8 +3,16 @@
  * listed there. A page that is new here needs nothing else.
  */
 export const HELP_PAGES = [
-  ...(['dashboard', 'alerts', 'barn', 'course', 'trips-and-history'] as const),
-  ...(['when-something-is-wrong', 'operation', 'security', 'mqtt', 'head-office'] as const),
+  'dashboard',
+  'alerts',
+  'barn',
+  'course',
+  'trips-and-history',
+  'when-something-is-wrong',
+  'operation',
+  'security',
+  'mqtt',
+  'head-office',
 ] as const
 export type HelpPage = (typeof HELP_PAGES)[number]
 

@@ -9,7 +9,9 @@ export const METRES_PER_FOOT = 0.3048
 const METRES_PER_YARD = 0.9144
 
 const METRIC_PER_IMPERIAL: Readonly<Record<Measure, number>> = {
-  ...{ speed: KM_PER_MILE, length: METRES_PER_YARD, acceleration: METRES_PER_FOOT },
+  speed: KM_PER_MILE,
+  length: METRES_PER_YARD,
+  acceleration: METRES_PER_FOOT,
 }
 
 /** A stored value as people read it: of miles and yards to a tenth. */

@@ -30,7 +30,12 @@ test('everything arrives once and in order, and is acknowledged', async (t) => {
 })
 
 const FAULTS: Fault[] = [
-  ...(['cut_before', 'cut_after', 'truncate', 'garble', 'late', 'hang'] as const),
+  'cut_before',
+  'cut_after',
+  'truncate',
+  'garble',
+  'late',
+  'hang',
   { status: 429, headers: { 'retry-after': '3' } },
   { status: 503, headers: { 'retry-after': '2' } },
   { status: 503 },

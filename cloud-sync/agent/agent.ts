@@ -111,7 +111,17 @@ export class SyncAgent implements Part {
     const onDoubt = () => this.#auditor.requestEverything()
     const cursors = new Cursors({ source, site, dataDir, log, onAcked, onWentBack: onDoubt })
     const link = new Link({
-      ...{ source, upstream, cursors, site, program, clock, random, log, failures, longestBackoffMs, heldBy },
+      source,
+      upstream,
+      cursors,
+      site,
+      program,
+      clock,
+      random,
+      log,
+      failures,
+      longestBackoffMs,
+      heldBy,
       onUp: () => this.#begin(),
       onDown: () => this.loops.link.wake(),
       onDoubt,
@@ -128,28 +138,43 @@ export class SyncAgent implements Part {
         { ...laneOptions, rows: ROWS, senders: senders.filter(({ stream }) => streams.includes(stream)) },
       )
     const events = lane(['notes', 'lock_events', 'geofence_events', 'entities'], {
-      ...{ priority: 0, density: 'loose', hold: NOT_HELD, keepsInterval: false, isBacklog: false },
+      priority: 0,
+      density: 'loose',
+      hold: NOT_HELD,
+      keepsInterval: false,
+      isBacklog: false,
       holds: { geofence_events: HELD_EVENTS },
     })
     const telemetry = lane(['telemetry'], {
-      ...{
-        priority: 2,
-        density: 'loose',
-        hold: { ...HELD, ms: holdMs },
-        keepsInterval: true,
-        isBacklog: false,
-      },
+      priority: 2,
+      density: 'loose',
+      hold: { ...HELD, ms: holdMs },
+      keepsInterval: true,
+      isBacklog: false,
     })
     const history = lane(['history'], {
-      ...{ priority: 3, density: 'dense', hold: NOT_HELD, keepsInterval: true, isBacklog: true },
+      priority: 3,
+      density: 'dense',
+      hold: NOT_HELD,
+      keepsInterval: true,
+      isBacklog: true,
     })
     const states = new LatestLane({
-      ...{ ...common, latest },
+      ...common,
+      latest,
       backlog: () => monitor.total,
       unconfirmedRows: () => this.#unconfirmedRows,
     })
     const auditor = new Auditor({
-      ...{ source, upstream, cursors, link, priorities, clock, random, dataDir, log },
+      source,
+      upstream,
+      cursors,
+      link,
+      priorities,
+      clock,
+      random,
+      dataDir,
+      log,
       isDrained: () => monitor.isDrained,
       flush: (signal) => this.flush(signal),
     })
@@ -262,7 +287,11 @@ export class SyncAgent implements Part {
       .map((hardwareId) => latest.deviceJson(hardwareId))
       .filter((device) => device !== undefined)
     yield* exportLines(source, {
-      ...{ site, program, nowMs: clock.nowMs(), signal, devices },
+      site,
+      program,
+      nowMs: clock.nowMs(),
+      signal,
+      devices,
       onExported: (ranges) => this.#cursors.sending(ranges),
     })
   }
@@ -316,7 +345,12 @@ export class SyncAgent implements Part {
     const { epoch, forkedFrom } = source.identity()
     const troubles = new Map(this.#senders.map(({ stream, trouble }) => [stream, trouble?.detail ?? null]))
     return {
-      ...{ state, explanation: explain(state, situation), site, epoch, forkedFrom, rowsPerSecond },
+      state,
+      explanation: explain(state, situation),
+      site,
+      epoch,
+      forkedFrom,
+      rowsPerSecond,
       host: this.#upstream.host,
       lastContactMs: this.#link.lastContactMs,
       lastError: this.#link.lastError,

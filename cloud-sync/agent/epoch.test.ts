@@ -181,7 +181,10 @@ test('an answer of before does not take back what was acknowledged meanwhile', a
   const rig = await startRig(t)
   const { source, dataDir } = rig
   const cursors = new Cursors({
-    ...{ source, site: 'links', dataDir, log: createLog('silent') },
+    source,
+    site: 'links',
+    dataDir,
+    log: createLog('silent'),
     onAcked: () => {},
     onWentBack: async () => {},
   })
@@ -209,7 +212,10 @@ test('an answer to what another epoch sent counts for nothing', async (t) => {
   const rig = await startRig(t)
   const { source, dataDir } = rig
   const cursors = new Cursors({
-    ...{ source, site: 'links', dataDir, log: createLog('silent') },
+    source,
+    site: 'links',
+    dataDir,
+    log: createLog('silent'),
     onAcked: () => {},
     onWentBack: async () => {},
   })

@@ -52,8 +52,14 @@ export async function* exportLines(
   const ends = source.ends()
   const cursors: SyncCursors = { ...source.cursors() }
   const head: SyncFileHead = {
-    ...{ cartbarn_sync: SYNC_PROTOCOL, site, epoch, forked_from: forkedFrom, program },
-    ...{ exported_at_ms: nowMs, ends, cursors: { ...cursors } },
+    cartbarn_sync: SYNC_PROTOCOL,
+    site,
+    epoch,
+    forked_from: forkedFrom,
+    program,
+    exported_at_ms: nowMs,
+    ends,
+    cursors: { ...cursors },
   }
   yield line({ head })
   const ranges: ExportedRange[] = []

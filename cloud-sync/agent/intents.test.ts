@@ -6,8 +6,13 @@ import { startRig } from '#sync-testing/agent-rig.ts'
 
 function intent(seq: number): Intent {
   return {
-    ...{ intent_id: `i-${seq}`, seq, kind: 'command.send', body: {}, base_rev: null },
-    ...{ issued_at_ms: 0, expires_at_ms: 1 },
+    intent_id: `i-${seq}`,
+    seq,
+    kind: 'command.send',
+    body: {},
+    base_rev: null,
+    issued_at_ms: 0,
+    expires_at_ms: 1,
   }
 }
 

@@ -111,7 +111,9 @@ export class LatestLane {
         is_complete: isComplete,
         devices,
         backlog: {
-          ...{ rows, oldest_ms: oldestMs, unconfirmed_rows: unconfirmedRows() },
+          rows,
+          oldest_ms: oldestMs,
+          unconfirmed_rows: unconfirmedRows(),
           acked: Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, asked.acked[stream].seq])),
         },
       },

@@ -233,7 +233,9 @@ export class Link {
     const { epoch, forkedFrom } = source.identity()
     return {
       protocol: SYNC_PROTOCOL,
-      ...{ site, epoch, program },
+      site,
+      epoch,
+      program,
       instance: this.instance,
       forked_from: forkedFrom,
       clock_ms: clock.nowMs(),

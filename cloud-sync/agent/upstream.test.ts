@@ -25,8 +25,15 @@ beforeEach(() => {
 })
 
 const HELLO = {
-  ...{ protocol: 1, site: 'links', epoch: 'a'.repeat(32), instance: '7f9c24e8-3b1a-4d5e-8f60-0123456789ab' },
-  ...{ forked_from: null, program: 'cartbarn', clock_ms: 1, clock_trusted: true, ends: byStream(() => 0) },
+  protocol: 1,
+  site: 'links',
+  epoch: 'a'.repeat(32),
+  instance: '7f9c24e8-3b1a-4d5e-8f60-0123456789ab',
+  forked_from: null,
+  program: 'cartbarn',
+  clock_ms: 1,
+  clock_trusted: true,
+  ends: byStream(() => 0),
 }
 
 async function outcomeOf(fault: Fault | null) {

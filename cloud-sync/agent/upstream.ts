@@ -168,7 +168,9 @@ export class Upstream {
     const hear = this.#hubClock?.ask()
     try {
       const answer = await this.#exchange.send({
-        ...{ method, path, body },
+        method,
+        path,
+        body,
         headers: {
           authorization: `Bearer ${this.#key}`,
           accept: 'application/json',

@@ -64,8 +64,15 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
   const pushOne = async () => {
     seq++
     const row = {
-      ...{ seq, event_id: `event-${seq}`, hardware_id: 'cart-1', event: 'locked', source: 'command' },
-      ...{ at_ms: seq, code: null, command_id: null, metadata: null },
+      seq,
+      event_id: `event-${seq}`,
+      hardware_id: 'cart-1',
+      event: 'locked',
+      source: 'command',
+      at_ms: seq,
+      code: null,
+      command_id: null,
+      metadata: null,
     }
     const answer = await site.push(site.part('lock_events', rowsContent([row])))
     assert.equal(answer.status, 200)

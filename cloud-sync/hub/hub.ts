@@ -71,7 +71,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const addresses = new ClientAddresses(config.trustedProxies)
   const keyFile = new AdminKeyFile(config.dataDir)
   const adminKey = new HubAdminKey(
-    { ...{ database, clock, log }, file: keyFile, dataDir: config.dataDir },
+    { database, clock, log, file: keyFile, dataDir: config.dataDir },
     config.adminApiKey,
   )
   const { siteRequestsPerSecond, siteRecordsPerSecond, siteMaxBytes } = config
@@ -85,7 +85,16 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const siteKeys = new SiteKeys(database, systemClock, budgets.refused)
   const decoder = new PartDecoder(log)
   const app = createHubApp({
-    ...{ database, sites, continuity, siteKeys, budgets, decoder, intentWatch, clock, log, addresses },
+    database,
+    sites,
+    continuity,
+    siteKeys,
+    budgets,
+    decoder,
+    intentWatch,
+    clock,
+    log,
+    addresses,
     monotonicClock: systemClock,
     pushTimes: new PushTimes(systemClock),
     ...(overrides.bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs: overrides.bodyTimeoutMs }),
@@ -98,8 +107,13 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const { host, port, tls } = config
   const http = new HttpListener(
     {
-      ...{ host, port, addresses, isSecure: tls !== undefined, drainMs: DRAIN_MS },
-      ...{ keepAliveMs: KEEP_ALIVE_MS, closed: budgets.refused },
+      host,
+      port,
+      addresses,
+      isSecure: tls !== undefined,
+      drainMs: DRAIN_MS,
+      keepAliveMs: KEEP_ALIVE_MS,
+      closed: budgets.refused,
     },
     app.fetch,
   )

@@ -113,7 +113,14 @@ describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
 
 function event(seq: number) {
   return {
-    ...{ seq, event_id: `event-${seq}`, hardware_id: 'cart-1', event: 'locked', source: 'command' },
-    ...{ at_ms: seq, code: null, command_id: null, metadata: null },
+    seq,
+    event_id: `event-${seq}`,
+    hardware_id: 'cart-1',
+    event: 'locked',
+    source: 'command',
+    at_ms: seq,
+    code: null,
+    command_id: null,
+    metadata: null,
   }
 }

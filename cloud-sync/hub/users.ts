@@ -28,7 +28,10 @@ export async function addHubUser(
   const apiKey = newHubKey()
   const userId = newUuid()
   await createHubUser(database, {
-    ...{ ...fields, userId, isActive: true, createdAtMs: nowMs },
+    ...fields,
+    userId,
+    isActive: true,
+    createdAtMs: nowMs,
     keyHash: hashSecret(apiKey),
   })
   return { user: await requireHubUser(database, userId), apiKey }

@@ -100,7 +100,12 @@ export class AgentRig {
     const timeoutsMs =
       timeoutMs === undefined ? {} : { timeoutsMs: { short: timeoutMs, push: timeoutMs, audit: timeoutMs } }
     this.#agent = new SyncAgent({
-      ...{ source, inbox, site, dataDir, clock, random },
+      source,
+      inbox,
+      site,
+      dataDir,
+      clock,
+      random,
       latest: states,
       upstream: { url: this.hub.url, key: SITE_KEY, isInsecureAllowed: false, ...timeoutsMs },
       program: 'cartbarn 0.0.0',

@@ -159,7 +159,10 @@ export function groupsOf(rows: readonly TestRow[]): AuditGroup[] {
     sums.set(row.group, { sum, through_ms: Math.max(through_ms, atMsOf(row)) })
   }
   return [...sums].map(([group, { sum, through_ms }]) => ({
-    ...{ group, count: sum.count, sum: sum.toString(), through_ms },
+    group,
+    count: sum.count,
+    sum: sum.toString(),
+    through_ms,
   }))
 }
 

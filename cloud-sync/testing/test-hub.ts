@@ -43,7 +43,11 @@ interface Answer {
 }
 
 const LIMITS: SyncLimits = {
-  ...{ part_bytes: 65_536, body_bytes: 262_144, parts: 16, min_interval_ms: 0, latest_interval_ms: 1000 },
+  part_bytes: 65_536,
+  body_bytes: 262_144,
+  parts: 16,
+  min_interval_ms: 0,
+  latest_interval_ms: 1000,
 }
 
 /** What a hub has of one epoch. */

@@ -67,7 +67,10 @@ test('a tablet asks, an admin compares four digits and allows it, and it signs i
   const list = await g.request('GET', '/access-requests')
   assert.deepEqual(list.body, [
     {
-      ...{ request_id: asked.request_id, name: 'Barn tablet', check: asked.check, address: 'unknown' },
+      request_id: asked.request_id,
+      name: 'Barn tablet',
+      check: asked.check,
+      address: 'unknown',
       created_at: new Date(clock.nowMs()).toISOString(),
       expires_at: asked.expires_at,
       allowed: false,

@@ -25,7 +25,10 @@ import { requireOwnOriginIfAny } from './sessions.ts'
 function toAccessRequestJson(request: AccessRequest): AccessRequestJson {
   const { requestId, name, check, address, createdAtMs, expires, allowedUserId } = request
   return {
-    ...{ request_id: requestId, name, check, address },
+    request_id: requestId,
+    name,
+    check,
+    address,
     created_at: toIso(createdAtMs),
     expires_at: toIso(expires.atMs),
     allowed: allowedUserId !== null,

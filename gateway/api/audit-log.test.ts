@@ -84,7 +84,9 @@ const ZONES = {
   type: 'FeatureCollection',
   features: [
     {
-      ...{ type: 'Feature', id: 'barn', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+      type: 'Feature',
+      id: 'barn',
+      geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
       properties: { name: 'Barn', type: 'parking', enabled: true, visible: true, radius_m: 25 },
     },
   ],
@@ -128,7 +130,9 @@ const newWebhook = async () => (await ok('POST', '/webhooks', { url: NOWHERE }))
 const newNotifier = async () =>
   (await ok('POST', '/notifiers', { channel: 'ntfy', to: NOWHERE })).notifier.notifier_id
 const TYPE = {
-  ...{ description: 'A mower', defaults: {}, commands: {} },
+  description: 'A mower',
+  defaults: {},
+  commands: {},
   config_schema: { type: 'object', properties: {} },
 }
 const RECORDS = { gps: [{ timestamp: '2026-04-01T00:00:00Z', lat: 1, long: 1 }] }
@@ -419,8 +423,13 @@ test('an entry says what was different, before and after, and no secret', async 
   assert.deepEqual(
     all.map(({ action }) => action),
     [
-      ...['device.created', 'device.updated', 'user.created', 'user.updated', 'key.rotated'],
-      ...['device.password_rotated', 'device.deleted'],
+      'device.created',
+      'device.updated',
+      'user.created',
+      'user.updated',
+      'key.rotated',
+      'device.password_rotated',
+      'device.deleted',
     ],
   )
   const [created, named, , disabled, , , deleted] = all
@@ -470,8 +479,13 @@ test('a command holds who sent it, by HTTP and on /realtime, however many wait, 
 test('an intent of the head office and an enrolment are of no user', async () => {
   const id = await newDevice()
   const intent = {
-    ...{ intent_id: 'i1', seq: 1, kind: 'config.set', body: { hardware_id: id, config: { a: 2 } } },
-    ...{ issued_at_ms: clock.nowMs(), expires_at_ms: clock.nowMs() + MINUTE_MS, base_rev: null },
+    intent_id: 'i1',
+    seq: 1,
+    kind: 'config.set',
+    body: { hardware_id: id, config: { a: 2 } },
+    issued_at_ms: clock.nowMs(),
+    expires_at_ms: clock.nowMs() + MINUTE_MS,
+    base_rev: null,
   }
   const [byIntent] = await entered(() => g.intents.receive(intent))
   assert.deepEqual(

@@ -72,16 +72,21 @@ describe('what a cart is', () => {
     assert.deepEqual(await course.cart(id), {
       cart: id,
       devices: [{ hardware_id: id, device_type: 'teebox', is_online: false }],
-      ...{ state: 'unknown', is_moving: false, is_low: false, is_asleep: false, position: null, zones: [] },
-      ...{
-        lock: null,
-        out_since: null,
-        last_heard_at: null,
-        battery: null,
-        out_of_service: null,
-        exempt: null,
-      },
-      ...{ note: null, auto_lock_at: null, open_alerts: [] },
+      state: 'unknown',
+      is_moving: false,
+      is_low: false,
+      is_asleep: false,
+      position: null,
+      zones: [],
+      lock: null,
+      out_since: null,
+      last_heard_at: null,
+      battery: null,
+      out_of_service: null,
+      exempt: null,
+      note: null,
+      auto_lock_at: null,
+      open_alerts: [],
     })
   })
 
@@ -135,7 +140,14 @@ describe('what a cart is', () => {
       ['1', '2', '10', '30', '31', '32', 'x'],
     )
     assert.deepEqual(body.counts, {
-      ...{ in: 1, out: 1, moving: 1, low: 0, silent: 0, outside: 1, out_of_service: 1, total: 7 },
+      in: 1,
+      out: 1,
+      moving: 1,
+      low: 0,
+      silent: 0,
+      outside: 1,
+      out_of_service: 1,
+      total: 7,
     })
     assert.equal(body.has_parking_zone, true)
     await other.stop()
@@ -330,12 +342,22 @@ describe('where it is and how', () => {
     const device = await course.device(id, { groupId: 7 })
     await device.tell('barn', { battery_voltage: 50 })
     assert.deepEqual((await course.cart(id)).battery, {
-      ...{ voltage: 50, at: iso(), rest_voltage: null, rest_at: null, percent: null, hardware_id: id },
+      voltage: 50,
+      at: iso(),
+      rest_voltage: null,
+      rest_at: null,
+      percent: null,
+      hardware_id: id,
     })
     clock.advance(5 * MINUTE_MS)
     await device.tell('barn', { battery_voltage: 49 })
     assert.deepEqual((await course.cart(id)).battery, {
-      ...{ voltage: 49, at: iso(), rest_voltage: 49, rest_at: iso(), percent: 50, hardware_id: id },
+      voltage: 49,
+      at: iso(),
+      rest_voltage: 49,
+      rest_at: iso(),
+      percent: 50,
+      hardware_id: id,
     })
     clock.advance(MINUTE_MS)
     await device.tell('barn', { battery_voltage: 47.9 })
@@ -418,7 +440,11 @@ describe('where it is and how', () => {
     const nowMs = clock.nowMs()
     const { lat, long } = PLACES.barn
     const samples = Array.from({ length: 100 }, (_, i) => ({
-      ...{ ts: nowMs - (99 - i) * 10_000, lat, long, speed: 0, battery_voltage: 50 },
+      ts: nowMs - (99 - i) * 10_000,
+      lat,
+      long,
+      speed: 0,
+      battery_voltage: 50,
     }))
     await device.send('tlm', samples.toReversed())
     const { battery } = await course.cart(id)

@@ -84,7 +84,8 @@ function toNotesPatch({ out_of_service, exempt, note }: CartPatch): CartNotesPat
       ? {}
       : {
           exempt: exempt && {
-            ...{ zoneTypes: [...new Set(exempt.zone_types)], why: exempt.why },
+            zoneTypes: [...new Set(exempt.zone_types)],
+            why: exempt.why,
             ...(exempt.until === undefined ? {} : { untilMs: exempt.until }),
           },
         }),

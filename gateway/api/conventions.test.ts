@@ -156,15 +156,18 @@ for (const list of ['hardware_ids[]=cart-1&hardware_ids[]=x', 'hardware_ids%5B%5
 }
 
 for (const path of [
-  ...['/devices', '/groups', '/users', '/device-types', '/mqtt/clients', '/mqtt/quarantine'],
-  ...[
-    '/commands',
-    '/lock-events',
-    '/geofence-events',
-    '/audit-log',
-    '/devices/cart-1/commands',
-    '/devices/cart-1/gps',
-  ],
+  '/devices',
+  '/groups',
+  '/users',
+  '/device-types',
+  '/mqtt/clients',
+  '/mqtt/quarantine',
+  '/commands',
+  '/lock-events',
+  '/geofence-events',
+  '/audit-log',
+  '/devices/cart-1/commands',
+  '/devices/cart-1/gps',
 ]) {
   test(`GET ${path} has an order, and refuses one that is none`, async () => {
     for (const order of ['asc', 'desc'])

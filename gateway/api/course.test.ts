@@ -275,7 +275,11 @@ test('zones are proposed from it, in the language of the site, as PUT /zones tak
   assert.equal(status, 200)
   const told = body.features.map(
     ({ id, properties }: { id: string; properties: Record<string, unknown> }) => [
-      ...[id, properties.name, properties.type, properties.hole ?? null, properties.enabled],
+      id,
+      properties.name,
+      properties.type,
+      properties.hole ?? null,
+      properties.enabled,
     ],
   )
   assert.deepEqual(told, [

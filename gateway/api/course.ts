@@ -136,7 +136,11 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
 /** The drawing as it is answered: its features are JSON already, megabytes of it. */
 function courseText({ version, attribution, counts, photo, featuresJson }: DrawnCourse): string {
   const head: Omit<CourseJson, 'features'> = {
-    ...{ type: 'FeatureCollection', version, attribution, counts, photo: toPhotoJson(photo) },
+    type: 'FeatureCollection',
+    version,
+    attribution,
+    counts,
+    photo: toPhotoJson(photo),
   }
   return `${JSON.stringify(head).slice(0, -1)},"features":${featuresJson}}`
 }

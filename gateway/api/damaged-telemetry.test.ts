@@ -44,7 +44,10 @@ test('what is damaged is told to admins in /health and in the metrics, and is go
   const [{ found_at: foundAt, to, ...newest }] = damaged.newest
   assert.deepEqual([status, damaged.blocks, damaged.records], ['ok', 1, 700])
   assert.deepEqual(newest, {
-    ...{ hardware_id: 'cart-1', stream: 'gps', from: toIso(FIRST_MS), records: 700 },
+    hardware_id: 'cart-1',
+    stream: 'gps',
+    from: toIso(FIRST_MS),
+    records: 700,
     reason: 'not_a_block',
   })
   assert.ok(foundAt >= to)

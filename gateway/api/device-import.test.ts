@@ -68,10 +68,18 @@ test('a file registers devices that log in with what the answer says, and the sa
     ],
   )
   assert.deepEqual(await device('a-1'), {
-    ...{ hardware_id: 'a-1', device_type: 'teebox', name: 'Cart 1', cart: '1', group_id: northId },
+    hardware_id: 'a-1',
+    device_type: 'teebox',
+    name: 'Cart 1',
+    cart: '1',
+    group_id: northId,
   })
   assert.deepEqual(await device('a-2'), {
-    ...{ hardware_id: 'a-2', device_type: 'cartcaddie', name: undefined, cart: '1', group_id: null },
+    hardware_id: 'a-2',
+    device_type: 'cartcaddie',
+    name: undefined,
+    cart: '1',
+    group_id: null,
   })
   const client = await g.connect('a-1', credentials[0].password)
   const configs: string[] = []

@@ -28,7 +28,10 @@ export function createDeviceImportApi({ deviceImport }: ApiDeps): OpenAPIHono<Ap
       responses: answers(
         deviceImportSchema,
         'What became of the lines, and the passwords of new devices, which are shown only here.',
-        ...([400, 403, 413, 415] as const),
+        400,
+        403,
+        413,
+        415,
       ),
     }),
     async (c) => {
@@ -36,7 +39,9 @@ export function createDeviceImportApi({ deviceImport }: ApiDeps): OpenAPIHono<Ap
       const isDryRun = c.req.valid('query').dry_run === 'true'
       const { credentials, ...counts } = await deviceImport.run(lines, errors, isDryRun)
       const shown = credentials.map(({ hardwareId, password }) => ({
-        ...{ hardware_id: hardwareId, username: hardwareId, password },
+        hardware_id: hardwareId,
+        username: hardwareId,
+        password,
       }))
       return c.json({ ...counts, credentials: shown }, 200)
     },

@@ -15,7 +15,9 @@ before(async () => {
   const sent: Promise<unknown>[] = []
   for (let at = 0; at < SAMPLES; at += A_MESSAGE) {
     const samples = Array.from({ length: A_MESSAGE }, (_, i) => ({
-      ...{ ts: START_MS + (at + i) * 1000, lat: 48 + (at + i) / 1e7, long: 11 },
+      ts: START_MS + (at + i) * 1000,
+      lat: 48 + (at + i) / 1e7,
+      long: 11,
     }))
     sent.push(cart.publishAsync('dev/cart-1/tlm', JSON.stringify(samples), { qos: 1 }))
   }

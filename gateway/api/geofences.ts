@@ -71,7 +71,8 @@ export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       count: zones.length,
       published: {
         teebox: {
-          ...{ topic: zonesTopic(groupId), ok: true as const },
+          topic: zonesTopic(groupId),
+          ok: true as const,
           ...(lossM > 0 && { simplified_m: upToTenth(lossM) }),
         },
       },

@@ -242,7 +242,10 @@ test('a list is read in another thread: what is slow there holds up nothing here
       [200, 200, 200, 200],
     )
     assert.deepEqual(jobs.given.map(({ name }) => name).sort(), [
-      ...['commands', 'commands', 'geofenceEvents', 'lockEvents'],
+      'commands',
+      'commands',
+      'geofenceEvents',
+      'lockEvents',
     ])
   } finally {
     jobs.end()

@@ -65,22 +65,35 @@ for (const [method, path, body] of [
 
 test('a notifier is made, listed without its token, changed and deleted', async (t) => {
   const made = await notifier(t, {
-    ...{ channel: 'telegram', to: '-100200300', token: '123:S3CRET', kinds: ['outside'] },
-    ...{ between: ['20:00', '07:00'], after_unacknowledged_min: 0.5 },
+    channel: 'telegram',
+    to: '-100200300',
+    token: '123:S3CRET',
+    kinds: ['outside'],
+    between: ['20:00', '07:00'],
+    after_unacknowledged_min: 0.5,
   })
   assert.equal(made.status, 201)
   const { created_at } = made.body.notifier
   const known = {
-    ...{ notifier_id: made.id, channel: 'telegram', to: '-100200300', kinds: ['outside'] },
-    ...{ between: ['20:00', '07:00'], after_unacknowledged_min: 0.5, created_at },
-    ...{ last_success_at: null, last_error: null, waiting: 0 },
+    notifier_id: made.id,
+    channel: 'telegram',
+    to: '-100200300',
+    kinds: ['outside'],
+    between: ['20:00', '07:00'],
+    after_unacknowledged_min: 0.5,
+    created_at,
+    last_success_at: null,
+    last_error: null,
+    waiting: 0,
   }
   assert.deepEqual(made.body, { notifier: known })
   assert.deepEqual(await shown(made.id), known)
   const change = async (body: object) => (await g.request('PATCH', `/notifiers/${made.id}`, { body })).body
   assert.deepEqual(await change({}), known)
   assert.deepEqual(await change({ to: '@club', kinds: ['disk', 'clock'] }), {
-    ...{ ...known, to: '@club', kinds: ['disk', 'clock'] },
+    ...known,
+    to: '@club',
+    kinds: ['disk', 'clock'],
   })
   const cleared = { ...known, to: '@club', kinds: null, between: null, after_unacknowledged_min: null }
   assert.deepEqual(
@@ -94,8 +107,12 @@ test('a notifier is made, listed without its token, changed and deleted', async 
   const { body: log } = await g.request('GET', '/audit-log?limit=1000')
   const entries: { action: string; target: string }[] = log.entries
   assert.deepEqual(entries.flatMap(({ action, target }) => (target === made.id ? [action] : [])).reverse(), [
-    ...['notifier.created', 'notifier.updated', 'notifier.updated', 'notifier.token_replaced'],
-    ...['notifier.updated', 'notifier.deleted'],
+    'notifier.created',
+    'notifier.updated',
+    'notifier.updated',
+    'notifier.token_replaced',
+    'notifier.updated',
+    'notifier.deleted',
   ])
   assert.ok(!/S3CRET/.test(JSON.stringify(log)))
 })

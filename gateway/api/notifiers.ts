@@ -25,12 +25,16 @@ const notifierIdParams = z.object({ id: z.string().meta({ description: 'notifier
 function toNotifierJson(notifier: Notifier): NotifierJson {
   const { notifierId, channel, recipient, kinds, hours, createdAtMs } = notifier
   return {
-    ...{ notifier_id: notifierId, channel, to: recipient, kinds },
+    notifier_id: notifierId,
+    channel,
+    to: recipient,
+    kinds,
     between: hours === null ? null : [toTime(hours[0]), toTime(hours[1])],
     after_unacknowledged_min: notifier.afterUnacknowledgedMin,
     created_at: toIso(createdAtMs),
     last_success_at: isoOrNull(notifier.lastSuccessAtMs),
-    ...{ last_error: notifier.lastError, waiting: notifier.waiting },
+    last_error: notifier.lastError,
+    waiting: notifier.waiting,
   }
 }
 
@@ -81,7 +85,11 @@ export function createNotifiersApi({ notifiers }: Pick<ApiDeps, 'notifiers'>): O
     async (c) => {
       const { channel, to, token = null, kinds = null, between = null, ...others } = c.req.valid('json')
       const notifier = await notifiers.create({
-        ...{ channel, recipient: to, token, kinds, hours: toHours(between) },
+        channel,
+        recipient: to,
+        token,
+        kinds,
+        hours: toHours(between),
         afterUnacknowledgedMin: others.after_unacknowledged_min ?? null,
       })
       c.header('location', `/notifiers/${notifier.notifierId}`)

@@ -58,7 +58,10 @@ describe('GET /me', () => {
     assert.equal(status, 200)
     assert.deepEqual([user.user_id, user.allowed_hardware_ids], [userId, ['cart-2', 'cart-1']])
     assert.deepEqual(rest, {
-      ...{ role: 'user', scope: ['cart-1', 'cart-2'], mqtt: { username: userId }, session: null },
+      role: 'user',
+      scope: ['cart-1', 'cart-2'],
+      mqtt: { username: userId },
+      session: null,
       server_time: new Date(clock.nowMs()).toISOString(),
       site: { name: '', time_zone: 'UTC', units: 'metric', language: 'en' },
     })
@@ -110,7 +113,8 @@ describe('a PIN', () => {
           [403, 'admin_required'],
         )
     assert.deepEqual(await codeOf(g.request('PUT', `/users/${NOBODY}/pin`, { body: { pin: '1234' } })), [
-      ...[404, 'user_not_found'],
+      404,
+      'user_not_found',
     ])
   })
 
@@ -210,7 +214,8 @@ describe('a person on a tablet', () => {
     [
       { role: 'staff', allowed_hardware_ids: ['cart-1', 'cart-2'] },
       { role: 'staff', allowed_hardware_ids: ['cart-2', 'cart-3'] },
-      ...(['staff', ['cart-2']] as const),
+      'staff',
+      ['cart-2'],
     ],
     [
       { role: 'staff', allowed_hardware_ids: ['*'] },
@@ -227,7 +232,9 @@ describe('a person on a tablet', () => {
       assert.deepEqual([status, body.role, body.scope], [200, role, scope])
       assert.equal(body.user.role, tablet.role)
       assert.deepEqual(body.session.person, {
-        ...{ user_id: userId, name: 'Jane', role: person.role },
+        user_id: userId,
+        name: 'Jane',
+        role: person.role,
         until: new Date(clock.nowMs() + 10 * MINUTE_MS).toISOString(),
       })
       const seen = (await browser.request('GET', '/devices')).body.devices
@@ -245,7 +252,7 @@ describe('a person on a tablet', () => {
     const [{ user_id, person, session_id }] = body.entries
     assert.deepEqual(
       [user_id, person, session_id],
-      [...[shopId, { user_id: userId, name: 'Ann' }, browser.sessionId]],
+      [shopId, { user_id: userId, name: 'Ann' }, browser.sessionId],
     )
     await browser.request('DELETE', '/sessions/current/person')
     await browser.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } })

@@ -374,7 +374,10 @@ test('staff and admins are told on the realtime channel, users are not', async (
     assert.deepEqual(started, { type: 'recall', event: 'started', recall, timestamp: started.timestamp })
     const confirmed = await channel.next('recall')
     assert.deepEqual(confirmed, {
-      ...{ type: 'recall', event: 'confirmed', recall, timestamp: confirmed.timestamp },
+      type: 'recall',
+      event: 'confirmed',
+      recall,
+      timestamp: confirmed.timestamp,
       ...shown,
     })
   }

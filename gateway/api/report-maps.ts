@@ -26,7 +26,8 @@ export function toTrafficJson({ fromMs, toMs }: Range, grid: TrafficGrid): Traff
     }
   })
   return {
-    ...{ from: toIso(fromMs), to: toIso(toMs) },
+    from: toIso(fromMs),
+    to: toIso(toMs),
     // one in the middle stands for all: a course is small
     cell_m: Math.round(cellWidthM(zoom, cells[cells.length >> 1]?.lat ?? 0) * 100) / 100,
     seconds: cells.reduce((sum, cell) => sum + cell.seconds, 0),
@@ -41,13 +42,17 @@ export function toSilencesJson(
   silences: readonly CartSilence[],
 ): SilencesJson {
   return {
-    ...{ from: toIso(fromMs), to: toIso(toMs), silent_after_s: silentAfterS, total: silences.length },
+    from: toIso(fromMs),
+    to: toIso(toMs),
+    silent_after_s: silentAfterS,
+    total: silences.length,
     silences: silences.slice(0, SILENCES_MAX).map((silence) => ({
       cart: silence.cart,
       at: toIso(silence.fromMs),
       until: silence.isOpen ? null : toIso(silence.untilMs),
       duration: Math.round((silence.untilMs - silence.fromMs) / 1000),
-      ...{ lat: fromE7(silence.latE7), long: fromE7(silence.longE7) },
+      lat: fromE7(silence.latE7),
+      long: fromE7(silence.longE7),
     })),
   }
 }

@@ -62,11 +62,15 @@ before(async () => {
   g = await startGateway({}, { clock })
   await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })
   const barn = {
-    ...{ type: 'Feature', id: 'barn', properties: { name: 'Barn', type: 'parking', radius_m: 50 } },
+    type: 'Feature',
+    id: 'barn',
+    properties: { name: 'Barn', type: 'parking', radius_m: 50 },
     geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
   }
   const hole = {
-    ...{ type: 'Feature', id: 'hole-4', properties: { name: 'Four', type: 'hole', hole: 4, radius_m: 900 } },
+    type: 'Feature',
+    id: 'hole-4',
+    properties: { name: 'Four', type: 'hole', hole: 4, radius_m: 900 },
     geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat + 0.03] },
   }
   await g.request('PUT', '/zones', {
@@ -226,7 +230,9 @@ test('what carts did before the first of a month says how they were when it bega
   const fresh = await startGateway({}, { clock: new FakeClock(midnightMs + 12 * 60 * MINUTE_MS) })
   try {
     const barn = {
-      ...{ type: 'Feature', id: 'barn', properties: { name: 'Barn', type: 'parking', radius_m: 50 } },
+      type: 'Feature',
+      id: 'barn',
+      properties: { name: 'Barn', type: 'parking', radius_m: 50 },
       geometry: { type: 'Point', coordinates: [BARN.long, BARN.lat] },
     }
     await fresh.request('PUT', '/zones', {
@@ -242,7 +248,11 @@ test('what carts did before the first of a month says how they were when it bega
     }
     const fixes = (ride: Ride, volts = 50.25) =>
       ride.record().records.map(({ atMs, lat, long, speedKmh }) => ({
-        ...{ ts: atMs, lat, long, speed: speedKmh, battery_voltage: volts },
+        ts: atMs,
+        lat,
+        long,
+        speed: speedKmh,
+        battery_voltage: volts,
       }))
     const minutes = (count: number) => midnightMs + count * MINUTE_MS
     // out since half past eleven, silent from two minutes before midnight to eight after, back at 00:38
@@ -269,7 +279,10 @@ test('what carts did before the first of a month says how they were when it bega
     assert.equal(of('in', use)?.hours_out, 0)
     const { body: packs } = await fresh.request('GET', '/reports/battery?month=2026-03')
     assert.deepEqual(of('pack', packs), {
-      ...{ cart: 'pack', date: '2026-03-01', rest_voltage_morning: 50.5, lowest_voltage: 47.5 },
+      cart: 'pack',
+      date: '2026-03-01',
+      rest_voltage_morning: 50.5,
+      lowest_voltage: 47.5,
     })
     const range = 'from=2026-03-01T00:00:00Z&to=2026-03-01T11:00:00Z'
     const { body: traffic } = await fresh.request('GET', `/reports/traffic?${range}`)

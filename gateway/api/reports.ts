@@ -75,7 +75,8 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       const { found, carts } = await report(c, (of, asker) => reports.utilisation(of, month, asker))
       const rows = inOrder(found, order).map(
         ({ cart, date, outMs, distanceM, rounds }): UtilisationRowJson => ({
-          ...{ cart, date },
+          cart,
+          date,
           hours_out: rounded(outMs / HOUR_MS, 1000),
           distance: rounded(distanceM, 10),
           rounds,
@@ -101,7 +102,8 @@ export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       const { found, carts } = await report(c, (of, asker) => reports.packs(of, month, asker))
       const rows = inOrder(found, order).map(
         ({ cart, date, restMorningMv, lowestMv }): BatteryRowJson => ({
-          ...{ cart, date },
+          cart,
+          date,
           rest_voltage_morning: restMorningMv === null ? null : fromMilli(restMorningMv),
           lowest_voltage: lowestMv === null ? null : fromMilli(lowestMv),
         }),

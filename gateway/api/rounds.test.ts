@@ -33,7 +33,9 @@ function zones(numbers: readonly (number | null)[] = [1, 2, 3]) {
       [west, south],
     ]
     return {
-      ...{ type: 'Feature', id, properties: { name: id, ...properties } },
+      type: 'Feature',
+      id,
+      properties: { name: id, ...properties },
       geometry: { type: 'Polygon', coordinates: [ring] },
     }
   }
@@ -197,12 +199,19 @@ describe('GET /rounds/active', () => {
     assert.deepEqual(
       { ...round, round_id: '', distance: 0 },
       {
-        ...{ round_id: '', cart, started_at: since(32), ended_at: null, start_hole: 1, current_hole: 2 },
+        round_id: '',
+        cart,
+        started_at: since(32),
+        ended_at: null,
+        start_hole: 1,
+        current_hole: 2,
         holes: [
           { hole: 1, entered_at: since(30), left_at: since(10) },
           { hole: 2, entered_at: since(10), left_at: null },
         ],
-        ...{ minutes_behind: 14.5, distance: 0, duration: 32 * 60 - 30 },
+        minutes_behind: 14.5,
+        distance: 0,
+        duration: 32 * 60 - 30,
       },
     )
     await g.request('PATCH', '/site', { body: { minutes_per_hole: 10 } })

@@ -269,7 +269,8 @@ describe('a cookie', () => {
     assert.match(read.headers.get('set-cookie') ?? '', /^cartbarn_session=; Max-Age=0; Path=\//)
     const body = { name: 'x' }
     assert.deepEqual(await codeOf(g.request('PATCH', '/devices/cart-1', { key: null, headers, body })), [
-      ...[403, 'foreign_origin'],
+      403,
+      'foreign_origin',
     ])
   })
 
@@ -306,7 +307,10 @@ describe('a session', () => {
     const { body } = await g.request('GET', '/sessions')
     const own = body.filter((one: { user_id: string }) => one.user_id === userId)
     assert.deepEqual(own[0], {
-      ...{ session_id: browser.sessionId, user_id: userId, name: 'One', person: null },
+      session_id: browser.sessionId,
+      user_id: userId,
+      name: 'One',
+      person: null,
       created_at: new Date(atMs).toISOString(),
       last_used_at: new Date(atMs + MINUTE_MS).toISOString(),
       expires_at: new Date(atMs + MINUTE_MS + 400 * DAY_MS).toISOString(),
@@ -380,7 +384,7 @@ describe('a session', () => {
     await Promise.all([g.signIn({ api_key: key }), g.signIn({ api_key: key })])
     assert.deepEqual(
       [await statusOf(0), await statusOf(1), await statusOf(2), await statusOf(3)],
-      [...[200, 401, 401, 200]],
+      [200, 401, 401, 200],
     )
     const { body } = await g.request('GET', '/sessions')
     assert.equal(body.filter((one: { user_id: string }) => one.user_id === userId).length, 100)

@@ -16,11 +16,23 @@ before(async () => {
 after(() => g.stop())
 
 const DEFAULTS = {
-  ...{ name: '', time_zone: 'UTC', units: 'metric', language: 'en', opening_hours: null },
-  ...{ pack: { empty_v: null, full_v: null, low_v: null }, silent_after_s: 180 },
-  ...{ silent_on_course_after_s: 900, charge_check_h: 3, auto_lock_after_min: 0, lock_at_closing: false },
-  ...{ minutes_per_hole: 15, zone_stay_s: 60, rest_after_s: 300, lock_max_speed_kmh: 6 },
-  ...{ lock_locate_after_s: 60, trips: {} },
+  name: '',
+  time_zone: 'UTC',
+  units: 'metric',
+  language: 'en',
+  opening_hours: null,
+  pack: { empty_v: null, full_v: null, low_v: null },
+  silent_after_s: 180,
+  silent_on_course_after_s: 900,
+  charge_check_h: 3,
+  auto_lock_after_min: 0,
+  lock_at_closing: false,
+  minutes_per_hole: 15,
+  zone_stay_s: 60,
+  rest_after_s: 300,
+  lock_max_speed_kmh: 6,
+  lock_locate_after_s: 60,
+  trips: {},
 }
 const RESET = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [name, null]))
 const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }
@@ -62,7 +74,9 @@ test('what is left out stays, and the answer is the whole site', async () => {
   })
   const expected = {
     ...DEFAULTS,
-    ...{ name: 'Pebble Creek', time_zone: 'America/New_York', auto_lock_after_min: 0.05 },
+    name: 'Pebble Creek',
+    time_zone: 'America/New_York',
+    auto_lock_after_min: 0.05,
   }
   assert.deepEqual(first.body, expected)
   const second = await patch({ language: 'de', units: 'imperial', auto_lock_after_min: null })

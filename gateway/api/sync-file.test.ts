@@ -135,8 +135,10 @@ async function importFixes(
   fromMs = Date.now() - DAY_MS,
 ) {
   const gps = Array.from({ length: count }, (_, s) => ({
-    ...{ timestamp: toIso(fromMs + s * 1000), speed: s % 20 },
-    ...{ lat: 28.41 + (s % 1000) / 100_000, long: -81.58 - (s % 777) / 100_000 },
+    timestamp: toIso(fromMs + s * 1000),
+    speed: s % 20,
+    lat: 28.41 + (s % 1000) / 100_000,
+    long: -81.58 - (s % 777) / 100_000,
   }))
   for (let from = 0; from < count; from += 5000) {
     const body = { gps: gps.slice(from, from + 5000) }

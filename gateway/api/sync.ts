@@ -27,7 +27,9 @@ const NOT_CONFIGURED: SyncStatusJson = {
 function toSyncStatusJson(status: SyncStatus): SyncStatusJson {
   const { state, explanation, lastContactMs, lastError, retryInMs, timeToGoMs } = status
   return {
-    ...{ configured: true, state, explanation },
+    configured: true,
+    state,
+    explanation,
     details: {
       upstream: status.host,
       site: status.site,
@@ -50,7 +52,8 @@ function toSyncStatusJson(status: SyncStatus): SyncStatusJson {
 
 function toStreamJson({ stream, ackedSeq, ackedRows, waitingRows, oldestMs, trouble }: SyncStreamStatus) {
   return {
-    ...{ stream, trouble },
+    stream,
+    trouble,
     acked_seq: ackedSeq,
     acked_rows: ackedRows,
     waiting_rows: waitingRows,

@@ -21,7 +21,8 @@ test('/health tells admins of nightly backups, and nothing without a place for t
     JSON.stringify({ target: `${target}/`, sinceMs: lastGoodMs, lastGoodMs }),
   )
   const own = await startGateway({
-    ...{ CARTBARN_DATA_DIR: dataDir, CARTBARN_BACKUP_TO: target },
+    CARTBARN_DATA_DIR: dataDir,
+    CARTBARN_BACKUP_TO: target,
     CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
   })
   t.after(() => own.stop())

@@ -94,7 +94,8 @@ function toBackupJson({ status }: ApiDeps['backups']): Pick<z.infer<typeof healt
   const { lastGoodMs, isOverdue, fault } = status
   return {
     backup: {
-      ...{ last_good_at: isoOrNull(lastGoodMs), overdue: isOverdue },
+      last_good_at: isoOrNull(lastGoodMs),
+      overdue: isOverdue,
       ...(fault === null ? {} : { detail: fault }),
     },
   }

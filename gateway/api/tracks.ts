@@ -85,7 +85,8 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: ApiDeps):
         devices.map((device) => ({
           device,
           label: {
-            ...{ hardware_id: device.row.hardwareId, device_type: device.row.deviceType },
+            hardware_id: device.row.hardwareId,
+            device_type: device.row.deviceType,
             cart: key,
           },
         })),

@@ -160,8 +160,14 @@ test('the list of many devices is that of each, by time and then by device', asy
     ['cart-1', 'cart-2', 'cart-1'],
   )
   assert.deepEqual(Object.keys(all.summary), [
-    ...['totalTrips', 'totalStops', 'totalDistance', 'totalDuration', 'totalStopDuration'],
-    ...['positionsAnalyzed', 'devicesQueried', 'configUsed'],
+    'totalTrips',
+    'totalStops',
+    'totalDistance',
+    'totalDuration',
+    'totalStopDuration',
+    'positionsAnalyzed',
+    'devicesQueried',
+    'configUsed',
   ])
   assert.equal(all.summary.totalTrips, 3)
   assert.equal(

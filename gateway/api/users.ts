@@ -50,7 +50,9 @@ export function createUsersApi({ users, persons }: ApiDeps): OpenAPIHono<ApiEnv>
   api.openapi(routes.create, async (c) => {
     const { name, email = null, role, allowed_hardware_ids, mask_codes } = c.req.valid('json')
     const fields = {
-      ...{ name, email, role },
+      name,
+      email,
+      role,
       allowedHardwareIds: allowed_hardware_ids,
       masksCodes: mask_codes,
     }
@@ -66,8 +68,10 @@ export function createUsersApi({ users, persons }: ApiDeps): OpenAPIHono<ApiEnv>
     const { is_active, allowed_hardware_ids, mask_codes, ...rest } = c.req.valid('json')
     users.require(id)
     const change = {
-      ...{ ...rest, isActive: is_active },
-      ...{ allowedHardwareIds: allowed_hardware_ids, masksCodes: mask_codes },
+      ...rest,
+      isActive: is_active,
+      allowedHardwareIds: allowed_hardware_ids,
+      masksCodes: mask_codes,
     }
     return c.json(toUserJson(await users.change(id, change)), 200)
   })

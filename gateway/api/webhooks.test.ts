@@ -60,7 +60,9 @@ test('a webhook is made, listed without its secret, tested and deleted', async (
     url: `${receiver.url}/alerts?a=b`,
     kinds: ['outside', 'disk'],
     created_at: webhook.created_at,
-    ...{ last_success_at: null, last_error: null, waiting: 0 },
+    last_success_at: null,
+    last_error: null,
+    waiting: 0,
   })
   assert.deepEqual(await shown(made.id), webhook)
   const tested = await g.request('POST', `/webhooks/${made.id}/test`)

@@ -24,10 +24,13 @@ const webhookIdParams = z.object({ id: z.string().meta({ description: 'webhook_i
 function toWebhookJson(webhook: Webhook): WebhookJson {
   const { webhookId, url, kinds, createdAtMs, lastSuccessAtMs, lastError, waiting } = webhook
   return {
-    ...{ webhook_id: webhookId, url, kinds },
+    webhook_id: webhookId,
+    url,
+    kinds,
     created_at: toIso(createdAtMs),
     last_success_at: isoOrNull(lastSuccessAtMs),
-    ...{ last_error: lastError, waiting },
+    last_error: lastError,
+    waiting,
   }
 }
 

@@ -41,7 +41,9 @@ interface Properties {
 
 function zone(id: string, properties: Properties = {}) {
   return {
-    ...{ type: 'Feature', id, geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+    type: 'Feature',
+    id,
+    geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
     properties: { name: id, type: 'stop', radius_m: 25, ...properties },
   }
 }

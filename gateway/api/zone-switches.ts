@@ -22,7 +22,11 @@ export function createZoneSwitchesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
       responses: answers(
         switchedZonesSchema,
         'The zones are switched. Where none was named nothing has changed.',
-        ...([400, 403, 404, 413, 415] as const),
+        400,
+        403,
+        404,
+        413,
+        415,
       ),
     }),
     async (c) => {

@@ -133,7 +133,9 @@ test('what is put is answered with every default, and published to each group th
   }
   const [one, two] = [await published(1), await published(2)]
   assert.deepEqual(rest, {
-    ...{ success: true, count: 2, warnings: [] },
+    success: true,
+    count: 2,
+    warnings: [],
     published: [of(1, JSON.stringify(one).length), of(2, JSON.stringify(two).length)],
   })
   assert.deepEqual([one.z.map(({ i }) => i), two.z.map(({ i }) => i)], [['barn'], ['barn', 'two']])
@@ -142,7 +144,9 @@ test('what is put is answered with every default, and published to each group th
   assert.equal(body.version, version)
   assert.deepEqual(body.features, [
     {
-      ...{ type: 'Feature', id: 'barn', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+      type: 'Feature',
+      id: 'barn',
+      geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
       properties: {
         name: 'barn',
         type: 'parking',
@@ -153,9 +157,16 @@ test('what is put is answered with every default, and published to each group th
       },
     },
     {
-      ...{ type: 'Feature', id: 'two', geometry: { type: 'Point', coordinates: [-81.6, 28.4] } },
+      type: 'Feature',
+      id: 'two',
+      geometry: { type: 'Point', coordinates: [-81.6, 28.4] },
       properties: {
-        ...{ name: 'two', type: 'slow', enabled: true, visible: false, radius_m: 25, groups: [2] },
+        name: 'two',
+        type: 'slow',
+        enabled: true,
+        visible: false,
+        radius_m: 25,
+        groups: [2],
         switched: null,
       },
     },
@@ -410,7 +421,9 @@ test('the last 20 sets are kept with person and time, and come back as a new ver
     Array.from({ length: 20 }, (_, i) => version - i),
   )
   assert.deepEqual(versions[0], {
-    ...{ version, at: new Date(clock.nowMs()).toISOString(), count: 2 },
+    version,
+    at: new Date(clock.nowMs()).toISOString(),
+    count: 2,
     by: { user_id: user.user_id, name: user.name },
   })
   const oldest = versions[19].version

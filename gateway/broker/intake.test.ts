@@ -90,7 +90,9 @@ describe('acknowledgements come in the order of the messages', () => {
     writer.send(
       ...ids.map((id) =>
         publishPacket(['order/stored', 'order/nobody', 'order/retained'][id % 3] ?? '', 'x', {
-          ...{ id, isRetained: id % 3 === 2, qos: id % 2 === 0 ? 1 : 2 },
+          id,
+          isRetained: id % 3 === 2,
+          qos: id % 2 === 0 ? 1 : 2,
         }),
       ),
     )

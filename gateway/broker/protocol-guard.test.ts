@@ -148,7 +148,8 @@ test('the log names an MQTT 5 client that is refused, and says what to set', asy
   t.after(() => side.stop())
   const refusal = (clientId: string) => ({
     refused: 'unsupported_protocol',
-    ...{ address: 'test', clientId },
+    address: 'test',
+    clientId,
     advice: 'set the MQTT version of this client to 3.1.1',
   })
   const connects: [Buffer, string][] = [
@@ -171,7 +172,10 @@ test('the log names an MQTT 5 client that is refused, and says what to set', asy
 
 function mqtt5Connect(properties: Buffer, clientId: Buffer): Buffer {
   return connectPacketOf({
-    ...{ protocolName: 'MQTT', level: 5, flags: 2, keepaliveS: 60 },
+    protocolName: 'MQTT',
+    level: 5,
+    flags: 2,
+    keepaliveS: 60,
     payload: [properties, clientId],
   })
 }

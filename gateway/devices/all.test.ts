@@ -15,7 +15,9 @@ for (const type of deviceTypes) {
 
   test(`${name} is a type that the API would take, too`, () => {
     const put = deviceTypePutSchema.safeParse({
-      ...{ description, defaults, config_schema: configSchema },
+      description,
+      defaults,
+      config_schema: configSchema,
       commands: Object.fromEntries(
         Object.entries(commands).map(([command, { ttlS, params }]) => [
           command,

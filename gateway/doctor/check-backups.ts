@@ -26,7 +26,8 @@ export function checkBackups(
   if (settings === undefined)
     return [
       mind(
-        ...([ABOUT, 'none at night: what is only on this machine is lost with its disk'] as const),
+        ABOUT,
+        'none at night: what is only on this machine is lost with its disk',
         `put a stick in, set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE; or now and then: cartbarn backup FILE; ${PAGE}`,
       ),
     ]
@@ -66,7 +67,8 @@ function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefi
   if (sandbox === undefined || !sandbox.isStrict || [dataDir, ...sandbox.writable].some(isBelow)) return []
   return [
     wrong(
-      ...([ABOUT, `${path} is read-only for the service`] as const),
+      ABOUT,
+      `${path} is read-only for the service`,
       `sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${path}, then sudo systemctl restart cartbarn`,
     ),
   ]
@@ -79,10 +81,8 @@ function judgePlace(dataDir: string, target: string): Finding[] {
   if (place === undefined || data === undefined || place.dev !== data.dev) return []
   return [
     mind(
-      ...([
-        ABOUT,
-        `${target} is on the disk of the data: a backup beside the database protects from nothing`,
-      ] as const),
+      ABOUT,
+      `${target} is on the disk of the data: a backup beside the database protects from nothing`,
       `set CARTBARN_BACKUP_TO to a folder on another disk, as a stick; ${PAGE}`,
     ),
   ]

@@ -21,8 +21,13 @@ const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const RANGE = `from=${toIso(NOON_MS - 86_400_000)}&to=${toIso(NOON_MS)}`
 const NOTHING = () => undefined
 const YES = {
-  ...{ space: NOTHING, noChecksums: NOTHING, logDamage: NOTHING, wrongBits: NOTHING },
-  ...{ schemaDamage: NOTHING, table: NOTHING, mayReplace: async () => true },
+  space: NOTHING,
+  noChecksums: NOTHING,
+  logDamage: NOTHING,
+  wrongBits: NOTHING,
+  schemaDamage: NOTHING,
+  table: NOTHING,
+  mayReplace: async () => true,
 }
 
 async function startCourse(t: TestContext): Promise<{ g: TestGateway; path: string }> {
@@ -33,7 +38,9 @@ async function startCourse(t: TestContext): Promise<{ g: TestGateway; path: stri
   for (let hour = 20; hour > 8; hour--) {
     const samples = Array.from({ length: 150 }, (_, i) => ({
       ts: NOON_MS - hour * 3_600_000 + i * 20_000,
-      ...{ lat: 36 + random.next(), long: -121 - random.next(), speed: random.between(0, 30) },
+      lat: 36 + random.next(),
+      long: -121 - random.next(),
+      speed: random.between(0, 30),
     }))
     await client.publishAsync('dev/cart-1/tlm', JSON.stringify(samples), { qos: 1 })
     await sealTelemetry(g)

@@ -66,7 +66,8 @@ function judgeHealth({ health }: Running): Finding[] {
   if (health.status !== 'ok')
     findings.push(
       wrong(
-        ...([ABOUT, `the gateway can store nothing (${health.detail ?? 'an admin key says why'})`] as const),
+        ABOUT,
+        `the gateway can store nothing (${health.detail ?? 'an admin key says why'})`,
         'see docs/when-something-is-wrong.md, The disk is full or gone',
       ),
     )

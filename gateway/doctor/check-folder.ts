@@ -12,7 +12,8 @@ export function checkFolder(machine: Machine, dataDir: string): Finding {
   const folder = attempt(() => statSync(dataDir))
   if (folder === undefined)
     return mind(
-      ...([about, `${dataDir} is not there yet, or this user may not see it`] as const),
+      about,
+      `${dataDir} is not there yet, or this user may not see it`,
       'start the gateway, which makes it; else sudo cartbarn doctor, or set CARTBARN_DATA_DIR',
     )
   if (!folder.isDirectory()) return wrong(about, `${dataDir} is a file`, 'set CARTBARN_DATA_DIR to a folder')
@@ -30,7 +31,8 @@ export function checkFolder(machine: Machine, dataDir: string): Finding {
     if (file === undefined) continue
     if (file.uid !== folder.uid)
       return wrong(
-        ...([about, `${name} belongs to another user than ${dataDir}`] as const),
+        about,
+        `${name} belongs to another user than ${dataDir}`,
         `sudo chown -R --reference=${dataDir} ${dataDir}`,
       )
     if ((file.mode & OTHERS) !== 0)

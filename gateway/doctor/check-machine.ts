@@ -21,7 +21,8 @@ export async function checkClock(machine: Machine): Promise<Finding> {
   const text = new Date(nowMs).toISOString().slice(0, 16).replace('T', ' ')
   if (year < FIRST_YEAR || year > LAST_YEAR)
     return wrong(
-      ...(['clock', `it shows ${text} UTC, which cannot be`] as const),
+      'clock',
+      `it shows ${text} UTC, which cannot be`,
       "sudo timedatectl set-time 'YYYY-MM-DD HH:MM:SS', or connect the internet",
     )
   const isKept =
@@ -32,7 +33,8 @@ export async function checkClock(machine: Machine): Promise<Finding> {
   if (hardware.some((ms) => Math.abs(ms - nowMs) < 2 * MINUTE_MS))
     return ok('clock', `${text} UTC, as its battery clock has it`)
   return mind(
-    ...(['clock', `${text} UTC, and nobody keeps it: compare it with yours`] as const),
+    'clock',
+    `${text} UTC, and nobody keeps it: compare it with yours`,
     'sudo timedatectl set-ntp true, or confirm it in the app (More)',
   )
 }
@@ -67,7 +69,8 @@ export function checkService(service: Service | undefined): Finding[] {
   if (activeState !== 'active')
     return [
       wrong(
-        ...(['service', `cartbarn.service is ${activeState} (${result})`] as const),
+        'service',
+        `cartbarn.service is ${activeState} (${result})`,
         'journalctl -u cartbarn -n 50, then sudo systemctl restart cartbarn',
       ),
     ]

@@ -17,17 +17,16 @@ export async function checkPackage(machine: Machine): Promise<Finding[]> {
   if (error !== 'ok' || state === 'half-installed')
     return [
       wrong(
-        ...([ABOUT, `cartbarn ${version} is only partly installed (${state})`] as const),
+        ABOUT,
+        `cartbarn ${version} is only partly installed (${state})`,
         'install its file again: sudo dpkg --force-confold --install ./cartbarn_VERSION_ARCHITECTURE.deb',
       ),
     ]
   if (INSTALLED.includes(state)) return [ok(ABOUT, `cartbarn ${version} is installed`)]
   return [
     wrong(
-      ...([
-        ABOUT,
-        `cartbarn ${version} is ${state}: its installation did not end, and the next start takes the new program`,
-      ] as const),
+      ABOUT,
+      `cartbarn ${version} is ${state}: its installation did not end, and the next start takes the new program`,
       CONFIGURE,
     ),
   ]

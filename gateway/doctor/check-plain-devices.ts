@@ -24,7 +24,8 @@ export async function checkPlainDevices(
   const more = plain.length > SHOWN ? ` and ${plain.length - SHOWN} more` : ''
   return [
     mind(
-      ...([ABOUT, `${plain.length} still use port ${mqttPort} without TLS: ${shown}${more}`] as const),
+      ABOUT,
+      `${plain.length} still use port ${mqttPort} without TLS: ${shown}${more}`,
       'leave that port open until they use CARTBARN_MQTTS_PORT; see docs/security.md, TLS',
     ),
   ]

@@ -24,7 +24,8 @@ export async function checkPlainHttp(running: Running | undefined): Promise<Find
   const more = uses.length > SHOWN ? ` and ${uses.length - SHOWN} more` : ''
   return [
     mind(
-      ...([ABOUT, `${uses.length} used it since the gateway was started: ${shown}${more}`] as const),
+      ABOUT,
+      `${uses.length} used it since the gateway was started: ${shown}${more}`,
       'leave CARTBARN_PLAIN_HTTP on until they use https://; see docs/security.md, TLS',
     ),
   ]

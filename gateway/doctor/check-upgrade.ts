@@ -10,10 +10,8 @@ export function checkUpgrade(dataDir: string): Finding[] {
   const at = new Date(swapped.atMs).toISOString()
   return [
     mind(
-      ...([
-        'upgrade',
-        `${swapped.from} could not run, and ${swapped.to} is back since ${at} (${swapped.reason})`,
-      ] as const),
+      'upgrade',
+      `${swapped.from} could not run, and ${swapped.to} is back since ${at} (${swapped.reason})`,
       'see docs/when-something-is-wrong.md, After an upgrade',
     ),
   ]

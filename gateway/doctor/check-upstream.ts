@@ -32,7 +32,10 @@ export async function checkUpstream(
   try {
     const { status, hubMs } = await exchange.send({
       // without a body it is refused, and nothing of it counts: but only after the key was taken
-      ...{ method: 'POST', path: '/sync/v1/audit', body: undefined, maxAnswerBytes: MAX_ANSWER_BYTES },
+      method: 'POST',
+      path: '/sync/v1/audit',
+      body: undefined,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
       headers: { authorization: `Bearer ${upstream.key}`, accept: 'application/json' },
       signal: AbortSignal.timeout(PATIENCE_MS),
     })

@@ -41,14 +41,19 @@ function newFolder(t: TestContext): string {
 /** A machine with these answers of programs, and nothing else but its `/`. */
 function machineWith(answers: Record<string, string> = {}, more: Partial<Machine> = {}): Machine {
   return {
-    ...{ root: '/', userId: process.getuid?.() ?? 0, nowMs: () => NOW_MS },
+    root: '/',
+    userId: process.getuid?.() ?? 0,
+    nowMs: () => NOW_MS,
     ask: async (program) => answers[program] ?? null,
     ...more,
   }
 }
 
 const optionsWith = (environment: Record<string, string>, key?: string) => ({
-  ...{ environment, file: undefined, key, dataDir: undefined },
+  environment,
+  file: undefined,
+  key,
+  dataDir: undefined,
 })
 
 test('of a gateway that runs nothing is wrong, and its ports are its own', async (t) => {
@@ -164,7 +169,10 @@ test('every wrong setting is a finding, and nothing of a half-written file is qu
 test('without settings those of the service are looked at', async (t) => {
   const folder = newFolder(t)
   const show = [
-    ...['LoadState=loaded', 'ActiveState=failed', 'Result=exit-code', 'NRestarts=3'],
+    'LoadState=loaded',
+    'ActiveState=failed',
+    'Result=exit-code',
+    'NRestarts=3',
     `Environment="CARTBARN_DATA_DIR=${folder}/a b" CARTBARN_MQTT_PORT=off CARTBARN_HTTP_PORT=0`,
     `ExecStart={ path=/usr/lib/cartbarn/cartbarn ; argv[]=/usr/lib/cartbarn/cartbarn run --config /etc/x.json ; }`,
   ].join('\n')
@@ -319,7 +327,9 @@ test('a folder for backups that the sandbox of the service does not open is wron
   for (const paths of [target, `-${target}`, `+/media -${tmpdir()}`]) assert.deepEqual(lines(paths), [])
   assert.deepEqual(lines('', 'ProtectSystem=full'), [])
   const home = checkBackups(
-    ...([machineWith(), dataDir, { target: '/home/anna/sets/', mustBeMounted: false }] as const),
+    machineWith(),
+    dataDir,
+    { target: '/home/anna/sets/', mustBeMounted: false },
     readService('LoadState=loaded\nProtectSystem=strict\nProtectHome=yes\nReadWritePaths=/home')?.sandbox,
   )
   assert.match(home.map(lineOf).join('\n'), /^wrong .*is hidden from the service/m)
@@ -433,9 +443,17 @@ test('the bundle has what support needs, and nothing that was planted', async (t
   const { CARTBARN_OF_LATER: _later, CARTBARN_BACKUP_S3_SECRET_FILE: _bucket, ...known } = environment
   const planted = [
     ...Object.entries(secrets).flatMap(([name, value]) => (name === 'CARTBARN_SITE_ID' ? [] : [value])),
-    ...['Planted Person', 'person@planted.example', made.body.api_key, password, ADMIN_KEY],
-    ...[passphrase, bucketSecret],
-    ...['planted', 'A1B2-C3D4-E5F6', '04A1B2C3D4', '51.5007'],
+    'Planted Person',
+    'person@planted.example',
+    made.body.api_key,
+    password,
+    ADMIN_KEY,
+    passphrase,
+    bucketSecret,
+    'planted',
+    'A1B2-C3D4-E5F6',
+    '04A1B2C3D4',
+    '51.5007',
   ]
   // a log as it must never be
   const journal = [
@@ -467,8 +485,6 @@ test('what a setting of any text holds is hidden, also of one that is new', () =
     .map(({ name }) => name)
     .filter((name) => isOpenSetting(name, 'flt_planted-0123456789_abcdefghi'))
   // they name places, and no person; files that hold secrets are not read for it
-  assert.deepEqual(shown, [
-    ...['CARTBARN_DATA_DIR', 'CARTBARN_HOST', 'CARTBARN_TLS_CERT', 'CARTBARN_TLS_KEY'],
-  ])
+  assert.deepEqual(shown, ['CARTBARN_DATA_DIR', 'CARTBARN_HOST', 'CARTBARN_TLS_CERT', 'CARTBARN_TLS_KEY'])
   assert.ok(isOpenSetting('CARTBARN_HTTP_PORT', '8080') && isOpenSetting('CARTBARN_LOG_LEVEL', 'warn'))
 })

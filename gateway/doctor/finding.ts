@@ -14,10 +14,16 @@ export interface Finding {
 
 export const ok = (about: string, says: string): Finding => ({ about, level: 'ok', says })
 export const mind = (about: string, says: string, todo: string): Finding => ({
-  ...{ about, level: 'mind', says, todo },
+  about,
+  level: 'mind',
+  says,
+  todo,
 })
 export const wrong = (about: string, says: string, todo: string): Finding => ({
-  ...{ about, level: 'wrong', says, todo },
+  about,
+  level: 'wrong',
+  says,
+  todo,
 })
 
 /** A finding as one line. */

@@ -2,8 +2,15 @@ import type { Machine } from './machine.ts'
 
 const UNIT = 'cartbarn.service'
 const PROPERTIES = [
-  ...['ActiveState', 'LoadState', 'NRestarts', 'Environment', 'ExecStart', 'Result'],
-  ...['ProtectSystem', 'ProtectHome', 'ReadWritePaths'],
+  'ActiveState',
+  'LoadState',
+  'NRestarts',
+  'Environment',
+  'ExecStart',
+  'Result',
+  'ProtectSystem',
+  'ProtectHome',
+  'ReadWritePaths',
 ]
 
 /** The gateway as a service of systemd. */

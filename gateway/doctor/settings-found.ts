@@ -44,7 +44,8 @@ export function findSettings(
       ? 'sudo cartbarn doctor'
       : `correct it in ${from}; cartbarn run --help lists them`
     return {
-      ...{ ...found, config: undefined },
+      ...found,
+      config: undefined,
       findings: error.message.split('\n').map((line) => wrong(ABOUT, line, todo)),
     }
   }

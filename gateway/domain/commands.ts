@@ -2,8 +2,11 @@ import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 
 /** Why the gateway ends a command that a device might still have obeyed. */
 export const FAILURES = [
-  ...(['superseded', 'device_removed'] as const),
-  ...(['cart_is_moving', 'position_unknown', 'admin_required'] as const),
+  'superseded',
+  'device_removed',
+  'cart_is_moving',
+  'position_unknown',
+  'admin_required',
 ] as const
 export type CommandFailure = (typeof FAILURES)[number]
 

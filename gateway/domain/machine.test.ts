@@ -36,7 +36,8 @@ for (const [name, known, now, by] of CASES)
 
 test('what cannot be read this time stays known, and network cards add up', () => {
   assert.deepEqual(mergedSigns(PI, { network: ['n3'], system: ['s2'] }), {
-    ...{ board: ['b1'], system: ['s2'] },
+    board: ['b1'],
+    system: ['s2'],
     network: ['n3', 'n1', 'n2'],
   })
   assert.deepEqual(mergedSigns(PI, {}), PI)

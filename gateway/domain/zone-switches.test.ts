@@ -17,8 +17,15 @@ const BY = { userId: 'u', name: 'Jo' }
 
 function zone(id: string, isEnabled: boolean): SiteZone {
   return {
-    ...{ id, name: id, type: 'alert', isEnabled, isVisible: false, message: null },
-    ...{ maxSpeedKmh: null, hole: null, groups: null },
+    id,
+    name: id,
+    type: 'alert',
+    isEnabled,
+    isVisible: false,
+    message: null,
+    maxSpeedKmh: null,
+    hole: null,
+    groups: null,
     shape: { kind: 'circle', center: { latE7: 1, longE7: 1 }, radiusM: 9 },
   }
 }

@@ -29,9 +29,20 @@ test('a PC is told by its serial numbers where they may be read', (t) => {
 })
 
 for (const serial of [
-  ...['', '0000000000000000', '00000000-0000-0000-0000-000000000000', 'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF'],
-  ...['To be filled by O.E.M.', 'Default string', 'System Serial Number', 'Not Specified', 'None', 'N/A'],
-  ...['123456789', '03000200-0400-0500-0006-000700080009', '..............', 'xx'],
+  '',
+  '0000000000000000',
+  '00000000-0000-0000-0000-000000000000',
+  'FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF',
+  'To be filled by O.E.M.',
+  'Default string',
+  'System Serial Number',
+  'Not Specified',
+  'None',
+  'N/A',
+  '123456789',
+  '03000200-0400-0500-0006-000700080009',
+  '..............',
+  'xx',
 ])
   test(`"${serial}" is no serial number`, (t) => {
     const files = { 'sys/class/dmi/id/product_uuid': serial, 'sys/class/dmi/id/board_serial': serial }

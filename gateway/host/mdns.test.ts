@@ -24,8 +24,12 @@ function announce(t: TestContext, more: Partial<MdnsOptions> = {}) {
   const lines: string[] = []
   const mdns = new Mdns({
     names: announcedName(MARK),
-    ...{ services: announcedServices(URLS), text: announcedText('1.2.3', 'Pine Hill') },
-    ...{ addresses: () => [LAN], port: PORT, probeMs: 5, avahi: NOWHERE },
+    services: announcedServices(URLS),
+    text: announcedText('1.2.3', 'Pine Hill'),
+    addresses: () => [LAN],
+    port: PORT,
+    probeMs: 5,
+    avahi: NOWHERE,
     log: createLog('warn', { write: (line) => void lines.push(line) }),
     ...more,
   })
@@ -116,7 +120,9 @@ for (const [what, address, isConflict] of [
 
 test('the host is the name of the machine, which its certificate has, and never the one that each machine has', () => {
   assert.deepEqual(announcedName(MARK, 'barn.club.example'), {
-    ...{ name: 'cartbarn on barn (3f2a)', host: 'barn.local', markedHost: 'barn-3f2a.local' },
+    name: 'cartbarn on barn (3f2a)',
+    host: 'barn.local',
+    markedHost: 'barn-3f2a.local',
   })
   assert.equal(announcedName(MARK, 'localhost').host, 'localhost-3f2a.local')
   assert.equal(announcedName(MARK, '').host, 'cartbarn.local')

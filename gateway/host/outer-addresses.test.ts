@@ -4,7 +4,10 @@ import { AddressWatch } from './address-watch.ts'
 import { type Interfaces, outerAddresses } from './outer-addresses.ts'
 
 const of = (address: string, scopeid?: number) => ({
-  ...{ address, netmask: '', mac: '02:00:00:00:00:01', cidr: null },
+  address,
+  netmask: '',
+  mac: '02:00:00:00:00:01',
+  cidr: null,
   internal: address === '127.0.0.1' || address === '::1',
   ...(address.includes(':')
     ? { family: 'IPv6' as const, scopeid: scopeid ?? 0 }

@@ -38,12 +38,17 @@ test('systemd is told of each step of an upgrade; SIGTERM in the middle of one l
   chmodSync(join(folder, 'systemd-notify'), 0o755)
   const run = () => {
     const environment = bareEnvironment({
-      ...{ CARTBARN_DATA_DIR: folder, CARTBARN_HOST: '127.0.0.1', NOTIFY_SOCKET: '/run/systemd/notify' },
-      ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0' },
+      CARTBARN_DATA_DIR: folder,
+      CARTBARN_HOST: '127.0.0.1',
+      NOTIFY_SOCKET: '/run/systemd/notify',
+      CARTBARN_HTTP_PORT: '0',
+      CARTBARN_MQTT_PORT: '0',
       PATH: `${folder}${delimiter}${process.env.PATH}`,
     })
     return spawn(process.execPath, [PROGRAM, 'run'], {
-      ...{ cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'ignore'] },
+      cwd: folder,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'ignore'],
     })
   }
   const ended = run()

@@ -112,7 +112,8 @@ test('what cannot be told is one line of the log', async (t) => {
   const lines: string[] = []
   const told: ServiceNews[] = []
   const watchdog = new Watchdog({
-    ...{ status: '', patienceMs: 3 },
+    status: '',
+    patienceMs: 3,
     log: createLog('warn', { write: (line) => void lines.push(line) }),
     disk: {
       answeredAtMs: Number.POSITIVE_INFINITY,

@@ -35,8 +35,12 @@ class Barn {
 
   settings(more: Record<string, string> = {}): Record<string, string> {
     return {
-      ...{ CARTBARN_DATA_DIR: this.folder, CARTBARN_HOST: '127.0.0.1', CARTBARN_READER_THREADS: '1' },
-      ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', ...more },
+      CARTBARN_DATA_DIR: this.folder,
+      CARTBARN_HOST: '127.0.0.1',
+      CARTBARN_READER_THREADS: '1',
+      CARTBARN_HTTP_PORT: '0',
+      CARTBARN_MQTT_PORT: '0',
+      ...more,
     }
   }
 

@@ -59,7 +59,10 @@ function addUser(db: Database.Database, name: string): void {
      VALUES (?, ?, 'staff', 1, ?, 1, 1, 1)`,
   ).run(`id-${name}`, name, `key-of-${name}`)
   db.prepare('INSERT INTO session VALUES (?, ?, ?, ?, 1, 1)').run(
-    ...[`tablet-${name}`, `id-${name}`, 'tablet', `t-${name}`],
+    `tablet-${name}`,
+    `id-${name}`,
+    'tablet',
+    `t-${name}`,
   )
 }
 

@@ -47,8 +47,15 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
     lock.take()
     requireWholeCopy(databasePath(dataDir))
     return await writeBackup({
-      ...{ databasePath: databasePath(dataDir), place, passphrase, atMs, keep, memory },
-      ...{ program: readVersion(), lacks, authority },
+      databasePath: databasePath(dataDir),
+      place,
+      passphrase,
+      atMs,
+      keep,
+      memory,
+      program: readVersion(),
+      lacks,
+      authority,
       rest: async (tookMs) => {
         if (isGentle) await sleep(Math.min(tookMs, 1_000))
       },

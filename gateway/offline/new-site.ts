@@ -14,8 +14,12 @@ import { Store, type StoreOptions } from '#store/store.ts'
 const WORK = 'cartbarn-new-site.db'
 /** What else of the first course is beside its database: keys, its last backup, and what its head office was told. */
 const OF_THE_FIRST = [
-  ...['admin-key.txt', 'backups.json', 'new-credentials.csv'],
-  ...['sync.slots', 'sync.json', 'sync-audit.json'],
+  'admin-key.txt',
+  'backups.json',
+  'new-credentials.csv',
+  'sync.slots',
+  'sync.json',
+  'sync-audit.json',
 ]
 
 /** What became of the first course; `keptIn` is the folder with all of it. */

@@ -116,8 +116,12 @@ function describe(config: Config, folder: AuthorityFolder, authority: Authority)
   const { fingerprint256 } = new X509Certificate(certificate)
   return {
     authority: {
-      ...{ commonName, names, expiresAtMs, isForServersOnly },
-      ...{ fingerprint: fingerprint256, path: folder.authorityPath },
+      commonName,
+      names,
+      expiresAtMs,
+      isForServersOnly,
+      fingerprint: fingerprint256,
+      path: folder.authorityPath,
     },
     leaf: leafOf(folder.readLeaf()),
     missing: hostNamesNow(config).names.filter((name) => !isPermitted(authority, name)),

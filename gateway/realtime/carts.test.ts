@@ -128,8 +128,12 @@ describe('snapshot', () => {
     assert.deepEqual(subscribed, { type: 'subscribed', hardwareIds: [one], denied: [], id: 9 })
     const { body } = await g.request('GET', `/devices/${one}`)
     assert.deepEqual(snapshot, {
-      ...{ type: 'snapshot', devices: [body], carts: [await course.cart(cart)], alerts: [] },
-      ...{ time: toIso(clock.nowMs()), id: 9 },
+      type: 'snapshot',
+      devices: [body],
+      carts: [await course.cart(cart)],
+      alerts: [],
+      time: toIso(clock.nowMs()),
+      id: 9,
     })
   })
 

@@ -221,7 +221,9 @@ describe('who gets it', () => {
     const { fanOut, connect, tell, pause } = await start(t)
     await pause()
     const scope = (...ids: string[]): Caller => ({
-      ...{ userId: 'u', role: 'user', allowedHardwareIds: new Set(ids) },
+      userId: 'u',
+      role: 'user',
+      allowedHardwareIds: new Set(ids),
     })
     for (const hardwareIds of [['a', 'b'], [EVERYTHING]]) {
       const reader = await connect(hardwareIds, scope('a', 'b'))

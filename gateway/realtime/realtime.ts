@@ -344,8 +344,11 @@ export class Realtime implements Part {
       .filter(({ row }) => (ids === 'all' || ids.has(row.hardwareId)) && canSee(caller, row.hardwareId))
     connection.send({
       type: 'snapshot',
-      ...{ devices: devices.map(toDeviceJson), carts: cartsOf(carts, ids, caller) },
-      ...{ alerts: alertsFor(caller), time: this.#time(), ...echo },
+      devices: devices.map(toDeviceJson),
+      carts: cartsOf(carts, ids, caller),
+      alerts: alertsFor(caller),
+      time: this.#time(),
+      ...echo,
     })
   }
 

@@ -147,7 +147,10 @@ test('a download is cut off at once when its session ends, though nothing is rea
   const device = await g.device('cart-long')
   // more than a page
   const samples = Array.from({ length: 500 }, (_, i) => ({
-    ...{ ts: Date.now() - i * 1000, lat: 28.4, long: -81.5, speed: i % 20 },
+    ts: Date.now() - i * 1000,
+    lat: 28.4,
+    long: -81.5,
+    speed: i % 20,
   }))
   await device.publishAsync('dev/cart-long/tlm', JSON.stringify(samples), { qos: 1 })
   const browser = await g.pair(shopId)

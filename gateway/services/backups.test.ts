@@ -34,7 +34,13 @@ function setUp(t: TestContext) {
   }
   const create = () =>
     new Backups({
-      ...{ settings, dataDir, clock, confirmation, machine, log: createLog('silent'), store: NO_STORE },
+      settings,
+      dataDir,
+      clock,
+      confirmation,
+      machine,
+      log: createLog('silent'),
+      store: NO_STORE,
       site: { settings: { timeZone: 'Europe/Berlin' } },
     })
   t.after(() => rmSync(folder, { recursive: true, force: true }))

@@ -83,7 +83,9 @@ const MOST_KNOWN_SETS = 20
 const SIDE_FILE = 'backups.json'
 
 const keptSchema = z.object({
-  ...{ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() },
+  target: z.string(),
+  sinceMs: z.number(),
+  lastGoodMs: z.number().nullable(),
   fault: z.string().nullable().default(null),
   triedAtMs: z.number().nullable().default(null),
   // one for each stick that is used alternately
@@ -120,8 +122,14 @@ export class Backups implements Part {
     if (this.#kept === undefined || settings === undefined) return null
     const { target, lastGoodMs, fault, triedAtMs, stay } = this.#kept
     return {
-      ...{ target, keep: settings.keep, lastGoodMs, fault, triedAtMs, stay },
-      ...{ isRunning: this.#running !== undefined, isHeld: this.#deps.machine.detail !== null },
+      target,
+      keep: settings.keep,
+      lastGoodMs,
+      fault,
+      triedAtMs,
+      stay,
+      isRunning: this.#running !== undefined,
+      isHeld: this.#deps.machine.detail !== null,
       isOverdue: this.#overdue === 'holds',
     }
   }
@@ -149,8 +157,13 @@ export class Backups implements Part {
     this.#kept = isSame
       ? known
       : {
-          ...{ target: settings.target, sinceMs: clock.nowMs(), lastGoodMs: null },
-          ...{ fault: null, triedAtMs: null, knownSets: [], stay: [] },
+          target: settings.target,
+          sinceMs: clock.nowMs(),
+          lastGoodMs: null,
+          fault: null,
+          triedAtMs: null,
+          knownSets: [],
+          stay: [],
         }
     if (!isSame) this.#write()
     this.#timer = setInterval(() => this.look(), LOOK_MS)

@@ -99,7 +99,9 @@ export class CourseDrawing {
     const photo = await this.#deps.store.readers.run('readImage', { bytes: file }, options)
     const { type, bytes, orientation } = photo
     const placed: CoursePhoto = {
-      ...{ contentType: type, hash: contentHash(bytes), bytes: bytes.length },
+      contentType: type,
+      hash: contentHash(bytes),
+      bytes: bytes.length,
       corners: storedCorners(corners, orientation),
     }
     return await this.#changePhoto(placed, bytes)

@@ -259,7 +259,12 @@ export class MqttAccess {
       // queued before it, so that it is acknowledged after the shared key is void
       if (login.handshake !== null && isKeyAck(uplinked)) login.handshake.confirm(login.device)
       const { items, lockEvents } = this.#deps.ingest.accept(
-        ...([login.device, login, uplinked, changes, onStored, onRefused] as const),
+        login.device,
+        login,
+        uplinked,
+        changes,
+        onStored,
+        onRefused,
       )
       if (uplinked.level === 'st' && !uplinked.isWill) login.handshake?.offer(login.device)
       if (lockEvents > 0) this.#deps.lockEvents.spend(deviceOwner(login.hardwareId), lockEvents)

@@ -48,8 +48,11 @@ export class Notifiers {
     const { store, clock } = this.#deps
     this.#requireMail(fields.channel)
     const row: NotifierRow = {
-      ...{ ...fields, notifierId: newUuid(), createdAtMs: clock.nowMs() },
-      ...{ lastSuccessAtMs: null, lastError: null },
+      ...fields,
+      notifierId: newUuid(),
+      createdAtMs: clock.nowMs(),
+      lastSuccessAtMs: null,
+      lastError: null,
     }
     // before anything can be queued for it
     await store.write('createNotifier', row, () => this.#keep(row))

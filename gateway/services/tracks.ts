@@ -66,7 +66,9 @@ export class Tracks {
     asker: TrackAsker,
   ): Promise<readonly Uint8Array[]> {
     const replay = {
-      ...{ stepMs: STEP_MS, standingMs: MINUTE_MS, movingMilliKmh: movingKmh * 1000 },
+      stepMs: STEP_MS,
+      standingMs: MINUTE_MS,
+      movingMilliKmh: movingKmh * 1000,
       lookBackMs: LOOK_BACK_MS,
     }
     return this.#read(devices, { ...range, replay }, this.#limits.replay, asker)

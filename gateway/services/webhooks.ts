@@ -46,8 +46,13 @@ export class Webhooks {
   }): Promise<{ webhook: Webhook; secret: string }> {
     const { url, kinds, secret = randomBytes(32).toString('base64url') } = fields
     const row: WebhookRow = {
-      ...{ webhookId: newUuid(), url, kinds, secret, createdAtMs: this.#deps.clock.nowMs() },
-      ...{ lastSuccessAtMs: null, lastError: null },
+      webhookId: newUuid(),
+      url,
+      kinds,
+      secret,
+      createdAtMs: this.#deps.clock.nowMs(),
+      lastSuccessAtMs: null,
+      lastError: null,
     }
     // before anything can be queued for it
     await this.#deps.store.write('createWebhook', row, () => this.#keep(row))

@@ -79,6 +79,8 @@ function noteProgram(connection: Connection, from: number, to: number): void {
   for (let schema = Math.max(from, NAMES_PROGRAM); schema <= to; schema++)
     connection.run(
       'INSERT OR REPLACE INTO migration (schema, program, at_ms) VALUES (?, ?, ?)',
-      ...[schema, programVersion(), systemClock.nowMs()],
+      schema,
+      programVersion(),
+      systemClock.nowMs(),
     )
 }

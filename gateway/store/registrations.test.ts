@@ -30,7 +30,9 @@ function schema8(): Connection {
     connection.run(
       `INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms)
        VALUES (?, 'cart-1', ?, 'lock', 'key', ?)`,
-      ...[`e${i}`, String(identity), Number(atMs)],
+      `e${i}`,
+      String(identity),
+      Number(atMs),
     )
   }
   return connection

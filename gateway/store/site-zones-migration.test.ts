@@ -27,8 +27,14 @@ test('zones of groups of the version before stay, beside those of the site', (t)
   assert.deepEqual(sets(), ['1 7 0 [{"id":"own"}] 5', '2 0 0 [] 5'])
 
   const change: ZoneSetChange = {
-    ...{ version: 1, atMs: 9, userId: 'u', userName: 'Jo', count: 1, zonesJson: '[{"id":"site"}]' },
-    ...{ keptJson: '[{"id":"site"}]', switchesJson: '{}' },
+    version: 1,
+    atMs: 9,
+    userId: 'u',
+    userName: 'Jo',
+    count: 1,
+    zonesJson: '[{"id":"site"}]',
+    keptJson: '[{"id":"site"}]',
+    switchesJson: '{}',
     // the first is told of them, for the second nothing changes, the third is new
     groups: [
       { groupId: 1, version: 8 },
@@ -41,7 +47,10 @@ test('zones of groups of the version before stay, beside those of the site', (t)
   assert.deepEqual(sets(), ['1 8 1 [{"id":"own"}] 9', '2 0 1 [] 5', '3 1 1 [] 9'])
   const told = [...entitiesBehind(connection, 0, 100)].find(({ table }) => table === 'zone_set')
   assert.deepEqual(told?.body, {
-    ...{ version: 1, zones: [{ id: 'site' }], switches: {}, updated_at_ms: 9 },
+    version: 1,
+    zones: [{ id: 'site' }],
+    switches: {},
+    updated_at_ms: 9,
   })
 
   for (let version = 2; version <= 30; version++) saveZoneSet(connection, { ...change, version, groups: [] })

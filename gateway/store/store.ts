@@ -153,7 +153,10 @@ export class Store<Message extends Appendable = Appendable>
     this.#writer = new Writer(this.#path, log, this.damage)
     this.#writer.faults.onDamage = () => this.emit('damaged')
     this.readers = new ReaderPool(
-      ...([this.#path, options.readerThreads, this.#writer.faults, log] as const),
+      this.#path,
+      options.readerThreads,
+      this.#writer.faults,
+      log,
       (blocks) => this.emit('unreadable', blocks),
       (fault) => this.#reportTelemetry(fault),
       (fault) => this.#mend(fault),
@@ -226,7 +229,11 @@ export class Store<Message extends Appendable = Appendable>
       else {
         const by = writtenBy(connection)?.program ?? null
         older = {
-          ...{ dataDir, schema, path: this.#path, writtenBy: by, isBackedUp: backsUpBeforeUpgrade },
+          dataDir,
+          schema,
+          path: this.#path,
+          writtenBy: by,
+          isBackedUp: backsUpBeforeUpgrade,
         }
       }
     } finally {
@@ -442,7 +449,9 @@ export class Store<Message extends Appendable = Appendable>
   #reportTelemetry(fault: string): void {
     const detail = `A page of the telemetry is not as it was written (${fault}). The blocks on it that are damaged are set aside; the rest is served.`
     this.damage.report({
-      ...{ place: 'telemetry', outcome: 'set_aside', detail },
+      place: 'telemetry',
+      outcome: 'set_aside',
+      detail,
       foundAtMs: systemClock.nowMs(),
     })
   }
@@ -493,7 +502,12 @@ export class Store<Message extends Appendable = Appendable>
 
 /** What the parts of the gateway read when they start, of tables that a start does not check. */
 const START_READS = [
-  ...[countCommands, listUnfinishedCommands, damagedBlocks, logEnds, syncEnds, coursePhoto],
+  countCommands,
+  listUnfinishedCommands,
+  damagedBlocks,
+  logEnds,
+  syncEnds,
+  coursePhoto,
   (connection: Connection) => listLiveAlerts(connection, 0),
 ]
 

@@ -65,7 +65,12 @@ export class BlockTable {
     const { deviceId, stream, firstMs, lastMs, count } = row
     this.connection.run(
       `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records) VALUES (?, ?, ?, ?, ?, ?)`,
-      ...[deviceId, stream, firstMs, lastMs, count, records],
+      deviceId,
+      stream,
+      firstMs,
+      lastMs,
+      count,
+      records,
     )
     return this.connection.get<{ id: number }>('SELECT max(block_id) AS id FROM telemetry_block')?.id ?? 0
   }
@@ -115,7 +120,8 @@ export class BlockTable {
     const rows = this.connection.all<{ firstMs: number; lastMs: number; count: number; records: Uint8Array }>(
       `SELECT first_ms AS firstMs, last_ms AS lastMs, count, records FROM telemetry_block
        WHERE device_id = ? AND stream = ? ORDER BY first_ms`,
-      ...[deviceId, stream],
+      deviceId,
+      stream,
     )
     const all: number[] = []
     for (const { firstMs, lastMs, count, records } of rows) {
@@ -149,7 +155,12 @@ export class BlockTable {
       `UPDATE device_state SET ${stream}_count = ${stream}_count + ?,
          ${stream}_first_ms = min(ifnull(${stream}_first_ms, ?), ?),
          ${stream}_last_ms = max(ifnull(${stream}_last_ms, ?), ?) WHERE device_id = ?`,
-      ...[count, firstMs, firstMs, lastMs, lastMs, deviceId],
+      count,
+      firstMs,
+      firstMs,
+      lastMs,
+      lastMs,
+      deviceId,
     )
   }
 

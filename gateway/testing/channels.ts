@@ -57,8 +57,10 @@ export class Channels {
   /** The server's end, the answer to the upgrade, and all that follows it, as bytes. */
   async connectRaw(headers: RequestOptions['headers'] = {}) {
     const handshake = {
-      ...{ connection: 'Upgrade', upgrade: 'websocket' },
-      ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' },
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
     }
     const asked = request(`http://${this.#url}`, { headers: { ...handshake, ...headers } })
     asked.end()

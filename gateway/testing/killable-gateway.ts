@@ -42,8 +42,11 @@ export class KillableGateway implements AskedGateway {
   /** Resolves when it listens, at other ports than before. */
   async start(): Promise<void> {
     const env = bareEnvironment({
-      ...{ CARTBARN_DATA_DIR: this.dataDir, CARTBARN_HOST: '127.0.0.1' },
-      ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0', CARTBARN_ADMIN_API_KEY: ADMIN_KEY },
+      CARTBARN_DATA_DIR: this.dataDir,
+      CARTBARN_HOST: '127.0.0.1',
+      CARTBARN_HTTP_PORT: '0',
+      CARTBARN_MQTT_PORT: '0',
+      CARTBARN_ADMIN_API_KEY: ADMIN_KEY,
       CARTBARN_REQUESTS_PER_SECOND: '0',
     })
     const child = spawn(process.execPath, [ENTRY, 'run'], { env, stdio: ['ignore', 'pipe', 'ignore'] })

@@ -43,7 +43,9 @@ export class Mailbox {
 
   async #listen(port: number): Promise<void> {
     const server = new SMTPServer({
-      ...{ authOptional: true, disabledCommands: ['STARTTLS'], closeTimeout: 100 },
+      authOptional: true,
+      disabledCommands: ['STARTTLS'],
+      closeTimeout: 100,
       onAuth: ({ username, password }, _session, done) => {
         if (username === 'barn' && password === 'p@ss') done(null, { user: username })
         else done(new Error('wrong password'))

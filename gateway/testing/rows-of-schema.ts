@@ -235,7 +235,9 @@ function blockOf(stream: 'gps' | 'battery'): Uint8Array {
   return stream === 'battery'
     ? encodeBlock(BATTERY, { atMs, voltageMv: values })
     : encodeBlock(GPS, {
-        ...{ atMs, latE7: values, longE7: values.map((value) => -value) },
+        atMs,
+        latE7: values,
+        longE7: values.map((value) => -value),
         speedMilliKmh: values.map((value) => value - 12_000),
       })
 }
@@ -245,7 +247,8 @@ function loggedSamples(): Uint8Array {
   const samples = Array.from({ length: ROWS * (RECORDS - SEALED) }, (_, i) => ({
     deviceId: 1 + (i % ROWS),
     atMs: FIRST_MS + (SEALED + Math.floor(i / ROWS)) * 1000,
-    ...{ streams: 'both' as const, value: 12_000 + SEALED + Math.floor(i / ROWS) },
+    streams: 'both' as const,
+    value: 12_000 + SEALED + Math.floor(i / ROWS),
   }))
   return encodeBatch(batchOf(samples))
 }

@@ -53,7 +53,15 @@ export async function openTelemetryParts(
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const sealing = { sealNow: async () => table.seal() }
   const telemetry = new TelemetryDeletion({
-    ...{ store, events: new Events(log), fleet, sealing, damage, maintenance, clock, brake, log },
+    store,
+    events: new Events(log),
+    fleet,
+    sealing,
+    damage,
+    maintenance,
+    clock,
+    brake,
+    log,
     hasUpstream,
   })
   const of = (deviceId: number): Device => {

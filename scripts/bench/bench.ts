@@ -45,7 +45,8 @@ interface Benchmark {
 /** A benchmark of scenarios; `rounds` says what the rounds of its command line are. */
 function benchmark(name: string, summary: string, rounds: string, scenarios: readonly Scenario[]): Benchmark {
   return {
-    ...{ name, summary },
+    name,
+    summary,
     run: (bench, args) => runScenarios(name, scenarios, rounds, bench, args),
   }
 }

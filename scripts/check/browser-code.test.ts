@@ -10,7 +10,12 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const ENTRY = 'gateway/dashboard/main.tsx'
 /** What the app brings along; all else is of the gateway and of the tools that build it. */
 const PACKAGES = new Set([
-  ...['preact', '@preact/signals', '@preact/signals-core', 'ol', 'uplot', 'qrcode-generator'],
+  'preact',
+  '@preact/signals',
+  '@preact/signals-core',
+  'ol',
+  'uplot',
+  'qrcode-generator',
   '@fontsource-variable/atkinson-hyperlegible-next',
 ])
 const aliases = readAliases(ROOT)

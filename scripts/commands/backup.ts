@@ -31,10 +31,15 @@ export const backup: RunCommand = (argv, io) =>
       backUp({
         dataDir,
         to: backupPlaceOf(target, 'write', {
-          ...{ folder: io.folder, mustBeMounted: requireMount, dataDir },
+          folder: io.folder,
+          mustBeMounted: requireMount,
+          dataDir,
           readS3: () => readSettings(config, io).backupS3,
         }),
-        ...{ passphrase, keep: keepOf(keep), atMs: systemClock.nowMs(), isGentle: true },
+        passphrase,
+        keep: keepOf(keep),
+        atMs: systemClock.nowMs(),
+        isGentle: true,
       }),
     )
     if (quiet) return EXIT.ok

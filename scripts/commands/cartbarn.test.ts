@@ -18,7 +18,9 @@ function start(
   cwd: string = process.cwd(),
 ): ChildProcess {
   const env = bareEnvironment({
-    ...{ CARTBARN_HOST: '127.0.0.1', CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0' },
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: '0',
+    CARTBARN_MQTT_PORT: '0',
     ...settings,
   })
   return spawn(process.execPath, [ENTRY, ...argv], { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -64,8 +66,17 @@ test('without a command, or with --help, it prints all commands', async () => {
   const { out, err, code } = await run([])
   assert.deepEqual([err, code], ['', 0])
   for (const name of [
-    ...['run', 'hub', 'import', 'export', 'sync-export', 'sync-import'],
-    ...['devices', 'simulate', 'demo', 'admin-key', 'version'],
+    'run',
+    'hub',
+    'import',
+    'export',
+    'sync-export',
+    'sync-import',
+    'devices',
+    'simulate',
+    'demo',
+    'admin-key',
+    'version',
   ])
     assert.match(out, new RegExp(`^  ${name} +\\S`, 'm'))
   assert.deepEqual(await run(['--help']), { out, err, code })

@@ -22,7 +22,12 @@ test('the site key is tried at the head office, which stores nothing of that', a
   const lines = async (upstreamKey: string, url = hub.url()) =>
     (
       await checkUpstream(thisMachine(0), {
-        ...{ url, key: upstreamKey, siteId, isInsecureAllowed: false, holdMs: 0, longestBackoffMs: 0 },
+        url,
+        key: upstreamKey,
+        siteId,
+        isInsecureAllowed: false,
+        holdMs: 0,
+        longestBackoffMs: 0,
       })
     ).map(lineOf)
   assert.match((await lines(key)).join('\n'), /^ok .*takes the site key$/)

@@ -56,9 +56,14 @@ const portOf = (server: Server) => String((server.address() as AddressInfo).port
 
 function start(argv: readonly string[], settings: Record<string, string> = {}): ChildProcess {
   const env = bareEnvironment({
-    ...{ CARTBARN_HOST: '127.0.0.1', CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0' },
-    ...{ CARTBARN_HUB_PORT: '0', CARTBARN_DATA_DIR: at('data'), CARTBARN_HUB_DATA_DIR: at('hub-data') },
-    ...{ CARTBARN_API_KEY: ADMIN_KEY, ...settings },
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: '0',
+    CARTBARN_MQTT_PORT: '0',
+    CARTBARN_HUB_PORT: '0',
+    CARTBARN_DATA_DIR: at('data'),
+    CARTBARN_HUB_DATA_DIR: at('hub-data'),
+    CARTBARN_API_KEY: ADMIN_KEY,
+    ...settings,
   })
   return spawn(process.execPath, [ENTRY, ...argv], { env, cwd: folder, stdio: ['pipe', 'pipe', 'pipe'] })
 }

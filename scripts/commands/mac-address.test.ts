@@ -82,7 +82,9 @@ test('a device with colons in its id enrols, reports, obeys, and is read at the 
     await eventually(() => JSON.parse(heard[`dev/${MAC}/cfg`] ?? '{}').group_id === group, 'its group')
     assert.equal((await get(`/devices?group_id=${group}`)).body.devices[0].group_id, group)
     const zone = {
-      ...{ type: 'Feature', id: 'z', properties: { name: 'Z', type: 'alert', radius_m: 50 } },
+      type: 'Feature',
+      id: 'z',
+      properties: { name: 'Z', type: 'alert', radius_m: 50 },
       geometry: { type: 'Point', coordinates: [-81.58, 28.41] },
     }
     const body = { type: 'FeatureCollection', features: [zone] }

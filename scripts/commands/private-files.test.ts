@@ -41,8 +41,10 @@ const PROGRAMS: [program: string, settings: (folder: string) => Record<string, s
   [
     'run',
     (folder) => ({
-      ...{ CARTBARN_DATA_DIR: folder, CARTBARN_HOST: '127.0.0.1' },
-      ...{ CARTBARN_HTTP_PORT: '0', CARTBARN_MQTT_PORT: '0' },
+      CARTBARN_DATA_DIR: folder,
+      CARTBARN_HOST: '127.0.0.1',
+      CARTBARN_HTTP_PORT: '0',
+      CARTBARN_MQTT_PORT: '0',
     }),
   ],
   ['hub', (folder) => ({ CARTBARN_HUB_DATA_DIR: folder, CARTBARN_HUB_PORT: '0' })],

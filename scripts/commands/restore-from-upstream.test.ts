@@ -67,7 +67,10 @@ const TABLES: Record<string, string> = {
 
 /** Several of one moment, whose order the head office does not know. */
 const ORDERS: Record<string, string> = {
-  ...{ user: 'user_id', alert: 'alert_id', command: 'command_id', course_piece: 'hash, number' },
+  user: 'user_id',
+  alert: 'alert_id',
+  command: 'command_id',
+  course_piece: 'hash, number',
 }
 
 function rowsOf(dataDir: string): Record<string, unknown[]> {
@@ -139,7 +142,8 @@ async function fill(g: TestGateway): Promise<void> {
     await done(g.request('PUT', `/groups/${groupId}/devices/${id}`))
     const gps = Array.from({ length: RECORDS }, (_, n) => ({
       timestamp: toIso(nowMs - DAY_MS - n * 1000 * (i + 1)),
-      ...{ lat: 51 + n / 1e5, long: -7.0000001 - i },
+      lat: 51 + n / 1e5,
+      long: -7.0000001 - i,
       ...(n % 3 === 0 ? {} : { speed: n / 1000 }),
     }))
     const battery = gps.slice(0, 100 * i).map(({ timestamp }, n) => ({ timestamp, battery_voltage: n / 100 }))
@@ -173,7 +177,8 @@ async function fill(g: TestGateway): Promise<void> {
   await done(g.request('PUT', '/course', { body: COURSE }))
   await done(
     g.request('PUT', '/course/photo?corners=51.2,7.1;51.2,7.2;51.1,7.2;51.1,7.1', {
-      ...{ body: png({ weight: 300_000 }), headers: { 'content-type': 'image/png' } },
+      body: png({ weight: 300_000 }),
+      headers: { 'content-type': 'image/png' },
     }),
   )
   await done(
@@ -355,7 +360,11 @@ for (const kind of LONG_SUITE_KINDS) {
       'command',
       'geofence_set',
       'device_config',
-      ...['geofence_event', 'course', 'course_photo', 'course_piece', 'note'],
+      'geofence_event',
+      'course',
+      'course_photo',
+      'course_piece',
+      'note',
     ])
       assert.ok((rows[table]?.length ?? 0) > 0, `no rows of ${table}`)
     assert.deepEqual(

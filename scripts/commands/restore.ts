@@ -36,7 +36,10 @@ const restoreFromBackup: RunCommand = (argv, io) =>
     const restored = await inWords(
       () =>
         restoreBackup({
-          ...{ dataDir, isForced: force, atMs: systemClock.nowMs(), number: numberOf(number) },
+          dataDir,
+          isForced: force,
+          atMs: systemClock.nowMs(),
+          number: numberOf(number),
           passphrase: passphraseIn(passphraseFile, io),
           from: backupPlaceOf(source, 'read', {
             folder: io.folder,

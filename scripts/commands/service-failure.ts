@@ -2,8 +2,14 @@ import { CONFIG_EXIT_CODE } from '#shared/errors.ts'
 
 /** What of a service of systemd says how it failed: names of its properties. */
 export const FAILURE_PROPERTIES = [
-  ...['ActiveState', 'Result', 'ExecMainCode', 'ExecMainStatus', 'ExecMainExitTimestampMonotonic'],
-  ...['InactiveExitTimestampMonotonic', 'InactiveEnterTimestampMonotonic', 'StateChangeTimestampMonotonic'],
+  'ActiveState',
+  'Result',
+  'ExecMainCode',
+  'ExecMainStatus',
+  'ExecMainExitTimestampMonotonic',
+  'InactiveExitTimestampMonotonic',
+  'InactiveEnterTimestampMonotonic',
+  'StateChangeTimestampMonotonic',
 ]
 
 /**

@@ -58,8 +58,11 @@ test('commands, threads and what they use are found', () => {
     ...['run.ts', 'hub.ts', 'demo.ts', 'admin-key.ts', 'import/upload.ts', 'export/whole-file.ts'].map(
       (name) => `scripts/commands/${name}`,
     ),
-    ...['scripts/commands/sync-file/run-import.ts', 'scripts/commands/simulate/sites/log.ts'],
-    ...['gateway/store/writer/worker.ts', 'gateway/store/readers/worker.ts', 'cloud-sync/hub/store/users.ts'],
+    'scripts/commands/sync-file/run-import.ts',
+    'scripts/commands/simulate/sites/log.ts',
+    'gateway/store/writer/worker.ts',
+    'gateway/store/readers/worker.ts',
+    'cloud-sync/hub/store/users.ts',
   ])
     assert.ok(ways.has(path), path)
 })

@@ -34,9 +34,14 @@ const NEW_SCHEMA = knownSchema() + 1
 const SAID = JSON.stringify({ level: 'error', reason: 'no such column: tee', msg: 'not started' })
 /** What systemd says of a service that it does not start any more, after eight times. */
 const TOO_OFTEN = {
-  ...{ ActiveState: 'failed', Result: 'exit-code', ExecMainCode: 1, ExecMainStatus: 1 },
-  ...{ ExecMainExitTimestampMonotonic: 40_000_000, InactiveExitTimestampMonotonic: 40_001_000 },
-  ...{ InactiveEnterTimestampMonotonic: 45_001_000, StateChangeTimestampMonotonic: 45_001_000 },
+  ActiveState: 'failed',
+  Result: 'exit-code',
+  ExecMainCode: 1,
+  ExecMainStatus: 1,
+  ExecMainExitTimestampMonotonic: 40_000_000,
+  InactiveExitTimestampMonotonic: 40_001_000,
+  InactiveEnterTimestampMonotonic: 45_001_000,
+  StateChangeTimestampMonotonic: 45_001_000,
 }
 
 const KEEPING_TIMES = { recursive: true, preserveTimestamps: true }
@@ -95,9 +100,11 @@ class Machine {
   /** What systemd says of the service. */
   failsBy(more: Record<string, string | number>, config?: string): void {
     const properties = {
-      ...{ LoadState: 'loaded', Environment: `CARTBARN_DATA_DIR=${this.dataDir}` },
+      LoadState: 'loaded',
+      Environment: `CARTBARN_DATA_DIR=${this.dataDir}`,
       ExecStart: `{ argv[]=/usr/lib/cartbarn/cartbarn run${config === undefined ? '' : ` --config ${config}`} ; }`,
-      ...{ ...TOO_OFTEN, ...more },
+      ...TOO_OFTEN,
+      ...more,
     }
     const lines = Object.entries(properties).map(([name, value]) => `${name}=${value}`)
     writeFileSync(join(this.#bin, 'shown'), lines.join('\n'))
@@ -294,7 +301,9 @@ test('a service that systemd refused to start, of a stop that went well, is star
   const machine = new Machine(t, null)
   rmSync(join(machine.programs, 'cartbarn.previous'))
   machine.failsBy({
-    ...{ Result: 'start-limit-hit', ExecMainStatus: 0, InactiveExitTimestampMonotonic: 1 },
+    Result: 'start-limit-hit',
+    ExecMainStatus: 0,
+    InactiveExitTimestampMonotonic: 1,
     StateChangeTimestampMonotonic: 46_000_000,
   })
   assert.equal((await machine.swapBack()).code, 0)

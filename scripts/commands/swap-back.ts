@@ -34,7 +34,9 @@ export const swapBack: RunCommand = (argv, io) =>
       .option('--programs <dir>', 'where the program and the one before it are', PROGRAMS)
     const { programs } = parseCommandLine(command, argv).opts()
     const shown = ask(io, 'systemctl', [
-      ...['show', UNIT, '--property=LoadState,Environment,ExecStart'],
+      'show',
+      UNIT,
+      '--property=LoadState,Environment,ExecStart',
       ...FAILURE_PROPERTIES.map((name) => `--property=${name}`),
     ])
     const properties = propertiesIn(shown)
@@ -71,7 +73,9 @@ function swap(
     const service = readService(shown)
     const { dataDir } = readSettings(service?.configFile, { ...io, env: service?.environment ?? {} })
     const upgrade = {
-      ...{ dataDir, version: version || 'of an unknown version', nowMs: systemClock.nowMs() },
+      dataDir,
+      version: version || 'of an unknown version',
+      nowMs: systemClock.nowMs(),
       reason: reasonOf(properties, lines),
     }
     // in the folder of the service nothing is done as root

@@ -24,7 +24,9 @@ function site(t: TestContext, { hasDatabase = true } = {}) {
       env: { CARTBARN_DATA_DIR: dataDir },
       folder: dataDir,
       stdin: Readable.from([]),
-      ...{ stdout, stderr, signal: new AbortController().signal },
+      stdout,
+      stderr,
+      signal: new AbortController().signal,
     })
     return { code, out: String(stdout.read() ?? ''), err: String(stderr.read() ?? '') }
   }
@@ -117,8 +119,13 @@ test('a gateway with an authority speaks HTTPS and MQTT over TLS to who trusts i
   for (const name of [hostname().toLowerCase(), 'localhost', '127.0.0.1']) {
     const asked = name === '127.0.0.1' ? ['-verify_ip', name] : ['-verify_hostname', name]
     const client = spawn('openssl', [
-      ...['s_client', '-connect', `127.0.0.1:${port}`, '-verify_return_error', ...asked],
-      ...['-CAfile', join(dataDir, 'tls', 'authority.pem')],
+      's_client',
+      '-connect',
+      `127.0.0.1:${port}`,
+      '-verify_return_error',
+      ...asked,
+      '-CAfile',
+      join(dataDir, 'tls', 'authority.pem'),
     ])
     client.stdin.end()
     client.stdout.resume()

@@ -56,7 +56,12 @@ export class Campaign {
   readonly #subject: Subject
   readonly #options: CampaignOptions
   readonly #report: CampaignReport = {
-    ...{ done: 0, byKind: new Map(), worstPubackMs: 0, neighbourMessages: 0, seconds: 0, failures: [] },
+    done: 0,
+    byKind: new Map(),
+    worstPubackMs: 0,
+    neighbourMessages: 0,
+    seconds: 0,
+    failures: [],
   }
   /** The last case of each device. */
   readonly #underWay = new Map<string, Promise<unknown>>()

@@ -18,7 +18,10 @@ const licences = join(dirname(program), 'LICENSES.txt')
 const changedAtS = Number(execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }))
 console.log(
   buildDeb({
-    ...{ program, architecture, folder, changedAtS },
+    program,
+    architecture,
+    folder,
+    changedAtS,
     version: JSON.parse(read('package.json')).version,
     licences: existsSync(licences) ? readFileSync(licences, 'utf8') : read('LICENSE'),
     changelog: read('CHANGELOG.md'),

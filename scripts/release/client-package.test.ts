@@ -56,7 +56,12 @@ test('the package brings all it needs, and nothing of zod', () => {
     'cartbarn-client',
   ])
   assert.deepEqual(readdirSync(installed).sort(), [
-    ...['LICENSE', 'README.md', 'client.d.ts', 'client.js', 'operations.d.ts', 'package.json'],
+    'LICENSE',
+    'README.md',
+    'client.d.ts',
+    'client.js',
+    'operations.d.ts',
+    'package.json',
   ])
   const imports = ['client.d.ts', 'client.js', 'operations.d.ts'].flatMap((file) =>
     [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import) ?\(?'(.+?)'/g)].map(
@@ -91,8 +96,12 @@ test('plain Node lists devices, creates one, reads its history and is told why a
   const { code, output } = await run(process.execPath, ['use.mjs'])
   assert.equal(code, 0, output)
   assert.deepEqual(JSON.parse(output), [
-    ...['cart-2', ['cart-1', 'cart-2'], [[28.4, -81.5]]],
-    ...[true, 404, 'device_not_found'],
+    'cart-2',
+    ['cart-1', 'cart-2'],
+    [[28.4, -81.5]],
+    true,
+    404,
+    'device_not_found',
   ])
 })
 

@@ -25,8 +25,14 @@ const TYPES_FILE = 'operations.d.ts'
 const NODE_VERSIONS = '>=20.3'
 
 const COMPILER_OPTIONS = {
-  ...{ target: 'ES2022', lib: ['ES2022', 'DOM'], types: [], module: 'NodeNext' },
-  ...{ strict: true, declaration: true, rootDir: 'src', outDir: 'package' },
+  target: 'ES2022',
+  lib: ['ES2022', 'DOM'],
+  types: [],
+  module: 'NodeNext',
+  strict: true,
+  declaration: true,
+  rootDir: 'src',
+  outDir: 'package',
 }
 
 /**
@@ -74,9 +80,13 @@ function writeSources(work: string, document: OpenApiDocument): void {
 
 function packageJson(version: string): object {
   return {
-    ...{ name: 'cartbarn-client', version, license: 'MIT' },
+    name: 'cartbarn-client',
+    version,
+    license: 'MIT',
     description: 'The API of a cartbarn gateway, typed.',
-    ...{ type: 'module', sideEffects: false, engines: { node: NODE_VERSIONS } },
+    type: 'module',
+    sideEffects: false,
+    engines: { node: NODE_VERSIONS },
     exports: { '.': { types: './client.d.ts', default: './client.js' } },
   }
 }

@@ -32,8 +32,20 @@ export function buildPageSums(system: string, target: string): void {
   const { status, stderr, error } = spawnSync(
     COMPILERS[system] ?? 'cc',
     [
-      ...['-O2', '-fPIC', '-shared', '-nostdlib', '-fvisibility=hidden', '-s', '-Wall', '-Wextra', '-Werror'],
-      ...[`-I${HEADERS}`, `-DSOURCE_SHA256="${sha256}"`, SOURCE, '-o', target],
+      '-O2',
+      '-fPIC',
+      '-shared',
+      '-nostdlib',
+      '-fvisibility=hidden',
+      '-s',
+      '-Wall',
+      '-Wextra',
+      '-Werror',
+      `-I${HEADERS}`,
+      `-DSOURCE_SHA256="${sha256}"`,
+      SOURCE,
+      '-o',
+      target,
     ],
     { encoding: 'utf8' },
   )

@@ -49,7 +49,8 @@ export class LoopDisk {
     const folder = mkdtempSync(join(tmpdir(), 'cartbarn-disk-'))
     const supervisor = spawn('sh', ['-c', SUPERVISOR, 'sh', folder], {
       // a session of its own: Ctrl-C is for the benchmark, and the disk is to be tidied up then
-      ...{ stdio: ['pipe', 'pipe', 'pipe'], detached: true },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: true,
     })
     const errors: string[] = []
     createInterface({ input: supervisor.stderr }).on('line', (line) => errors.push(line))

@@ -71,7 +71,9 @@ export async function registerCarts(
     const hardwareId = `${id}-${String(number).padStart(5, '0')}`
     const cart = `${id} ${number}`
     const { mqtt } = await must(gateway, 'POST', '/devices', {
-      ...{ hardware_id: hardwareId, device_type: deviceType, cart },
+      hardware_id: hardwareId,
+      device_type: deviceType,
+      cart,
     })
     return { hardwareId, password: mqtt.password }
   })
@@ -82,7 +84,10 @@ export async function openCourse(gateway: GatewayProcess): Promise<void> {
   const features = [zone('barn', 'parking', BARN), zone('course', 'boundary', COURSE)]
   await must(gateway, 'PUT', '/zones', { type: 'FeatureCollection', features }, { 'If-Match': '*' })
   await must(gateway, 'PATCH', '/site', {
-    ...{ name: 'Bench', time_zone: 'America/Los_Angeles', auto_lock_after_min: 10, rest_after_s: 1 },
+    name: 'Bench',
+    time_zone: 'America/Los_Angeles',
+    auto_lock_after_min: 10,
+    rest_after_s: 1,
     pack: { empty_v: 30, full_v: 51, low_v: NONE_LOW_V },
   })
 }
@@ -96,7 +101,9 @@ function zone(id: string, type: string, { south, north, west, east }: typeof BAR
     [west, south],
   ]
   return {
-    ...{ type: 'Feature', id, geometry: { type: 'Polygon', coordinates: [ring] } },
+    type: 'Feature',
+    id,
+    geometry: { type: 'Polygon', coordinates: [ring] },
     properties: { name: id, type },
   }
 }

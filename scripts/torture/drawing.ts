@@ -9,7 +9,9 @@ const [WEST, SOUTH] = [-81.1, 28]
 export function drawingOf(thousands: number, random: Random): Record<string, unknown> {
   const place = (from: number) => Math.round((from + DEGREES * random.next()) * E7) / E7
   const features = Array.from({ length: thousands }, (_, way) => ({
-    ...{ type: 'Feature', id: `way/${way + 1}`, properties: { golf: 'cartpath' } },
+    type: 'Feature',
+    id: `way/${way + 1}`,
+    properties: { golf: 'cartpath' },
     geometry: {
       type: 'LineString',
       coordinates: Array.from({ length: WAY_POINTS }, () => [place(WEST), place(SOUTH)]),

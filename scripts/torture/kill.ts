@@ -93,8 +93,13 @@ function print({ lives, load, check: { history, lockEvents } }: Outcome): void {
     ['acknowledged', 'stored', 'lock events', 'sent again', 'reconnects', 'missing', 'twice'],
     [
       [
-        ...[history.acknowledged, history.stored, lockEvents.acknowledged, load.resent, load.reconnects],
-        ...[history.missing + lockEvents.missing, history.duplicates + lockEvents.twice],
+        history.acknowledged,
+        history.stored,
+        lockEvents.acknowledged,
+        load.resent,
+        load.reconnects,
+        history.missing + lockEvents.missing,
+        history.duplicates + lockEvents.twice,
       ].map(formatCount),
     ],
   )

@@ -78,7 +78,9 @@ async function speakOnce(client: ApiClient, mqtt: number, cart: string): Promise
   const body = { hardware_id: hardwareId, device_type: 'teebox', cart }
   const { mqtt: login } = await client.call('POST /devices', { body })
   const device = await connectAsync(`mqtt://127.0.0.1:${mqtt}`, {
-    ...{ clientId: hardwareId, username: hardwareId, password: login.password },
+    clientId: hardwareId,
+    username: hardwareId,
+    password: login.password,
   })
   await device.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify({ lat: 0.1, long: 0.1 }), { qos: 1 })
   await device.endAsync()

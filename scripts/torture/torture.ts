@@ -18,7 +18,18 @@ import { restores } from './sync/restores.ts'
 import { sync } from './sync/sync.ts'
 
 const SCENARIOS: readonly TortureScenario[] = [
-  ...[kill, power, sessions, history, sync, restores, starts, log, clocks, damage, neighbours, course],
+  kill,
+  power,
+  sessions,
+  history,
+  sync,
+  restores,
+  starts,
+  log,
+  clocks,
+  damage,
+  neighbours,
+  course,
 ]
 
 async function torture(bench: Workbench, argv: readonly string[]): Promise<number> {
@@ -62,7 +73,11 @@ function parseOptions(
   const { only, part, cycles, seed, short = false, prove = false, gateway } = given
   const chosen = only ?? (prove ? [power, sync] : SCENARIOS)
   return {
-    ...{ cycles, seed, entry: gateway, isShort: short, proves: prove },
+    cycles,
+    seed,
+    entry: gateway,
+    isShort: short,
+    proves: prove,
     scenarios: part === undefined ? chosen : chosen.filter((_, i) => i % part.of === part.number - 1),
   }
 }

@@ -46,8 +46,15 @@ function verify(
 ) {
   const file = folderOf(t)
   const { status, stdout, stderr } = spawnSync('openssl', [
-    ...['verify', '-x509_strict', '-purpose', purpose, '-attime', String(NOW_MS / 1000)],
-    ...['-CAfile', file('authority.crt', readAuthority(authorityPem).certificate), ...as],
+    'verify',
+    '-x509_strict',
+    '-purpose',
+    purpose,
+    '-attime',
+    String(NOW_MS / 1000),
+    '-CAfile',
+    file('authority.crt', readAuthority(authorityPem).certificate),
+    ...as,
     file('leaf.pem', leafPem),
   ])
   return { isTrusted: status === 0, said: `${stdout}${stderr}` }
@@ -93,8 +100,11 @@ test('OpenSSL refuses what the key of the authority has signed for mail, clients
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const signed = (purposes: string[], name: GeneralName) =>
     signCertificate({
-      ...{ commonName: 'x', publicKey, issuer: authority },
-      ...{ validFromMs: NOW_MS - DAY_MS, expiresAtMs: NOW_MS + DAY_MS },
+      commonName: 'x',
+      publicKey,
+      issuer: authority,
+      validFromMs: NOW_MS - DAY_MS,
+      expiresAtMs: NOW_MS + DAY_MS,
       extensions: [
         extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: false })),
         extension(id_ce_extKeyUsage, false, new ExtendedKeyUsage(purposes)),

@@ -7,7 +7,11 @@ import type { ZoneStay } from './judge.ts'
 const PARKED_MS = 1_000_000
 const STILL_MS = PARKED_MS + 5_000
 const stay = (type: ZoneStay['type'], sinceMs: number): ZoneStay => ({
-  ...{ zoneId: type, name: type, type, hole: null, sinceMs },
+  zoneId: type,
+  name: type,
+  type,
+  hole: null,
+  sinceMs,
 })
 const fix = (atMs: number) => ({
   hardwareId: 'a',
@@ -21,8 +25,12 @@ const STANDING = {
   position: fix(STILL_MS + 1_000),
 }
 const FACTS: AutoLockFacts = {
-  ...{ afterMin: 1, isClockConfirmed: true, isInService: true },
-  ...{ onlineSinceMs: 0, unlockedSinceMs: 0, lockedAtMs: null },
+  afterMin: 1,
+  isClockConfirmed: true,
+  isInService: true,
+  onlineSinceMs: 0,
+  unlockedSinceMs: 0,
+  lockedAtMs: null,
 }
 const AT_MS = STILL_MS + MINUTE_MS
 

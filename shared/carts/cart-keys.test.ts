@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import { groupByCart, naturally } from './cart-keys.ts'
 
 const device = (hardwareId: string, cart: string | null = null, name: string | null = null) => ({
-  ...{ hardwareId, cart, name },
+  hardwareId,
+  cart,
+  name,
 })
 const keys = (...devices: ReturnType<typeof device>[]) =>
   [...groupByCart(devices)].map(([key, own]) => [key, own.map(({ hardwareId }) => hardwareId)])

@@ -8,26 +8,39 @@ import { type CartFix, MOTIONLESS } from './motion.ts'
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const SETTINGS = {
   pack: { emptyV: 46, fullV: 51, lowV: 48 },
-  ...{ silentAfterS: 180, silentOnCourseAfterS: 900, movingKmh: 3 },
+  silentAfterS: 180,
+  silentOnCourseAfterS: 900,
+  movingKmh: 3,
 }
 const GROUND: CartGround = { hasParking: true, hasBoundary: true }
 const BARE: CartGround = { hasParking: false, hasBoundary: false }
 
 const stay = (type: ZoneStay['type']): ZoneStay => ({
-  ...{ zoneId: type, name: type, type, hole: null },
+  zoneId: type,
+  name: type,
+  type,
+  hole: null,
   sinceMs: NOW_MS - 60_000,
 })
 const fix = (ageS: number, speedKmh: number | null = 0): CartFix => ({
-  ...{ atMs: NOW_MS - ageS * 1000, latE7: 284_100_000, longE7: -815_800_000, speedKmh },
+  atMs: NOW_MS - ageS * 1000,
+  latE7: 284_100_000,
+  longE7: -815_800_000,
+  speedKmh,
 })
 
 function device(more: Partial<CartDevice> & { ageS?: number; fix?: CartFix | null } = {}): CartDevice {
   const { ageS = 1, fix: given = fix(ageS), ...rest } = more
   return {
-    ...{ hardwareId: 'lock-1', deviceType: 'teebox', isOnline: true, saidSleep: false },
+    hardwareId: 'lock-1',
+    deviceType: 'teebox',
+    isOnline: true,
+    saidSleep: false,
     heardAtMs: NOW_MS - ageS * 1000,
     motion: { ...MOTIONLESS, fix: given },
-    ...{ stays: [stay('boundary')], outSinceMs: NOW_MS - 3_600_000, lock: null },
+    stays: [stay('boundary')],
+    outSinceMs: NOW_MS - 3_600_000,
+    lock: null,
     ...rest,
   }
 }
@@ -98,7 +111,9 @@ test('the lock says where the cart is, unless another device knows it over a min
 test('lock and battery are those of the lock, else of whoever said it last', () => {
   const said = (atMs: number) => ({ isLocked: true, atMs, source: null, by: null })
   const screen = device({
-    ...{ hardwareId: 'screen-1', deviceType: 'cartcaddie', lock: said(NOW_MS) },
+    hardwareId: 'screen-1',
+    deviceType: 'cartcaddie',
+    lock: said(NOW_MS),
     motion: { ...MOTIONLESS, battery: { atMs: NOW_MS, voltageV: 12 } },
   })
   const lock = device({
@@ -123,7 +138,9 @@ test('percent is whole and from 0 to 100, and unknown without the voltages of th
 
 test('a verdict holds until it says, and not at that moment', () => {
   const arbitraryDevice = fc.record({
-    ...{ ageS: fc.integer({ min: -60, max: 1200 }), isOnline: fc.boolean(), saidSleep: fc.boolean() },
+    ageS: fc.integer({ min: -60, max: 1200 }),
+    isOnline: fc.boolean(),
+    saidSleep: fc.boolean(),
     fix: fc.option(
       fc
         .tuple(fc.integer({ min: -60, max: 120 }), fc.constantFrom(null, 0, 3, 12))

@@ -40,7 +40,12 @@ export interface CartMotion {
 
 /** Of a device that has said nothing yet. */
 export const MOTIONLESS: CartMotion = {
-  ...{ fix: null, headingFrom: null, heading: null, still: null, battery: null, rest: null },
+  fix: null,
+  headingFrom: null,
+  heading: null,
+  still: null,
+  battery: null,
+  rest: null,
   lowReadings: 0,
 }
 

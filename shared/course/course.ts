@@ -59,8 +59,18 @@ const COUNTED = {
 
 export function countsOf(features: readonly CourseFeature[]): CourseCounts {
   const counts: CourseCounts = {
-    ...{ holes: 0, greens: 0, fairways: 0, tees: 0, bunkers: 0, roughs: 0, practice_areas: 0 },
-    ...{ water: 0, woods: 0, buildings: 0, paths: 0, outlines: 0 },
+    holes: 0,
+    greens: 0,
+    fairways: 0,
+    tees: 0,
+    bunkers: 0,
+    roughs: 0,
+    practice_areas: 0,
+    water: 0,
+    woods: 0,
+    buildings: 0,
+    paths: 0,
+    outlines: 0,
   }
   for (const { properties } of features) {
     const kind = kindOf(properties)

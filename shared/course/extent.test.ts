@@ -4,7 +4,9 @@ import { CourseFault } from './course-fault.ts'
 import { readCourse } from './read-course.ts'
 
 const lineOf = (properties: object, coordinates: number[][], id?: string) => ({
-  ...{ type: 'Feature', ...(id === undefined ? {} : { id }), properties },
+  type: 'Feature',
+  ...(id === undefined ? {} : { id }),
+  properties,
   geometry: { type: 'LineString', coordinates },
 })
 /** Holes around a place, 300 m each. */

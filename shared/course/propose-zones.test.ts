@@ -57,8 +57,10 @@ test('a zone reaches 38 m to each side of the line of a hole, and is of that hol
 
 test('a green is a circle around it, of the hole that ends there', () => {
   const zones = propose(
-    ...[hole('3', [0, 0], [300, 0]), hole('4', [300, 20], [0, 200])],
-    ...[box({ golf: 'green' }, 290, -10, 20, 20), box({ golf: 'green' }, 800, 800, 20, 20)],
+    hole('3', [0, 0], [300, 0]),
+    hole('4', [300, 20], [0, 200]),
+    box({ golf: 'green' }, 290, -10, 20, 20),
+    box({ golf: 'green' }, 800, 800, 20, 20),
   )
   const { shape, type, hole: number, isEnabled } = find(zones, 'green-3')
   assert.deepEqual([type, number, isEnabled], ['alert', 3, true])
@@ -78,12 +80,12 @@ test('the outline of the course is its boundary; without one all that golf is pl
 
 test('water within the boundary alerts, a pond of the neighbours does not', () => {
   const zones = propose(
-    ...[box({ leisure: 'golf_course' }, 0, 0, 300, 300), hole('1', [50, 50], [250, 50])],
-    ...[
-      box({ natural: 'water', name: 'Lake' }, 100, 100, 40, 40),
-      box({ golf: 'water_hazard' }, 200, 200, 20, 20),
-    ],
-    ...[box({ natural: 'water' }, 600, 600, 90, 90), box({ natural: 'water' }, 10, 10, 2, 2)],
+    box({ leisure: 'golf_course' }, 0, 0, 300, 300),
+    hole('1', [50, 50], [250, 50]),
+    box({ natural: 'water', name: 'Lake' }, 100, 100, 40, 40),
+    box({ golf: 'water_hazard' }, 200, 200, 20, 20),
+    box({ natural: 'water' }, 600, 600, 90, 90),
+    box({ natural: 'water' }, 10, 10, 2, 2),
   )
   const water = zones.filter(({ id }) => id.startsWith('water'))
   assert.deepEqual(
@@ -97,8 +99,11 @@ test('water within the boundary alerts, a pond of the neighbours does not', () =
 
 test('each hole has its fairway, switched off; one without a fairway has a strip along its line', () => {
   const zones = propose(
-    ...[hole('1', [0, 0], [300, 0]), hole('2', [300, 100], [150, -100]), hole('3', [0, 300], [140, 300])],
-    ...[box({ golf: 'fairway' }, 60, -20, 80, 40), box({ golf: 'fairway' }, 150, -20, 130, 40)],
+    hole('1', [0, 0], [300, 0]),
+    hole('2', [300, 100], [150, -100]),
+    hole('3', [0, 300], [140, 300]),
+    box({ golf: 'fairway' }, 60, -20, 80, 40),
+    box({ golf: 'fairway' }, 150, -20, 130, 40),
   )
   const fairways = zones.filter(({ id }) => id.startsWith('fairway'))
   assert.deepEqual(
@@ -138,11 +143,9 @@ test('rings of a hundred thousand corners, around and around, are zones of a few
     1000 * Math.sin(i / 20_000),
   ])
   const zones = propose(
-    ...[
-      area({ leisure: 'golf_course' }, ...ring),
-      area({ golf: 'green' }, ...ring),
-      area({ natural: 'water' }, ...ring),
-    ],
+    area({ leisure: 'golf_course' }, ...ring),
+    area({ golf: 'green' }, ...ring),
+    area({ natural: 'water' }, ...ring),
   )
   assert.deepEqual(
     zones.map(({ id }) => id),

@@ -111,7 +111,8 @@ function greenZone({ ring }: Area, holes: readonly HoleLine[], plane: Plane, nam
 function fairwayZone({ ring, hole }: HoleFairway, plane: Plane, names: ZoneNames): NewZone[] {
   return zone('alert', names.fairway(hole), zoneShape(ring, plane, WATER_CORNERS_MAX), hole).map((made) => ({
     ...made,
-    ...{ isEnabled: false, kind: 'fairway' },
+    isEnabled: false,
+    kind: 'fairway',
   }))
 }
 

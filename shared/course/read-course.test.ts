@@ -36,17 +36,36 @@ function faultOf(value: unknown): CourseFault {
 test('what OpenStreetMap says of a course is counted by what people call it', () => {
   const { features } = readCourse(
     collection(
-      ...[hole('1'), hole('2'), feature({ golf: 'green' }), feature({ golf: 'fairway' })],
-      ...[feature({ golf: 'bunker', natural: 'sand' }), feature({ golf: 'tee' }), feature({ golf: 'rough' })],
-      ...[feature({ golf: 'lateral_water_hazard', natural: 'water' }), feature({ natural: 'water' })],
-      ...[feature({ natural: 'wood' }), feature({ building: 'yes' }), feature({ golf: 'driving_range' })],
-      ...[feature({ leisure: 'golf_course' }), feature({ golf: 'cartpath' }, 'LineString', LINE)],
-      ...[feature({ highway: 'service' }, 'LineString', LINE)],
+      hole('1'),
+      hole('2'),
+      feature({ golf: 'green' }),
+      feature({ golf: 'fairway' }),
+      feature({ golf: 'bunker', natural: 'sand' }),
+      feature({ golf: 'tee' }),
+      feature({ golf: 'rough' }),
+      feature({ golf: 'lateral_water_hazard', natural: 'water' }),
+      feature({ natural: 'water' }),
+      feature({ natural: 'wood' }),
+      feature({ building: 'yes' }),
+      feature({ golf: 'driving_range' }),
+      feature({ leisure: 'golf_course' }),
+      feature({ golf: 'cartpath' }, 'LineString', LINE),
+      feature({ highway: 'service' }, 'LineString', LINE),
     ),
   )
   assert.deepEqual(countsOf(features), {
-    ...{ holes: 2, greens: 1, fairways: 1, tees: 1, bunkers: 1, roughs: 1, practice_areas: 1 },
-    ...{ water: 2, woods: 1, buildings: 1, paths: 2, outlines: 1 },
+    holes: 2,
+    greens: 1,
+    fairways: 1,
+    tees: 1,
+    bunkers: 1,
+    roughs: 1,
+    practice_areas: 1,
+    water: 2,
+    woods: 1,
+    buildings: 1,
+    paths: 2,
+    outlines: 1,
   })
 })
 
@@ -90,8 +109,10 @@ test('tags of the older export of Overpass lie in a member of their own', () => 
 test('the edge of an area that was drawn as a closed line is an area, an open one is nothing', () => {
   const { features } = readCourse(
     collection(
-      ...[feature({ golf: 'green' }, 'LineString', SQUARE), feature({ golf: 'bunker' }, 'LineString', LINE)],
-      ...[feature({ waterway: 'stream' }, 'LineString', LINE), hole('1')],
+      feature({ golf: 'green' }, 'LineString', SQUARE),
+      feature({ golf: 'bunker' }, 'LineString', LINE),
+      feature({ waterway: 'stream' }, 'LineString', LINE),
+      hole('1'),
       feature({ golf: 'fairway' }, 'MultiPolygon', [[SQUARE], [SQUARE]]),
     ),
   )
@@ -221,7 +242,14 @@ test('whatever JSON it is given, it reads a course or says what is wrong, and ch
     json: fc.oneof(
       { depthSize: 'small' },
       fc.constantFrom<unknown>(
-        ...[null, 'Feature', 'FeatureCollection', 'green', 'Polygon', 'LineString', 1, -200],
+        null,
+        'Feature',
+        'FeatureCollection',
+        'green',
+        'Polygon',
+        'LineString',
+        1,
+        -200,
       ),
       fc.array(tie('json'), { maxLength: 4 }),
       fc.dictionary(names, tie('json'), { maxKeys: 6 }),

@@ -15,8 +15,17 @@ export type CourseKind =
 
 /** The tags of OpenStreetMap that the drawing and the proposal of zones go by; all others are left out. */
 export const KEPT_TAGS = [
-  ...(['golf', 'leisure', 'natural', 'water', 'waterway', 'landuse', 'building', 'highway'] as const),
-  ...(['ref', 'par', 'name'] as const),
+  'golf',
+  'leisure',
+  'natural',
+  'water',
+  'waterway',
+  'landuse',
+  'building',
+  'highway',
+  'ref',
+  'par',
+  'name',
 ] as const
 export type Tags = { [Name in (typeof KEPT_TAGS)[number]]?: string | undefined }
 

@@ -84,7 +84,8 @@ export class HttpListener implements Part {
       this.#server,
       options.isSecure ? 'secureConnection' : 'connection',
       {
-        ...{ addresses, closed },
+        addresses,
+        closed,
         answer: (request, response) => {
           if (this.#forbidsHttp) response.setHeader('Strict-Transport-Security', HSTS)
           void answer(request, response)

@@ -13,13 +13,21 @@ export function sessionTokenIn(cookies: string | undefined): string | undefined 
 /** `Set-Cookie` of a session: no script reads it, no other site sends it, and under TLS it never goes in the clear. */
 export function sessionCookie(token: string, isSecure: boolean): string {
   return serialize(SESSION_COOKIE, token, {
-    ...{ path: '/', maxAge: MAX_AGE_S, httpOnly: true, sameSite: 'Strict', secure: isSecure },
+    path: '/',
+    maxAge: MAX_AGE_S,
+    httpOnly: true,
+    sameSite: 'Strict',
+    secure: isSecure,
   })
 }
 
 /** `Set-Cookie` that has a browser forget its session. */
 export function clearedSessionCookie(isSecure: boolean): string {
   return serialize(SESSION_COOKIE, '', {
-    ...{ path: '/', maxAge: 0, httpOnly: true, sameSite: 'Strict', secure: isSecure },
+    path: '/',
+    maxAge: 0,
+    httpOnly: true,
+    sameSite: 'Strict',
+    secure: isSecure,
   })
 }

@@ -17,8 +17,14 @@ import { type TrafficCells, TrafficGrid } from './traffic-grid.ts'
 const START_MS = Date.UTC(2026, 4, 1)
 /** Two barns that overlap, 50 m around, 60 m apart. */
 const BARNS: Zone[] = [0, 5400].map((east, i) => ({
-  ...{ id: `barn-${i}`, name: 'Barn', type: 'parking', isEnabled: true, isVisible: true, message: null },
-  ...{ maxSpeedKmh: null, hole: null },
+  id: `barn-${i}`,
+  name: 'Barn',
+  type: 'parking',
+  isEnabled: true,
+  isVisible: true,
+  message: null,
+  maxSpeedKmh: null,
+  hole: null,
   shape: { kind: 'circle', center: { latE7: 365_680_000, longE7: 100_000_000 + east }, radiusM: 50 },
 }))
 const PARKING = watchedZones(BARNS)
@@ -66,13 +72,18 @@ function columns(fixes: readonly Fix[]): GpsRecords {
 
 function rows({ atMs, latE7, longE7, speedMilliKmh }: GpsRecords): Fix[] {
   return Array.from(atMs, (at, i) => ({
-    ...{ atMs: at, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0, speedMilliKmh: speedMilliKmh[i] ?? 0 },
+    atMs: at,
+    latE7: latE7[i] ?? 0,
+    longE7: longE7[i] ?? 0,
+    speedMilliKmh: speedMilliKmh[i] ?? 0,
   }))
 }
 
 const daysFrom = (days: number): ReportDay[] =>
   Array.from({ length: days }, (_, i) => ({
-    ...{ date: `${i}`, fromMs: START_MS + i * DAY_MS, untilMs: START_MS + (i + 1) * DAY_MS },
+    date: `${i}`,
+    fromMs: START_MS + i * DAY_MS,
+    untilMs: START_MS + (i + 1) * DAY_MS,
   }))
 
 /** The records of each day. */
@@ -246,7 +257,8 @@ function naivePacks(
     let hasDriven = false
     for (const { atMs, fix, mv } of samples.filter((one) => one.atMs >= fromMs && one.atMs < untilMs)) {
       const position = fix && {
-        ...{ latE7: fix.latE7, longE7: fix.longE7 },
+        latE7: fix.latE7,
+        longE7: fix.longE7,
         speedKmh: fix.speedMilliKmh === NO_SPEED ? null : fix.speedMilliKmh / 1000,
       }
       const before = motion.rest

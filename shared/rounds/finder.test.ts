@@ -17,7 +17,14 @@ const SCREEN: RoundDevice = { hardwareId: 'screen', isLock: false }
 function strip(id: string, type: ZoneType, hole: number | null, south: number, north: number): Zone {
   const at = (lat: number, long: number) => ({ latE7: Math.round(lat * 1e7), longE7: Math.round(long * 1e7) })
   return {
-    ...{ id, name: id, type, isEnabled: true, isVisible: true, message: null, maxSpeedKmh: null, hole },
+    id,
+    name: id,
+    type,
+    isEnabled: true,
+    isVisible: true,
+    message: null,
+    maxSpeedKmh: null,
+    hole,
     shape: { kind: 'polygon', ring: [at(south, 0), at(south, 0.01), at(north, 0.01), at(north, 0)] },
   }
 }

@@ -54,8 +54,14 @@ export interface FixColumns {
 }
 
 const UNSEEN: RoundState = {
-  ...{ watch: UNWATCHED, speaker: null, lastMs: null, previousMs: null, mileage: null, previousM: 0 },
-  ...{ place: 'unknown', open: null },
+  watch: UNWATCHED,
+  speaker: null,
+  lastMs: null,
+  previousMs: null,
+  mileage: null,
+  previousM: 0,
+  place: 'unknown',
+  open: null,
 }
 
 /**

@@ -9,8 +9,13 @@ const BERLIN = new TimeZone('Europe/Berlin')
 const DAY: OpenHours = { opensMinute: 7 * 60, closesMinute: 20 * 60 }
 /** Closed on Mondays, until midnight on Saturdays. */
 const HOURS: OpeningHours = {
-  ...{ mon: null, tue: DAY, wed: DAY, thu: DAY, fri: DAY },
-  ...{ sat: { opensMinute: 7 * 60, closesMinute: 1440 }, sun: DAY },
+  mon: null,
+  tue: DAY,
+  wed: DAY,
+  thu: DAY,
+  fri: DAY,
+  sat: { opensMinute: 7 * 60, closesMinute: 1440 },
+  sun: DAY,
 }
 const calendar = new Calendar(BERLIN, HOURS)
 const at = (text: string) => Date.parse(text)

@@ -15,8 +15,12 @@ export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
   const frame = Buffer.from([8, sizePx >> 8, sizePx & 255, sizePx >> 8, sizePx & 255, 1, 1, 0x11, 0])
   return new Blob(
     [
-      ...[Buffer.from([0xff, 0xd8]), segment(0xe1, exif), segment(0xe1, xmp), segment(0xe2, icc)],
-      ...[segment(0xed, SECRET_BYTES), segment(0xfe, SECRET_BYTES)],
+      Buffer.from([0xff, 0xd8]),
+      segment(0xe1, exif),
+      segment(0xe1, xmp),
+      segment(0xe2, icc),
+      segment(0xed, SECRET_BYTES),
+      segment(0xfe, SECRET_BYTES),
       segment(0xdb, Buffer.concat([Buffer.from([0]), Buffer.alloc(64, 1)])),
       segment(0xc0, frame),
       // one code of one bit, for the only value there is
@@ -48,14 +52,16 @@ export function png({
   return new Blob(
     [
       Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-      ...[chunk('IHDR', size), chunk('gAMA', Buffer.from([0, 0, 0xb1, 0x8f]))],
+      chunk('IHDR', size),
+      chunk('gAMA', Buffer.from([0, 0, 0xb1, 0x8f])),
       chunk('eXIf', exifOf(orientation, hasExifHead)),
-      ...[chunk('tEXt', SECRET_BYTES), chunk('iTXt', SECRET_BYTES), chunk('zTXt', SECRET_BYTES)],
-      ...[
-        chunk('IDAT', weight > 0 ? randomBytes(weight) : deflateSync(Buffer.from([0, 128]))),
-        chunk('tIME', Buffer.alloc(7)),
-      ],
-      ...[chunk('IEND', Buffer.alloc(0)), SECRET_BYTES],
+      chunk('tEXt', SECRET_BYTES),
+      chunk('iTXt', SECRET_BYTES),
+      chunk('zTXt', SECRET_BYTES),
+      chunk('IDAT', weight > 0 ? randomBytes(weight) : deflateSync(Buffer.from([0, 128]))),
+      chunk('tIME', Buffer.alloc(7)),
+      chunk('IEND', Buffer.alloc(0)),
+      SECRET_BYTES,
     ],
     { type: 'image/png' },
   )

@@ -27,7 +27,10 @@ export class MovingTime {
       timer instanceof MovedTimer ? timer.close() : clearTimeout(timer as undefined)
     // the real ones have further overloads, which no caller uses
     Object.assign(globalThis, {
-      ...{ setTimeout: set(false), setInterval: set(true), clearTimeout: clear, clearInterval: clear },
+      setTimeout: set(false),
+      setInterval: set(true),
+      clearTimeout: clear,
+      clearInterval: clear,
     })
     this.end = () => void Object.assign(globalThis, { setTimeout, setInterval, clearTimeout, clearInterval })
     t.after(this.end)

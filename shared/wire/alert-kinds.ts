@@ -2,16 +2,34 @@
 
 /** What people are warned of. */
 export const ALERT_KINDS = [
-  ...(['low_battery', 'outside', 'zone_stay', 'moved_while_locked', 'moved_after_hours'] as const),
-  ...(['silent_on_course', 'open_after_closing', 'out_after_closing', 'not_charging'] as const),
-  ...(['device_twice', 'device_clock'] as const),
-  ...(['disk', 'clock', 'sync', 'backup', 'certificate', 'pin_locked'] as const),
+  'low_battery',
+  'outside',
+  'zone_stay',
+  'moved_while_locked',
+  'moved_after_hours',
+  'silent_on_course',
+  'open_after_closing',
+  'out_after_closing',
+  'not_charging',
+  'device_twice',
+  'device_clock',
+  'disk',
+  'clock',
+  'sync',
+  'backup',
+  'certificate',
+  'pin_locked',
 ] as const
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** Kinds that are about the site and no cart. */
 const SITE_KINDS: ReadonlySet<string> = new Set<AlertKind>([
-  ...(['disk', 'clock', 'sync', 'backup', 'certificate', 'pin_locked'] as const),
+  'disk',
+  'clock',
+  'sync',
+  'backup',
+  'certificate',
+  'pin_locked',
 ])
 
 export function isSiteKind(kind: string): boolean {

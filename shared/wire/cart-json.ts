@@ -30,7 +30,9 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
   return {
     cart: cart.key,
     devices: cart.devices.map(({ hardwareId, deviceType, name, isOnline }) => ({
-      ...{ hardware_id: hardwareId, device_type: deviceType, ...(name ? { name } : {}) },
+      hardware_id: hardwareId,
+      device_type: deviceType,
+      ...(name ? { name } : {}),
       is_online: isOnline,
     })),
     state: verdict.state,
@@ -39,7 +41,11 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
     is_asleep: verdict.isAsleep,
     position: toPositionJson(verdict.position),
     zones: verdict.stays.map(({ zoneId, name, type, hole, sinceMs }) => ({
-      ...{ zone_id: zoneId, name, type, ...(hole === null ? {} : { hole }), since: toIso(sinceMs) },
+      zone_id: zoneId,
+      name,
+      type,
+      ...(hole === null ? {} : { hole }),
+      since: toIso(sinceMs),
     })),
     lock: toLockJson(verdict.lock, masksCodes),
     out_since: isoOrNull(verdict.outSinceMs),
@@ -53,7 +59,8 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
       notes.exempt === null
         ? null
         : {
-            ...{ zone_types: [...notes.exempt.zoneTypes], until: toIso(notes.exempt.untilMs) },
+            zone_types: [...notes.exempt.zoneTypes],
+            until: toIso(notes.exempt.untilMs),
             ...toSaidJson(notes.exempt),
           },
     note: notes.note,
@@ -69,9 +76,14 @@ export function countCarts(
   const count = (isOne: (cart: (typeof carts)[number]) => boolean) => carts.filter(isOne).length
   const inState = (state: CartVerdict['state']) => count(({ verdict }) => verdict.state === state)
   return {
-    ...{ in: inState('in'), out: inState('out'), moving: count(({ verdict }) => verdict.isMoving) },
-    ...{ low: count(({ verdict }) => verdict.isLow), silent: inState('silent'), outside: inState('outside') },
-    ...{ out_of_service: count(({ notes }) => notes.outOfService !== null), total: carts.length },
+    in: inState('in'),
+    out: inState('out'),
+    moving: count(({ verdict }) => verdict.isMoving),
+    low: count(({ verdict }) => verdict.isLow),
+    silent: inState('silent'),
+    outside: inState('outside'),
+    out_of_service: count(({ notes }) => notes.outOfService !== null),
+    total: carts.length,
   }
 }
 
@@ -80,8 +92,12 @@ function toPositionJson(position: CartVerdict['position']): CartJson['position']
   const { hardwareId, fix, heading } = position
   const speed = fix.speedKmh === null ? null : fromMilli(toMilli(fix.speedKmh))
   return {
-    ...{ lat: fromE7(fix.latE7), long: fromE7(fix.longE7), speed, heading },
-    ...{ at: toIso(fix.atMs), hardware_id: hardwareId },
+    lat: fromE7(fix.latE7),
+    long: fromE7(fix.longE7),
+    speed,
+    heading,
+    at: toIso(fix.atMs),
+    hardware_id: hardwareId,
   }
 }
 
@@ -90,7 +106,10 @@ function toLockJson(lock: CartVerdict['lock'], masksCodes: boolean): CartJson['l
   const { isLocked, atMs, source, by, hardwareId } = lock
   const isCode = source === 'rfid' || source === 'keypad'
   return {
-    ...{ is_locked: isLocked, at: toIso(atMs), source, hardware_id: hardwareId },
+    is_locked: isLocked,
+    at: toIso(atMs),
+    source,
+    hardware_id: hardwareId,
     by: by !== null && isCode && masksCodes ? maskCode(by) : by,
   }
 }
@@ -99,7 +118,11 @@ function toBatteryJson(battery: CartVerdict['battery']): CartJson['battery'] {
   if (battery === null) return null
   const { hardwareId, voltageV, atMs, restV, restAtMs, percent } = battery
   return {
-    ...{ voltage: voltageV, at: toIso(atMs), rest_voltage: restV, rest_at: isoOrNull(restAtMs), percent },
+    voltage: voltageV,
+    at: toIso(atMs),
+    rest_voltage: restV,
+    rest_at: isoOrNull(restAtMs),
+    percent,
     hardware_id: hardwareId,
   }
 }

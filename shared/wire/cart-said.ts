@@ -56,17 +56,30 @@ export function toCartSaidJson(
     known && { at_ms: known.atMs, voltage_v: known.voltageV }
   return {
     fix: fix && { at_ms: fix.atMs, lat_e7: fix.latE7, long_e7: fix.longE7, speed_kmh: fix.speedKmh },
-    ...{ heading, still_since_ms: still?.sinceMs ?? null, low_readings: lowReadings },
-    ...{ battery: toVoltage(battery), rest: toVoltage(rest) },
+    heading,
+    still_since_ms: still?.sinceMs ?? null,
+    low_readings: lowReadings,
+    battery: toVoltage(battery),
+    rest: toVoltage(rest),
     stays: said.stays.map(({ zoneId, name, type, hole, sinceMs }) => ({
-      ...{ zone_id: zoneId, name, type, hole, since_ms: sinceMs },
+      zone_id: zoneId,
+      name,
+      type,
+      hole,
+      since_ms: sinceMs,
     })),
-    ...{ out_since_ms: said.outSinceMs, heard_at_ms: said.heardAtMs, said_sleep: said.saidSleep },
+    out_since_ms: said.outSinceMs,
+    heard_at_ms: said.heardAtMs,
+    said_sleep: said.saidSleep,
     lock: said.lock && {
-      ...{ is_locked: said.lock.isLocked, at_ms: said.lock.atMs, source: said.lock.source, by: said.lock.by },
+      is_locked: said.lock.isLocked,
+      at_ms: said.lock.atMs,
+      source: said.lock.source,
+      by: said.lock.by,
     },
     auto_lock_at_ms: autoLockAtMs,
-    ...{ has_parking: ground.hasParking, has_boundary: ground.hasBoundary },
+    has_parking: ground.hasParking,
+    has_boundary: ground.hasBoundary,
   }
 }
 
@@ -84,14 +97,22 @@ export function readCartSaid(
     ...device,
     motion: {
       fix: fix && { atMs: fix.at_ms, latE7: fix.lat_e7, longE7: fix.long_e7, speedKmh: fix.speed_kmh },
-      ...{ headingFrom: null, heading: json?.heading ?? null, lowReadings: json?.low_readings ?? 0 },
+      headingFrom: null,
+      heading: json?.heading ?? null,
+      lowReadings: json?.low_readings ?? 0,
       still: fix === null || sinceMs === null ? null : { latE7: fix.lat_e7, longE7: fix.long_e7, sinceMs },
-      ...{ battery: readVoltage(json?.battery), rest: readVoltage(json?.rest) },
+      battery: readVoltage(json?.battery),
+      rest: readVoltage(json?.rest),
     },
     stays: (json?.stays ?? []).map((stay) => ({
-      ...{ zoneId: stay.zone_id, name: stay.name, type: stay.type, hole: stay.hole, sinceMs: stay.since_ms },
+      zoneId: stay.zone_id,
+      name: stay.name,
+      type: stay.type,
+      hole: stay.hole,
+      sinceMs: stay.since_ms,
     })),
-    ...{ outSinceMs: json?.out_since_ms ?? null, heardAtMs: json?.heard_at_ms ?? null },
+    outSinceMs: json?.out_since_ms ?? null,
+    heardAtMs: json?.heard_at_ms ?? null,
     saidSleep: json?.said_sleep ?? false,
     lock: lock && { isLocked: lock.is_locked, atMs: lock.at_ms, source: lock.source, by: lock.by },
   }

@@ -170,7 +170,9 @@ const cartSchema = z
   .trim()
   .refine(isCartName, 'must be 1 to 16 characters, on one line without control characters, and not site')
   .meta({
-    ...{ minLength: 1, maxLength: CART_MAX, pattern: CART_PATTERN },
+    minLength: 1,
+    maxLength: CART_MAX,
+    pattern: CART_PATTERN,
     description:
       'The cart it is in, as people call it: 1 to 16 characters, case-sensitive, not site. Devices with the same cart are one cart.',
     example: '17',

@@ -71,7 +71,9 @@ interface Recall {
 
 export function toRecallJson({ recallId, text, startedAtMs, by }: Recall): RecallJson {
   return {
-    ...{ recall_id: recallId, text, started_at: toIso(startedAtMs) },
+    recall_id: recallId,
+    text,
+    started_at: toIso(startedAtMs),
     by: { user_id: by.userId, name: by.name },
   }
 }

@@ -79,10 +79,15 @@ export function toPaceJson({ round }: CartRound, minutesPerHole: number, nowMs: 
 export function toHolesJson({ cart, round }: CartRound) {
   const [first] = round.holes
   return {
-    ...{ round_id: round.id, cart, started_at: toIso(round.startedMs), ended_at: isoOrNull(round.endedMs) },
+    round_id: round.id,
+    cart,
+    started_at: toIso(round.startedMs),
+    ended_at: isoOrNull(round.endedMs),
     start_hole: first?.hole ?? 0,
     holes: round.holes.map(({ hole, enteredMs, leftMs }) => ({
-      ...{ hole, entered_at: toIso(enteredMs), left_at: isoOrNull(leftMs) },
+      hole,
+      entered_at: toIso(enteredMs),
+      left_at: isoOrNull(leftMs),
     })),
     current_hole: currentHole(round)?.hole ?? null,
   }

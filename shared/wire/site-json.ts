@@ -95,8 +95,13 @@ function mergedHours(patch: unknown, known: OpeningHours | null): OpeningHours |
   const hoursOf = (day: Weekday) =>
     given.has(day) ? (readOpenHours(given.get(day)) ?? null) : (known?.[day] ?? null)
   return {
-    ...{ mon: hoursOf('mon'), tue: hoursOf('tue'), wed: hoursOf('wed'), thu: hoursOf('thu') },
-    ...{ fri: hoursOf('fri'), sat: hoursOf('sat'), sun: hoursOf('sun') },
+    mon: hoursOf('mon'),
+    tue: hoursOf('tue'),
+    wed: hoursOf('wed'),
+    thu: hoursOf('thu'),
+    fri: hoursOf('fri'),
+    sat: hoursOf('sat'),
+    sun: hoursOf('sun'),
   }
 }
 
@@ -104,8 +109,13 @@ function toOpeningHoursJson(hours: OpeningHours | null): SiteSettingsJson['openi
   if (hours === null) return null
   const day = (name: Weekday) => toOpenHoursJson(hours[name])
   return {
-    ...{ mon: day('mon'), tue: day('tue'), wed: day('wed'), thu: day('thu') },
-    ...{ fri: day('fri'), sat: day('sat'), sun: day('sun') },
+    mon: day('mon'),
+    tue: day('tue'),
+    wed: day('wed'),
+    thu: day('thu'),
+    fri: day('fri'),
+    sat: day('sat'),
+    sun: day('sun'),
   }
 }
 

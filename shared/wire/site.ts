@@ -47,8 +47,13 @@ const openDaySchema = z
   })
 const openingHoursSchema = z
   .object({
-    ...{ mon: openDaySchema, tue: openDaySchema, wed: openDaySchema, thu: openDaySchema },
-    ...{ fri: openDaySchema, sat: openDaySchema, sun: openDaySchema },
+    mon: openDaySchema,
+    tue: openDaySchema,
+    wed: openDaySchema,
+    thu: openDaySchema,
+    fri: openDaySchema,
+    sat: openDaySchema,
+    sun: openDaySchema,
   })
   .nullable()
   .meta({ description: 'null while none are known: nothing closes then, and nothing is after hours.' })

@@ -63,7 +63,9 @@ export const newWebhookSchema = z
         if (message !== null) ctx.addIssue({ code: 'custom', message, params: { code: 'invalid_url' } })
       })
       .meta({
-        ...{ format: 'uri', pattern: WEB_URL.source, maxLength: URL_MAX },
+        format: 'uri',
+        pattern: WEB_URL.source,
+        maxLength: URL_MAX,
         description: 'http or https, without a user in it; an address of the local network too.',
         example: 'http://192.168.1.9:3000/alerts',
       }),

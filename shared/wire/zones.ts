@@ -100,7 +100,9 @@ export type ZonesJson = z.infer<typeof zonesSchema>
 const zoneSwitchesSchema = z.record(
   z.string(),
   z.object({
-    ...{ was_enabled: z.boolean(), since_ms: z.number(), until_ms: z.number().nullable() },
+    was_enabled: z.boolean(),
+    since_ms: z.number(),
+    until_ms: z.number().nullable(),
     by: switchedBySchema,
   }),
 )

@@ -37,8 +37,15 @@ function courseAt(lat: number) {
   const zones = shapes.map((shape, i): Zone => {
     const id = `z${i}`
     return {
-      ...{ id, name: id, type: 'stop', isEnabled: true, isVisible: false, message: null },
-      ...{ maxSpeedKmh: null, hole: null, shape },
+      id,
+      name: id,
+      type: 'stop',
+      isEnabled: true,
+      isVisible: false,
+      message: null,
+      maxSpeedKmh: null,
+      hole: null,
+      shape,
     }
   })
   return { watched: watchedZones(zones), at }
@@ -55,7 +62,8 @@ const track = fc
   .array(
     fc.record({ seconds: fc.integer({ min: 1, max: 30 }), east: stepM, north: stepM, times: fc.nat(4) }),
     {
-      ...{ maxLength: 80, size: 'max' },
+      maxLength: 80,
+      size: 'max',
     },
   )
   .map((steps) => {

@@ -45,16 +45,26 @@ function gpsBlock(hardwareId: string, times: readonly number[]) {
 
 function eraseNote(id: string, fields: Record<string, unknown> = {}, at_ms = DAY) {
   const body = {
-    ...{ hardware_id: 'cart-1', kinds: ['gps', 'battery'], telemetry_through: 0, history_through: 0 },
+    hardware_id: 'cart-1',
+    kinds: ['gps', 'battery'],
+    telemetry_through: 0,
+    history_through: 0,
     ...fields,
   }
   return { seq: 1, note_id: id, kind: 'erase', at_ms, body }
 }
 
 const device = (id: string, fields: Record<string, unknown> = {}) => ({
-  ...{ hardware_id: id, short_id: `s-${id}`, device_type: 'teebox', name: null, cart: null, attributes: {} },
-  ...{ is_online: true, group_id: null },
-  ...{ created_at: '2026-01-01T00:00:00.000Z', updated_at: '2026-05-01T00:00:00.000Z' },
+  hardware_id: id,
+  short_id: `s-${id}`,
+  device_type: 'teebox',
+  name: null,
+  cart: null,
+  attributes: {},
+  is_online: true,
+  group_id: null,
+  created_at: '2026-01-01T00:00:00.000Z',
+  updated_at: '2026-05-01T00:00:00.000Z',
   ...fields,
 })
 
@@ -223,7 +233,9 @@ function describeErased(kind: DatabaseKind): void {
       await site.push(site.part('notes', late, { isResend: true }))
       assert.deepEqual(await times(site, 'cart-3'), seconds(3, 4))
       assert.deepEqual(await restore(site, since, { hardware_ids: ['cart-2'] }), {
-        ...{ success: true, devices: 0, records: 4 },
+        success: true,
+        devices: 0,
+        records: 4,
       })
       assert.deepEqual(await times(site, 'cart-3'), seconds(3, 4))
       await restore(site, since)
@@ -314,11 +326,21 @@ function describeErased(kind: DatabaseKind): void {
       const site = await hub.site()
       const [code, person] = ['04C0DE99', 'Mrs Forgotten']
       const row = {
-        ...{ seq: 1, event_id: 'l1', hardware_id: 'cart-1', event: 'unlock', source: 'rfid', at_ms: DAY },
-        ...{ code, command_id: null, metadata: { for: person } },
+        seq: 1,
+        event_id: 'l1',
+        hardware_id: 'cart-1',
+        event: 'unlock',
+        source: 'rfid',
+        at_ms: DAY,
+        code,
+        command_id: null,
+        metadata: { for: person },
       }
       const command = (metadata: unknown, seq: number) => ({
-        ...{ seq, table: 'command', key: 'c1', body: { hardware_id: 'cart-1', metadata } },
+        seq,
+        table: 'command',
+        key: 'c1',
+        body: { hardware_id: 'cart-1', metadata },
       })
       await site.push(
         site.part('lock_events', rowsContent([row])),
@@ -328,7 +350,10 @@ function describeErased(kind: DatabaseKind): void {
       await site.latest({ is_complete: true, devices: [device('cart-1')] })
       assert.ok((await everything(hub)).includes(code) && (await everything(hub)).includes(person))
       const blank = {
-        ...{ seq: 2, note_id: 'b1', kind: 'blank', at_ms: DAY },
+        seq: 2,
+        note_id: 'b1',
+        kind: 'blank',
+        at_ms: DAY,
         body: { lock_events: [{ event_id: 'l1', code: true, metadata: [['for']] }] },
       }
       await send(site, 'notes', [eraseNote('e1')])

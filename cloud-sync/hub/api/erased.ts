@@ -43,7 +43,11 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
       await requireSite(database, c.var.user, site)
       const items = await listErased(database, site, page)
       const erased = items.map(({ hardwareId, what, erasedAtMs, records, bytes }) => ({
-        ...{ hardware_id: hardwareId, what, records, bytes, erased_at: toIso(erasedAtMs) },
+        hardware_id: hardwareId,
+        what,
+        records,
+        bytes,
+        erased_at: toIso(erasedAtMs),
         deleted_at: toIso(erasedAtMs + erasedKeepDays * DAY_MS),
       }))
       return c.json({ erased, pagination: paginationOf(page, erased) }, 200)

@@ -23,8 +23,16 @@ const TABLES = [
 
 const AT = '2026-05-01T08:30:00.000Z'
 const CART = {
-  ...{ hardware_id: 'cart-1', short_id: 'c1', device_type: 'teebox', name: null, cart: null, attributes: {} },
-  ...{ is_online: true, group_id: null, created_at: AT, updated_at: AT },
+  hardware_id: 'cart-1',
+  short_id: 'c1',
+  device_type: 'teebox',
+  name: null,
+  cart: null,
+  attributes: {},
+  is_online: true,
+  group_id: null,
+  created_at: AT,
+  updated_at: AT,
 }
 
 let hub: TestHub

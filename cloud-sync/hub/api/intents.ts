@@ -64,12 +64,14 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
       const intentId = newUuid()
       const nowMs = clock.nowMs()
       await insertIntent(database, {
-        ...{ siteId, intentId, kind, body: JSON.stringify(content), requestedBy: user.userId },
-        ...{
-          issuedAtMs: nowMs,
-          expiresAtMs: nowMs + (expires_in_s ?? INTENT_EXPIRES_S[kind]) * 1000,
-          baseRev: base_rev ?? null,
-        },
+        siteId,
+        intentId,
+        kind,
+        body: JSON.stringify(content),
+        requestedBy: user.userId,
+        issuedAtMs: nowMs,
+        expiresAtMs: nowMs + (expires_in_s ?? INTENT_EXPIRES_S[kind]) * 1000,
+        baseRev: base_rev ?? null,
       })
       onIntent(siteId)
       c.header('location', `/sites/${siteId}/intents/${intentId}`)

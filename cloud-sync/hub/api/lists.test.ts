@@ -31,14 +31,26 @@ before(async () => {
   await hub.site()
   await people.createUser({ role: 'viewer' })
   const groups = [1, 2].map((id) => ({
-    ...{ seq: id, table: 'device_group', key: String(id) },
+    seq: id,
+    table: 'device_group',
+    key: String(id),
     body: { group_id: id, name: `Group ${id}`, created_at_ms: NOON, updated_at_ms: NOON },
   }))
   const alerts = [3, 4].map((id) => ({
-    ...{ seq: id, table: 'alert', key: `a${id}` },
+    seq: id,
+    table: 'alert',
+    key: `a${id}`,
     body: {
-      ...{ alert_id: `a${id}`, kind: 'outside', cart: '17', hardware_id: 'a', opened_at_ms: NOON + id },
-      ...{ closed_at_ms: null, acknowledged_at_ms: null, acknowledged_by: null, note: null, details: {} },
+      alert_id: `a${id}`,
+      kind: 'outside',
+      cart: '17',
+      hardware_id: 'a',
+      opened_at_ms: NOON + id,
+      closed_at_ms: null,
+      acknowledged_at_ms: null,
+      acknowledged_by: null,
+      note: null,
+      details: {},
     },
   }))
   await site.push(site.part('entities', rowsContent([...groups, ...alerts])))
@@ -69,8 +81,16 @@ test('a parameter that takes one value says so when it is given two', async () =
   await site.latest({
     devices: [
       {
-        ...{ hardware_id: 'a', short_id: 'aaaaaaaa', device_type: 'teebox', name: null, cart: null },
-        ...{ attributes: {}, is_online: true, group_id: null, created_at: at, updated_at: at },
+        hardware_id: 'a',
+        short_id: 'aaaaaaaa',
+        device_type: 'teebox',
+        name: null,
+        cart: null,
+        attributes: {},
+        is_online: true,
+        group_id: null,
+        created_at: at,
+        updated_at: at,
       },
     ],
   })

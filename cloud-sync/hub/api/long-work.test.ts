@@ -25,8 +25,16 @@ const existing: Record<string, string> = { sites: 'north', devices: 'cart-1', tr
 
 const AT = '2026-05-01T08:30:00.000Z'
 const CART = {
-  ...{ hardware_id: 'cart-1', short_id: 'c1', device_type: 'teebox', name: null, cart: null, attributes: {} },
-  ...{ is_online: true, group_id: null, created_at: AT, updated_at: AT },
+  hardware_id: 'cart-1',
+  short_id: 'c1',
+  device_type: 'teebox',
+  name: null,
+  cart: null,
+  attributes: {},
+  is_online: true,
+  group_id: null,
+  created_at: AT,
+  updated_at: AT,
 }
 
 before(async () => {
@@ -70,7 +78,10 @@ async function restore(): Promise<void> {
 /** What gateways send, as a document of the API would describe it. */
 function syncPaths() {
   const bodies = {
-    ...{ hello: helloSchema, push: pushSchema, latest: latestSchema, audit: auditSchema },
+    hello: helloSchema,
+    push: pushSchema,
+    latest: latestSchema,
+    audit: auditSchema,
     rebuild: rebuiltSchema,
   }
   return Object.fromEntries(
@@ -87,8 +98,13 @@ function syncPaths() {
 /** A schema in which texts of a pattern are those that the gateway sends. */
 function withSamples(schema: unknown, name = ''): unknown {
   const samples: Record<string, string> = {
-    ...{ site: 'north', epoch: gateway.epoch, instance: gateway.instance, encoding: 'rows-1' },
-    ...{ hash: '0'.repeat(64), prev_hash: '0'.repeat(64), sum: '0'.repeat(16) },
+    site: 'north',
+    epoch: gateway.epoch,
+    instance: gateway.instance,
+    encoding: 'rows-1',
+    hash: '0'.repeat(64),
+    prev_hash: '0'.repeat(64),
+    sum: '0'.repeat(16),
   }
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map((one) => withSamples(one))

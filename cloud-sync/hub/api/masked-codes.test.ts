@@ -30,8 +30,15 @@ for (const kind of LONG_SUITE_KINDS) {
       people = new People(hub)
       site = await hub.site()
       const events = [...CODES, null].map((code, i) => ({
-        ...{ seq: i + 1, event_id: `e${i}`, hardware_id: 'cart-1', event: 'unlock', at_ms: i },
-        ...{ source: code === null ? 'key' : 'rfid', code, command_id: null, metadata: null },
+        seq: i + 1,
+        event_id: `e${i}`,
+        hardware_id: 'cart-1',
+        event: 'unlock',
+        at_ms: i,
+        source: code === null ? 'key' : 'rfid',
+        code,
+        command_id: null,
+        metadata: null,
       }))
       await site.push(site.part('lock_events', rowsContent(events)))
     })

@@ -16,9 +16,17 @@ let site: SiteClient
 let seq = 0
 
 const alert = (id: number, more: Partial<AlertBody> = {}): AlertBody => ({
-  ...{ alert_id: `a${id}`, kind: 'outside', cart: '17', hardware_id: 'lock-17', opened_at_ms: NOON + id },
-  ...{ closed_at_ms: null, acknowledged_at_ms: null, acknowledged_by: null, note: null },
-  ...{ details: { lat: 1, long: 2 }, ...more },
+  alert_id: `a${id}`,
+  kind: 'outside',
+  cart: '17',
+  hardware_id: 'lock-17',
+  opened_at_ms: NOON + id,
+  closed_at_ms: null,
+  acknowledged_at_ms: null,
+  acknowledged_by: null,
+  note: null,
+  details: { lat: 1, long: 2 },
+  ...more,
 })
 const tell = (...bodies: AlertBody[]) =>
   site.push(
@@ -56,9 +64,15 @@ test('the alerts of a site are those of its gateway, newest first', async () => 
   const { body } = await people.request('GET', `/sites/${site.siteId}/alerts`)
   assert.deepEqual(body.pagination, { limit: 100, offset: 0, returned: 4 })
   assert.deepEqual(body.alerts[2], {
-    ...{ alert_id: 'a2', kind: 'outside', cart: '17', hardware_id: 'lock-17', opened_at: toIso(NOON + 2) },
-    ...{ closed_at: null, acknowledged_at: toIso(NOON + 60_000) },
-    ...{ acknowledged_by: { user_id: 'u1', name: 'Ann' }, note: '\ud83d\ude80 on it' },
+    alert_id: 'a2',
+    kind: 'outside',
+    cart: '17',
+    hardware_id: 'lock-17',
+    opened_at: toIso(NOON + 2),
+    closed_at: null,
+    acknowledged_at: toIso(NOON + 60_000),
+    acknowledged_by: { user_id: 'u1', name: 'Ann' },
+    note: '\ud83d\ude80 on it',
     details: { lat: 1, long: 2 },
   })
 })

@@ -11,9 +11,16 @@ import { DAY_MS } from '#shared/time.ts'
 function entry(seq: number, fields: Record<string, unknown> = {}) {
   const key = `entry-${seq}`
   const body = {
-    ...{ entry_id: key, at_ms: seq * 1000, user_id: 'usr_1', person: null, session_id: null },
-    ...{ address: '10.0.0.7', action: 'user.updated', target: 'usr_2' },
-    ...{ before: { is_active: true }, after: { is_active: false } },
+    entry_id: key,
+    at_ms: seq * 1000,
+    user_id: 'usr_1',
+    person: null,
+    session_id: null,
+    address: '10.0.0.7',
+    action: 'user.updated',
+    target: 'usr_2',
+    before: { is_active: true },
+    after: { is_active: false },
     ...fields,
   }
   return { seq, table: 'audit_entry', key, body }
@@ -68,9 +75,16 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.deepEqual((await list(site, '?limit=1&order=asc')).body, {
         entries: [
           {
-            ...{ entry_id: 'entry-1', at: '1970-01-01T00:00:01.000Z', user_id: 'usr_1', person: null },
-            ...{ session_id: null, address: '10.0.0.7', action: 'user.updated', target: 'usr_2' },
-            ...{ before: { is_active: true }, after: { is_active: false } },
+            entry_id: 'entry-1',
+            at: '1970-01-01T00:00:01.000Z',
+            user_id: 'usr_1',
+            person: null,
+            session_id: null,
+            address: '10.0.0.7',
+            action: 'user.updated',
+            target: 'usr_2',
+            before: { is_active: true },
+            after: { is_active: false },
           },
         ],
         pagination: { limit: 1, offset: 0, returned: 1 },
@@ -113,8 +127,9 @@ for (const kind of LONG_SUITE_KINDS) {
     test('what a site erased of its entries is empty here too, and nothing else of them changes', async () => {
       const named = (before: string, after: string, fields: object = {}) =>
         entry(1, {
-          ...{ person: { user_id: 'usr_9', name: before }, before: { name: before, zones: [before, 7] } },
-          ...{ after: { name: after } },
+          person: { user_id: 'usr_9', name: before },
+          before: { name: before, zones: [before, 7] },
+          after: { name: after },
           ...fields,
         })
       const site = await newSite([named('Jane', 'Joan'), entry(2)])

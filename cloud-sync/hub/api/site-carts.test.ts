@@ -29,8 +29,16 @@ after(() => hub.stop())
 
 function device(hardwareId: string, cart: string | null, fields: object = {}): Record<string, unknown> {
   return {
-    ...{ hardware_id: hardwareId, short_id: `s-${hardwareId}`, device_type: 'teebox', name: null, cart },
-    ...{ attributes: {}, is_online: true, group_id: null, created_at: AT, updated_at: AT },
+    hardware_id: hardwareId,
+    short_id: `s-${hardwareId}`,
+    device_type: 'teebox',
+    name: null,
+    cart,
+    attributes: {},
+    is_online: true,
+    group_id: null,
+    created_at: AT,
+    updated_at: AT,
     ...fields,
   }
 }
@@ -38,7 +46,11 @@ function device(hardwareId: string, cart: string | null, fields: object = {}): R
 /** A device in the barn, locked by a code, heard of just now. */
 function saidBy(hardwareId: string, nowMs: number): CartDevice {
   return {
-    ...{ hardwareId, deviceType: 'teebox', isOnline: true, heardAtMs: nowMs, saidSleep: false },
+    hardwareId,
+    deviceType: 'teebox',
+    isOnline: true,
+    heardAtMs: nowMs,
+    saidSleep: false,
     motion: {
       ...MOTIONLESS,
       fix: { atMs: nowMs - 1000, latE7: 284_100_000, longE7: -815_800_000, speedKmh: 0 },
@@ -72,7 +84,9 @@ test('a cart is what its gateway makes of it, and the list of devices is as it w
   assert.equal(status, 200)
   assert.deepEqual(
     body.carts.map(({ cart, state, devices }: { cart: string; state: string; devices: object[] }) => [
-      ...[cart, state, devices.length],
+      cart,
+      state,
+      devices.length,
     ]),
     [
       ['2', 'unknown', 1],
@@ -127,11 +141,22 @@ test('what people say of a cart, and that it is over', async () => {
 
 test('its alerts that are not closed', async () => {
   const alert = (alert_id: string, closed_at_ms: number | null) => ({
-    ...{ alert_id, kind: 'outside', cart: '17', hardware_id: 'd1', opened_at_ms: 1, closed_at_ms },
-    ...{ acknowledged_at_ms: null, acknowledged_by: null, note: null, details: {} },
+    alert_id,
+    kind: 'outside',
+    cart: '17',
+    hardware_id: 'd1',
+    opened_at_ms: 1,
+    closed_at_ms,
+    acknowledged_at_ms: null,
+    acknowledged_by: null,
+    note: null,
+    details: {},
   })
   const rows = [alert('a1', null), alert('a2', 2)].map((body) => ({
-    ...{ seq: ++seq, table: 'alert', key: body.alert_id, body },
+    seq: ++seq,
+    table: 'alert',
+    key: body.alert_id,
+    body,
   }))
   await site.push(site.part('entities', rowsContent(rows)))
   assert.deepEqual((await cartOf('17')).body.open_alerts, ['a1'])

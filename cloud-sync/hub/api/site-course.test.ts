@@ -43,7 +43,10 @@ test('the drawing of a site is that of its gateway, and none before it has sent 
   await tell({ version: 3, attribution: 'Golf Ltd', sent: packed([HOLE]), updated_at_ms: 1 })
   const { counts, ...shown } = await course()
   assert.deepEqual(shown, {
-    ...{ type: 'FeatureCollection', version: 3, attribution: 'Golf Ltd', photo: null },
+    type: 'FeatureCollection',
+    version: 3,
+    attribution: 'Golf Ltd',
+    photo: null,
     features: [HOLE],
   })
   assert.deepEqual([counts.holes, counts.greens], [1, 0])
@@ -76,7 +79,8 @@ const PLACE = { lat: 28.4, long: -81.6 }
 const corners = [PLACE, PLACE, PLACE, PLACE]
 const piecesOf = (content: Buffer, size: number, hash = HASH) =>
   Array.from({ length: Math.ceil(content.length / size) }, (_, number) => ({
-    ...{ table: 'course_piece', key: `${hash}/${String(number).padStart(4, '0')}` },
+    table: 'course_piece',
+    key: `${hash}/${String(number).padStart(4, '0')}`,
     body: {
       hash,
       number,
@@ -104,7 +108,10 @@ test('a photo is shown once all of its pieces are there, whatever came first, an
   assert.ok(first !== undefined)
   await tellRows(others)
   await tell({
-    ...{ version: 5, attribution: null, sent: packed([HOLE]), drawing: null },
+    version: 5,
+    attribution: null,
+    sent: packed([HOLE]),
+    drawing: null,
     photo: { ...refer(image, pieces.length), content_type: 'image/png', corners },
   })
   assert.deepEqual([(await course()).photo, (await course()).features.length], [null, 1])
@@ -154,7 +161,10 @@ for (const [what, ofPhoto] of Object.entries({
   test(`a site that sends a photo with ${what} shows its drawing, and no half photo`, async () => {
     await tellRows(piecesOf(randomBytes(100_000), 30_000))
     await tell({
-      ...{ version: 7, attribution: null, sent: packed([HOLE]), drawing: null },
+      version: 7,
+      attribution: null,
+      sent: packed([HOLE]),
+      drawing: null,
       photo: { hash: HASH, content_type: 'image/png', corners, ...ofPhoto },
     })
     assert.equal((await course()).features.length, 1)

@@ -10,7 +10,9 @@ import { patchSiteSettings, toSiteSettingsJson } from '#shared/wire/site-json.ts
 const DEFAULTS = toSiteSettingsJson(DEFAULT_SITE_SETTINGS)
 const SETTINGS = toSiteSettingsJson(
   patchSiteSettings(DEFAULT_SITE_SETTINGS, {
-    ...{ name: 'Pebble', time_zone: 'Europe/Berlin', opening_hours: { mon: ['07:00', '20:00'] } },
+    name: 'Pebble',
+    time_zone: 'Europe/Berlin',
+    opening_hours: { mon: ['07:00', '20:00'] },
     trips: { minimalTripDistance: 100 },
   }),
 )
@@ -27,16 +29,16 @@ before(async () => {
   await site.latest({
     devices: [
       {
-        ...{
-          hardware_id: 'cart-1',
-          short_id: 's-1',
-          device_type: 'teebox',
-          name: null,
-          cart: null,
-          attributes: {},
-        },
-        ...{ is_online: true, group_id: null },
-        ...{ created_at: '2026-05-01T08:30:00.000Z', updated_at: '2026-05-01T08:30:00.000Z' },
+        hardware_id: 'cart-1',
+        short_id: 's-1',
+        device_type: 'teebox',
+        name: null,
+        cart: null,
+        attributes: {},
+        is_online: true,
+        group_id: null,
+        created_at: '2026-05-01T08:30:00.000Z',
+        updated_at: '2026-05-01T08:30:00.000Z',
       },
     ],
   })

@@ -107,7 +107,8 @@ test('order=desc is the same list backwards, and not for maps', async () => {
   assert.ok(one !== undefined)
   const times = one.points.map(({ atMs }) => atMs)
   const query = queryOf({
-    ...{ from: toIso(Math.min(...times)), to: toIso(Math.max(...times)) },
+    from: toIso(Math.min(...times)),
+    to: toIso(Math.max(...times)),
     ...one.config,
   })
   const ids = vectors.slice(0, 50).map(({ name }) => name)

@@ -72,9 +72,15 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
   ): Promise<TripDevice[]> {
     requireFewDevices(hardwareIds ?? [])
     const found = await searchDevices(sql, {
-      ...{ siteIds: [siteId], hardwareIds, fields: {}, batteryBelow: undefined, search: '', attributes: [] },
+      siteIds: [siteId],
+      hardwareIds,
+      fields: {},
+      batteryBelow: undefined,
+      search: '',
+      attributes: [],
       order: 'asc',
-      ...{ limit: TRIP_DEVICES_MAX + 1, offset: 0 },
+      limit: TRIP_DEVICES_MAX + 1,
+      offset: 0,
     })
     requireFewDevices(found)
     return found.map(({ hardware_id }) => ({ siteId, hardwareId: hardware_id }))

@@ -75,8 +75,17 @@ test('a user without the site, and a site that is not there', async () => {
 
 test('events of zones of the site are of no group', async () => {
   const event = (eventId: string, groupId: number) => ({
-    ...{ seq: ++seq, event_id: eventId, hardware_id: 'cart-1', event: 'enter', group_id: groupId },
-    ...{ zone_id: 'barn', zone_name: 'Barn', zone_type: 'parking', at_ms: seq, lat: 1, long: 1 },
+    seq: ++seq,
+    event_id: eventId,
+    hardware_id: 'cart-1',
+    event: 'enter',
+    group_id: groupId,
+    zone_id: 'barn',
+    zone_name: 'Barn',
+    zone_type: 'parking',
+    at_ms: seq,
+    lat: 1,
+    long: 1,
   })
   await site.push(site.part('geofence_events', rowsContent([event('a', 0), event('b', 2)])))
   const { events } = (await people.request('GET', `/sites/${site.siteId}/geofence-events`)).body

@@ -54,13 +54,17 @@ function readDevice({ body, cartSaid }: CartDeviceRow): KnownDevice {
   const device: Record<string, unknown> = JSON.parse(body)
   const textOf = (name: string) => (typeof device[name] === 'string' ? device[name] : null)
   const known = {
-    ...{ hardwareId: textOf('hardware_id') ?? '', deviceType: textOf('device_type') ?? '' },
+    hardwareId: textOf('hardware_id') ?? '',
+    deviceType: textOf('device_type') ?? '',
     isOnline: device.is_online === true,
   }
   const parsed = cartSaidSchema.safeParse(JSON.parse(cartSaid ?? 'null'))
   const json = parsed.success ? parsed.data : null
   return {
-    ...{ ...known, name: textOf('name'), cart: textOf('cart'), said: readCartSaid(json, known) },
+    ...known,
+    name: textOf('name'),
+    cart: textOf('cart'),
+    said: readCartSaid(json, known),
     autoLockAtMs: json?.auto_lock_at_ms ?? null,
     ground: { hasParking: json?.has_parking ?? false, hasBoundary: json?.has_boundary ?? false },
   }
@@ -77,8 +81,10 @@ function readNotes(body: string, nowMs: number): ShownCart['notes'] {
       exempt === null || exempt.until_ms <= nowMs
         ? null
         : {
-            ...{ zoneTypes: exempt.zone_types, untilMs: exempt.until_ms },
-            ...{ why: exempt.why, by: readBy(exempt.by) },
+            zoneTypes: exempt.zone_types,
+            untilMs: exempt.until_ms,
+            why: exempt.why,
+            by: readBy(exempt.by),
           },
     note: note || null,
   }

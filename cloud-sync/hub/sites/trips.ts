@@ -117,8 +117,10 @@ export class SiteTrips {
     const found: DeviceFeatures[] = []
     for (const device of devices) {
       const rules = {
-        ...{ hardwareId: device.hardwareId, config },
-        ...{ foundMax: this.#limits.foundOfDevice, fixesAtOnce: FIXES_AT_ONCE },
+        hardwareId: device.hardwareId,
+        config,
+        foundMax: this.#limits.foundOfDevice,
+        fixesAtOnce: FIXES_AT_ONCE,
       }
       const features = await this.#withTrack(device, range, signal, (track) => findFeaturesIn(track, rules))
       found.push({ device, ...features })

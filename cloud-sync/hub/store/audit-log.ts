@@ -31,7 +31,14 @@ export async function putAuditEntries(
     'audit_entry',
     ['site_id', 'entry_id', 'epoch', 'seq', 'at_ms', 'user_id', 'action', 'body'],
     entries.map(({ entryId, seq, atMs, userId, action, body }) => [
-      ...[siteId, entryId, epoch, seq, atMs, userId, action, body],
+      siteId,
+      entryId,
+      epoch,
+      seq,
+      atMs,
+      userId,
+      action,
+      body,
     ]),
   )
   if (inserted < entries.length) await takeErased(sql, siteId, entries)
@@ -60,11 +67,15 @@ async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEn
       // of one that was deleted for its age only the sum is left
       if (known === null)
         await sql.run('UPDATE audit_entry SET row_sum = $3 WHERE site_id = $1 AND entry_id = $2', [
-          ...[siteId, key, sumOf(textOf(key, body))],
+          siteId,
+          key,
+          sumOf(textOf(key, body)),
         ])
       else if (isErasedFrom(JSON.parse(known), JSON.parse(body)))
         await sql.run('UPDATE audit_entry SET body = $3 WHERE site_id = $1 AND entry_id = $2', [
-          ...[siteId, key, body],
+          siteId,
+          key,
+          body,
         ])
     }
   }

@@ -50,8 +50,13 @@ export async function replaceAuditResends(
     'audit_resend',
     ['site_id', 'kind', 'day_ms', 'group_name', 'gateway_rows', 'hub_rows', 'resent_count'],
     resends.map(({ group, gatewayRows, hubRows, resentCount }) => [
-      ...[siteId, kind, dayMs, group],
-      ...[gatewayRows, hubRows, resentCount],
+      siteId,
+      kind,
+      dayMs,
+      group,
+      gatewayRows,
+      hubRows,
+      resentCount,
     ]),
   )
 }

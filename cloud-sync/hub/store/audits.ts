@@ -16,8 +16,13 @@ export interface AuditRecord {
 /** Stores the result of the last comparison of a day. Inside the site's lock. */
 export async function recordAudit(sql: Sql, siteId: string, record: AuditRecord): Promise<void> {
   const values = [
-    ...[siteId, record.kind, record.dayMs, record.auditedAtMs],
-    ...[record.rows, record.missingGroups, record.extra],
+    siteId,
+    record.kind,
+    record.dayMs,
+    record.auditedAtMs,
+    record.rows,
+    record.missingGroups,
+    record.extra,
   ]
   const updated = await sql.run(
     `UPDATE audit SET audited_at_ms = $4, row_count = $5, missing_groups = $6, extra_count = $7

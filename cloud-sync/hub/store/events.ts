@@ -46,8 +46,14 @@ export async function insertEvents(
     'event',
     ['site_id', 'stream', 'event_id', 'hardware_id', 'at_ms', 'received_at_ms', 'body', 'seq'],
     rows.map(({ eventId, hardwareId, atMs, seq, body }) => [
-      ...[siteId, stream, eventId, hardwareId, atMs],
-      ...[nowMs, body, seq],
+      siteId,
+      stream,
+      eventId,
+      hardwareId,
+      atMs,
+      nowMs,
+      body,
+      seq,
     ]),
   )
 }

@@ -32,13 +32,17 @@ export async function insertQuarantine(
   await insertRows(
     sql,
     'quarantine',
-    [
-      ...['site_id', 'quarantine_id', 'epoch', 'stream', 'seq_from', 'seq_to'],
-      ...['reason', 'received_at_ms', 'body'],
-    ],
+    ['site_id', 'quarantine_id', 'epoch', 'stream', 'seq_from', 'seq_to', 'reason', 'received_at_ms', 'body'],
     pieces.map(({ stream, from, to, reason, body }) => [
-      ...[siteId, hash('sha256', body, 'hex'), epoch, stream, from, to],
-      ...[storable(reason.slice(0, 500)), nowMs, body],
+      siteId,
+      hash('sha256', body, 'hex'),
+      epoch,
+      stream,
+      from,
+      to,
+      storable(reason.slice(0, 500)),
+      nowMs,
+      body,
     ]),
   )
 }

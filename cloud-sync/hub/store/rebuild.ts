@@ -40,7 +40,9 @@ export async function auditEntriesBehind(
     [siteId, atMs, seq, id, limit],
   )
   return rows.map(({ atMs: at, seq: n, key, body }) => ({
-    ...{ table: 'audit_entry', key, body },
+    table: 'audit_entry',
+    key,
+    body,
     place: [at, n, key],
   }))
 }
@@ -60,7 +62,9 @@ export async function eventsBehind(
     [siteId, stream, atMs, seq, id, limit],
   )
   return rows.map(({ atMs: at, seq: n, key, body }) => ({
-    ...{ table: stream, key, body },
+    table: stream,
+    key,
+    body,
     place: [at, n, key],
   }))
 }

@@ -8,8 +8,14 @@ export const RECORD_BYTES = 8
 
 /** What a site can make the hub keep; intents and keys are made at the hub. */
 const TABLES_WITH_BODY = [
-  ...['telemetry_block', 'erased_block', 'erased_device', 'event', 'entity', 'audit_entry', 'site_latest'],
-  ...['quarantine'],
+  'telemetry_block',
+  'erased_block',
+  'erased_device',
+  'event',
+  'entity',
+  'audit_entry',
+  'site_latest',
+  'quarantine',
 ]
 const TABLES_WITHOUT_BODY = ['gap', 'erasure', 'site_epoch', 'sync_cursor', 'audit', 'audit_resend']
 
@@ -69,8 +75,11 @@ export async function countStoredBytes(sql: Sql, siteId: string, nowMs: number):
       WHERE site_id = $1 AND stored_bytes >= $2 AND counted_at_ms = $5 RETURNING stored_bytes AS bytes`,
     // another count of the same millisecond must not pass for this one
     [
-      ...[siteId, before.bytes, counted?.bytes ?? 0],
-      ...[nowMs === before.countedAtMs ? nowMs + 1 : nowMs, before.countedAtMs],
+      siteId,
+      before.bytes,
+      counted?.bytes ?? 0,
+      nowMs === before.countedAtMs ? nowMs + 1 : nowMs,
+      before.countedAtMs,
     ],
   )
   return row?.bytes

@@ -69,8 +69,14 @@ export async function createHubUser(sql: Sql, user: NewHubUser): Promise<boolean
     `INSERT INTO hub_user (user_id, name, role, key_hash, site_ids, is_active, mask_codes, created_at_ms)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
     [
-      ...[userId, name, role, keyHash, siteIds === null ? null : JSON.stringify(siteIds)],
-      ...[isActive, masksCodes, createdAtMs],
+      userId,
+      name,
+      role,
+      keyHash,
+      siteIds === null ? null : JSON.stringify(siteIds),
+      isActive,
+      masksCodes,
+      createdAtMs,
     ],
   )
   return created > 0
@@ -98,7 +104,7 @@ export function changeHubUser(database: Database, userId: string, change: HubUse
     await sql.run(
       `UPDATE hub_user SET name = $2, role = $3, site_ids = $4, is_active = $5, mask_codes = $6
         WHERE user_id = $1`,
-      [...[userId, name, role, siteIds === null ? null : JSON.stringify(siteIds)], ...[isActive, masksCodes]],
+      [userId, name, role, siteIds === null ? null : JSON.stringify(siteIds), isActive, masksCodes],
     )
     if (change.keyHash !== undefined)
       await sql.run('UPDATE hub_user SET key_hash = $2 WHERE user_id = $1', [userId, change.keyHash])

@@ -76,7 +76,11 @@ async function applyNotes(sql: Sql, rows: readonly unknown[], target: RowsTarget
   }
   const events = readable.map(
     ({ row, body }): EventRow => ({
-      ...{ eventId: row.note_id, hardwareId: '', atMs: row.at_ms, seq: row.seq, body },
+      eventId: row.note_id,
+      hardwareId: '',
+      atMs: row.at_ms,
+      seq: row.seq,
+      body,
     }),
   )
   await insertEvents(sql, target.siteId, 'notes', events, target.nowMs)

@@ -34,7 +34,11 @@ function newPhoto(version: number, image = randomBytes(PIECE_BYTES * (PIECES - 1
   })
   const photo = { hash, bytes: image.length, pieces: pieces.length, content_type: 'image/png' }
   const body = {
-    ...{ version, attribution: null, sent: null, drawing: null, updated_at_ms: version },
+    version,
+    attribution: null,
+    sent: null,
+    drawing: null,
+    updated_at_ms: version,
     photo: { ...photo, corners: [PLACE, PLACE, PLACE, PLACE] },
   }
   return { image, pieces, course: { table: 'course', key: 'site', body } }

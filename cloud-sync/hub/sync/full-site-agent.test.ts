@@ -23,8 +23,15 @@ class EventSource extends MemorySource {
       stream === 'notes'
         ? { seq, note_id: id, kind: 'told', at_ms: AT_MS, body: {} }
         : {
-            ...{ seq, event_id: id, hardware_id: 'cart-1', event: 'lock', source: 'key', at_ms: AT_MS },
-            ...{ code: 'x'.repeat(2000), command_id: null, metadata: null },
+            seq,
+            event_id: id,
+            hardware_id: 'cart-1',
+            event: 'lock',
+            source: 'key',
+            at_ms: AT_MS,
+            code: 'x'.repeat(2000),
+            command_id: null,
+            metadata: null,
           },
     )
     return { ...part, data: Buffer.from(JSON.stringify(rows)) }
@@ -36,14 +43,12 @@ async function startAgent(t: TestContext, hub: TestHub) {
   const clock = new FakeClock()
   const source = new EventSource(clock)
   const agent = new SyncAgent({
-    ...{
-      source,
-      site: siteId,
-      dataDir: undefined,
-      clock,
-      program: 'cartbarn 0.0.0',
-      log: createLog('silent'),
-    },
+    source,
+    site: siteId,
+    dataDir: undefined,
+    clock,
+    program: 'cartbarn 0.0.0',
+    log: createLog('silent'),
     latest: {
       takeChanged: () => new Set<string>(),
       deviceJson: (hardwareId) => ({ hardware_id: hardwareId }),
@@ -54,7 +59,10 @@ async function startAgent(t: TestContext, hub: TestHub) {
   })
   t.after(() => agent.stop())
   return {
-    ...{ agent, source, siteId, clock },
+    agent,
+    source,
+    siteId,
+    clock,
     async until(isSo: () => boolean, what: string): Promise<void> {
       const { link, events, latest, monitor } = agent.loops
       for (let n = 0; n < 500; n++) {

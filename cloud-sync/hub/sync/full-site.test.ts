@@ -19,8 +19,15 @@ const RESERVE = 0.1
 function lockEvents(count: number, code = 'x'.repeat(500)) {
   return rowsContent(
     Array.from({ length: count }, (_, i) => ({
-      ...{ seq: i + 1, event_id: randomUUID(), hardware_id: 'cart-1', event: 'lock', source: 'key' },
-      ...{ at_ms: AT_MS + i, code, command_id: null, metadata: null },
+      seq: i + 1,
+      event_id: randomUUID(),
+      hardware_id: 'cart-1',
+      event: 'lock',
+      source: 'key',
+      at_ms: AT_MS + i,
+      code,
+      command_id: null,
+      metadata: null,
     })),
   )
 }

@@ -96,8 +96,15 @@ for (const kind of LONG_SUITE_KINDS) {
 
     test('events of one instant are listed as at the gateway: the later stored first', async () => {
       const rows = ['b', 'c', 'a'].map((id, i) => ({
-        ...{ seq: i + 1, event_id: id, hardware_id: 'cart-1', event: 'lock', source: 'key' },
-        ...{ at_ms: AT_MS, code: null, command_id: null, metadata: null },
+        seq: i + 1,
+        event_id: id,
+        hardware_id: 'cart-1',
+        event: 'lock',
+        source: 'key',
+        at_ms: AT_MS,
+        code: null,
+        command_id: null,
+        metadata: null,
       }))
       const honest = await hub.site()
       await honest.push(honest.part('lock_events', rowsContent(rows)))

@@ -23,8 +23,15 @@ function gpsRun(times: readonly number[]) {
 
 function lockEvent(seq: number) {
   return {
-    ...{ seq, event_id: `event-${seq}`, hardware_id: 'cart-1', event: 'locked', source: 'command' },
-    ...{ at_ms: 1_000_000 + seq, code: null, command_id: null, metadata: null },
+    seq,
+    event_id: `event-${seq}`,
+    hardware_id: 'cart-1',
+    event: 'locked',
+    source: 'command',
+    at_ms: 1_000_000 + seq,
+    code: null,
+    command_id: null,
+    metadata: null,
   }
 }
 
@@ -295,8 +302,15 @@ for (const kind of LONG_SUITE_KINDS) {
       await site.hello({ forked_from: { epoch: old.epoch, reason: 'restored from a backup' }, ends })
       await site.push(site.part('entities', rowsContent([device('cart-1', 'new')])))
       const entry = {
-        ...{ at_ms: 5, user_id: null, person: null, session_id: null, address: null },
-        ...{ action: 'device.created', target: 'cart-9', before: null, after: {} },
+        at_ms: 5,
+        user_id: null,
+        person: null,
+        session_id: null,
+        address: null,
+        action: 'device.created',
+        target: 'cart-9',
+        before: null,
+        after: {},
       }
       const rows = [
         device('cart-1', 'old'),

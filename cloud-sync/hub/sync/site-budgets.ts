@@ -176,7 +176,10 @@ export class SiteBudgets {
     if (known !== undefined) return known
     const perSecond = this.recordsPerSecond
     const use: SiteUse = {
-      ...{ bodies: 0, bodyBytes: 0, pushes: 0, waiting: [] },
+      bodies: 0,
+      bodyBytes: 0,
+      pushes: 0,
+      waiting: [],
       records: new TokenBucket({ perSecond, burst: BURST_S * perSecond }, this.#clock),
     }
     this.#sites.set(siteId, use)

@@ -40,14 +40,25 @@ function gpsBlock(hardwareId: string, times: readonly number[]) {
 
 function lockEvent(seq: number, fields: Record<string, unknown> = {}) {
   return {
-    ...{ seq, event_id: `event-${seq}`, hardware_id: 'cart-1', event: 'locked', source: 'command' },
-    ...{ at_ms: NOON_MS + seq, code: null, command_id: null, metadata: null, ...fields },
+    seq,
+    event_id: `event-${seq}`,
+    hardware_id: 'cart-1',
+    event: 'locked',
+    source: 'command',
+    at_ms: NOON_MS + seq,
+    code: null,
+    command_id: null,
+    metadata: null,
+    ...fields,
   }
 }
 
 function eraseNote(seq: number, fields: Record<string, unknown> = {}) {
   const body = {
-    ...{ hardware_id: 'cart-1', kinds: ['gps', 'battery'], telemetry_through: 100, history_through: 100 },
+    hardware_id: 'cart-1',
+    kinds: ['gps', 'battery'],
+    telemetry_through: 100,
+    history_through: 100,
     ...fields,
   }
   return { seq, note_id: `note-${seq}`, kind: 'erase', at_ms: NOON_MS, body }
@@ -112,13 +123,14 @@ for (const kind of DATABASE_KINDS) {
       test('a body that names another site, a later protocol, another site’s epoch', async () => {
         const site = await test_.site()
         const other = await test_.site()
+        const ofProtocol = (protocol: number): object => ({ protocol, something: 'new' })
         const wrong = await site.hello({ site: other.siteId })
         assert.deepEqual([wrong.status, wrong.body.code], [403, 'wrong_site'])
-        const later = await site.hello({ protocol: 2, ...{ something: 'new' } })
+        const later = await site.hello(ofProtocol(2))
         assert.deepEqual([later.status, later.body.code], [400, 'unsupported_protocol'])
         const foreign = await site.hello({ epoch: other.epoch })
         assert.deepEqual([foreign.status, foreign.body.code], [409, 'foreign_epoch'])
-        const unknown = await site.hello({ protocol: 1, ...{ something: 'new' } })
+        const unknown = await site.hello(ofProtocol(1))
         assert.deepEqual([unknown.status, unknown.body.code], [400, 'invalid_body'])
       })
 
@@ -209,7 +221,7 @@ for (const kind of DATABASE_KINDS) {
         'data that is cut off': (part) => [{ ...part, data: part.data.slice(0, -4) }, 'invalid_hash'],
         'no way forward': (part) => [{ ...part, to: part.from }, 'invalid_body'],
         'an unknown stream': (part) => [{ ...part, stream: 'secrets' as 'notes' }, 'invalid_body'],
-        'a field nobody knows': (part) => [{ ...part, ...{ more: 1 } }, 'invalid_body'],
+        'a field nobody knows': (part) => [{ ...part, more: 1 }, 'invalid_body'],
         'a negative position': (part) => [{ ...part, from: -1 }, 'invalid_body'],
       }
       test('is refused with a code, and nothing of the request is taken', async () => {
@@ -454,7 +466,12 @@ for (const kind of DATABASE_KINDS) {
       test('a gap is written down once', async () => {
         const site = await test_.site()
         const body = {
-          ...{ stream: 'gps', from_ms: 1, to_ms: 2, count: 3, hardware_ids: ['cart-1'], reason: 'disk' },
+          stream: 'gps',
+          from_ms: 1,
+          to_ms: 2,
+          count: 3,
+          hardware_ids: ['cart-1'],
+          reason: 'disk',
         }
         const rows = [1, 2].map((seq) => ({ seq, note_id: 'same', kind: 'gap', at_ms: 5, body }))
         assert.equal((await site.push(site.part('notes', rowsContent(rows)))).status, 200)
@@ -647,8 +664,13 @@ for (const kind of DATABASE_KINDS) {
         const { body } = await waiting
         assert.deepEqual(body.intents, [
           {
-            ...{ intent_id: 'intent-1', seq: 1, kind: 'resend', body: { kind: 'gps' } },
-            ...{ issued_at_ms: 1, expires_at_ms: 2, base_rev: null },
+            intent_id: 'intent-1',
+            seq: 1,
+            kind: 'resend',
+            body: { kind: 'gps' },
+            issued_at_ms: 1,
+            expires_at_ms: 2,
+            base_rev: null,
           },
         ])
         assert.equal((await site.latest({})).body.intents_waiting, true)
@@ -790,7 +812,9 @@ for (const kind of DATABASE_KINDS) {
         const at = (ms: number[]) => ms.map((each) => day + each)
         await site.push(site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 2, 3, 4]))])))
         const group = (times: number[]) => ({
-          ...{ group: 'cart-1', ...sumOf(gpsAt(at(times))), through_ms: day + Math.max(...times) },
+          group: 'cart-1',
+          ...sumOf(gpsAt(at(times))),
+          through_ms: day + Math.max(...times),
         })
         assert.deepEqual((await site.audit('gps', day, [group([0, 1, 2])])).body, {
           resend: ['cart-1'],

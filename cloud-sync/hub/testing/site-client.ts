@@ -118,8 +118,11 @@ export class SiteClient {
 
   audit(kind: string, dayMs: number | null, groups: unknown[]): Promise<SyncAnswer> {
     return this.request('POST', '/audit', {
-      ...{ epoch: this.epoch, instance: this.instance },
-      ...{ kind, day_ms: dayMs, groups },
+      epoch: this.epoch,
+      instance: this.instance,
+      kind,
+      day_ms: dayMs,
+      groups,
     })
   }
 }

@@ -15,9 +15,15 @@ export function fileLinesOf(
   const lines = [
     {
       head: {
-        ...{ cartbarn_sync: 1, site: site.siteId, epoch: site.epoch, forked_from: null },
-        ...{ program: 'cartbarn 0.1.0', exported_at_ms: Date.now() },
-        ...{ ends: endsOf(cursors, 0), cursors: site.cursors, ...head },
+        cartbarn_sync: 1,
+        site: site.siteId,
+        epoch: site.epoch,
+        forked_from: null,
+        program: 'cartbarn 0.1.0',
+        exported_at_ms: Date.now(),
+        ends: endsOf(cursors, 0),
+        cursors: site.cursors,
+        ...head,
       },
     },
     ...SYNC_STREAMS.flatMap((stream) => parts.filter((part) => part.stream === stream)).map((part) => ({

@@ -169,24 +169,23 @@ describe('a gateway whose app is built', () => {
 
   test('has no page for what is not there, and lets nobody out of the folder', async () => {
     for (const path of [
-      ...[
-        '/app/nothing',
-        '/app/assets/index-00000000.js',
-        '/app/assets/',
-        '/app/assets',
-        '/app//',
-        '/app/app/',
-      ],
+      '/app/nothing',
+      '/app/assets/index-00000000.js',
+      '/app/assets/',
+      '/app/assets',
+      '/app//',
+      '/app/app/',
       // what the build is for the gateway
-      ...['/app/build.json', '/app/index.html', `${SCRIPT_PATH}.br`, `${SCRIPT_PATH}.gz`],
-      ...[
-        '/app/..%2fbuild.json',
-        '/app/..%5cbuild.json',
-        '/app/%00',
-        '/app/__proto__',
-        '/app/%',
-        '/app/icon.svg%00.html',
-      ],
+      '/app/build.json',
+      '/app/index.html',
+      `${SCRIPT_PATH}.br`,
+      `${SCRIPT_PATH}.gz`,
+      '/app/..%2fbuild.json',
+      '/app/..%5cbuild.json',
+      '/app/%00',
+      '/app/__proto__',
+      '/app/%',
+      '/app/icon.svg%00.html',
       `/app/${'x'.repeat(10_000)}`,
     ]) {
       const { status, headers, text } = await ask(g, path)

@@ -49,16 +49,30 @@ const ALERT: AlertJson = {
 }
 
 const CART: CartJson = {
-  ...{ cart: '17', state: 'out', is_moving: true, is_low: false, is_asleep: false },
+  cart: '17',
+  state: 'out',
+  is_moving: true,
+  is_low: false,
+  is_asleep: false,
   devices: [{ hardware_id: 'cart-07', device_type: 'teebox', is_online: true }],
   position: { lat: 28.41, long: -81.58, speed: 12.4, heading: 270, at: AT, hardware_id: 'cart-07' },
   zones: [{ zone_id: 'hole-7', name: 'Hole 7', type: 'hole', hole: 7, since: AT }],
   lock: { is_locked: false, at: AT, source: 'remote', by: 'Jane', hardware_id: 'cart-07' },
-  ...{ out_since: AT, last_heard_at: AT },
+  out_since: AT,
+  last_heard_at: AT,
   battery: {
-    ...{ voltage: 50.9, at: AT, rest_voltage: 51.2, rest_at: AT, percent: 72, hardware_id: 'cart-07' },
+    voltage: 50.9,
+    at: AT,
+    rest_voltage: 51.2,
+    rest_at: AT,
+    percent: 72,
+    hardware_id: 'cart-07',
   },
-  ...{ out_of_service: null, exempt: null, note: null, auto_lock_at: null, open_alerts: [] },
+  out_of_service: null,
+  exempt: null,
+  note: null,
+  auto_lock_at: null,
+  open_alerts: [],
 }
 
 /** A description and an example for each kind of message there is: a kind without them does not compile. */

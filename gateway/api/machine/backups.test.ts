@@ -15,14 +15,16 @@ const DONE_WITHIN_MS = 240_000
 const isDone = () =>
   eventually(
     async () => (await g.request('GET', '/backups')).body.state === 'idle',
-    ...(['the backup', DONE_WITHIN_MS] as const),
+    'the backup',
+    DONE_WITHIN_MS,
   )
 let g: TestGateway
 let keys: Record<Who, string | null>
 
 before(async () => {
   g = await startGateway({
-    ...{ CARTBARN_DATA_DIR: join(folder, 'data'), CARTBARN_BACKUP_TO: target },
+    CARTBARN_DATA_DIR: join(folder, 'data'),
+    CARTBARN_BACKUP_TO: target,
     CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
   })
   keys = await createCallers(g, ['cart-1'])

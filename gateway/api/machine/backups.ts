@@ -27,18 +27,29 @@ export function createBackupsApi({ backups }: ApiDeps): OpenAPIHono<ApiEnv> {
       if (status === null)
         return c.json(
           {
-            ...{ target: null, state: 'none' as const, last_good_at: null, overdue: false },
-            ...{ last_error: null, next_at: null, keep: null, lacks, backups: [] },
+            target: null,
+            state: 'none' as const,
+            last_good_at: null,
+            overdue: false,
+            last_error: null,
+            next_at: null,
+            keep: null,
+            lacks,
+            backups: [],
           },
           200,
         )
       const { target, isRunning, isHeld, lastGoodMs, isOverdue, fault, triedAtMs, keep, stay } = status
       return c.json(
         {
-          ...{ target, state: stateOf(isRunning, isHeld) },
-          ...{ last_good_at: isoOrNull(lastGoodMs), overdue: isOverdue },
+          target,
+          state: stateOf(isRunning, isHeld),
+          last_good_at: isoOrNull(lastGoodMs),
+          overdue: isOverdue,
           last_error: fault === null ? null : { at: toIso(triedAtMs ?? 0), detail: fault },
-          ...{ next_at: isoOrNull(nextMs), keep, lacks },
+          next_at: isoOrNull(nextMs),
+          keep,
+          lacks,
           backups: inOrder(stay, c.req.valid('query').order).map(({ number, atMs, rows, bytes }) => {
             return { number, at: toIso(atMs), rows, bytes }
           }),

@@ -21,7 +21,10 @@ const time = toIso(NOW_MS)
 
 const SCENARIOS: { name: string; who?: Who; body?: unknown; status: number; code?: string }[] = [
   ...REFUSED_AS_NO_ADMIN.map(([who, status, code]) => ({
-    ...{ name: who, who, status, code },
+    name: who,
+    who,
+    status,
+    code,
     body: { time },
   })),
   { name: 'an admin, with the time', body: { time }, status: 200 },

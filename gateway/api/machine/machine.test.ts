@@ -67,7 +67,10 @@ test('a copied card says so, goes on with its devices, and sends the head office
   assert.deepEqual([status, machine], ['ok', 'other'])
   assert.match(machine_detail, /board has another serial number.*POST \/machine\/confirm.*new-site -- --yes/)
   assert.deepEqual(Object.keys((await g.request('GET', '/health', { key: null })).body), [
-    ...['status', 'timestamp', 'clock', 'machine'],
+    'status',
+    'timestamp',
+    'clock',
+    'machine',
   ])
   const device = await g.connect('cart-1', password)
   await device.publishAsync('dev/cart-1/tlm', JSON.stringify({ lat: 1, long: 2 }), { qos: 1 })

@@ -16,7 +16,10 @@ type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs' | 'site' | 'setUp'>
 export function toSessionJson(session: Session, parts: Pick<Parts, 'users' | 'clock'>): SessionJson {
   const { sessionId, userId, name, createdAtMs, lastUsedAtMs } = session.row
   return {
-    ...{ session_id: sessionId, user_id: userId, name, person: toPersonJson(session, parts) },
+    session_id: sessionId,
+    user_id: userId,
+    name,
+    person: toPersonJson(session, parts),
     created_at: toIso(createdAtMs),
     last_used_at: toIso(lastUsedAtMs),
     expires_at: toIso(lastUsedAtMs + SESSION_MS),
@@ -49,7 +52,8 @@ export function toMeJson(login: Login, parts: Parts): MeJson {
       session === null
         ? null
         : {
-            ...{ session_id: session.row.sessionId, name: session.row.name },
+            session_id: session.row.sessionId,
+            name: session.row.name,
             person: toPersonJson(session, parts),
             ...(setUp.isOf(session) ? { is_set_up: true as const } : {}),
           },

@@ -222,7 +222,10 @@ test('every last will of QoS 2 is published, not the first only', async () => {
   for (const payload of ['first', 'second']) {
     const packet = connectPacket({
       clientId: 'twice',
-      ...{ username: adminId, password: ADMIN_KEY, clean: false, will: { topic: 'wills/two', payload } },
+      username: adminId,
+      password: ADMIN_KEY,
+      clean: false,
+      will: { topic: 'wills/two', payload },
     })
     // QoS 2 instead of 1
     packet[9] = ((packet[9] ?? 0) & ~0x18) | 0x10

@@ -86,7 +86,10 @@ function snapshot(sessions: Sessions): StoredSessions {
     queued: all
       .flatMap(({ clientId, outbox }) =>
         [...outbox.entries()].map(({ seq, packetId, isReleased, message }) => ({
-          ...{ seq, clientId, packetId, isReleased },
+          seq,
+          clientId,
+          packetId,
+          isReleased,
           message,
         })),
       )
@@ -104,15 +107,37 @@ const topic = fc.constantFrom('dev/x/st', 'shop/1', 'shop/2', 'shop/3')
 const payload = fc.constantFrom('', 'text')
 
 const KINDS = [
-  ...['open', 'leave', 'discard', 'subscribe', 'unsubscribe', 'publish', 'publish', 'publish'],
-  ...['acknowledge', 'release', 'receive', 'complete', 'completeAll', 'will', 'unwill', 'age', 'recheck'],
-  ...['write', 'write', 'restart'],
+  'open',
+  'leave',
+  'discard',
+  'subscribe',
+  'unsubscribe',
+  'publish',
+  'publish',
+  'publish',
+  'acknowledge',
+  'release',
+  'receive',
+  'complete',
+  'completeAll',
+  'will',
+  'unwill',
+  'age',
+  'recheck',
+  'write',
+  'write',
+  'restart',
 ] as const
 
 const steps = fc.array(
   fc.record({
     kind: fc.constantFrom(...KINDS),
-    ...{ clientId, topic, payload, at: fc.nat(5), qos: fc.nat(2), isRetained: fc.boolean() },
+    clientId,
+    topic,
+    payload,
+    at: fc.nat(5),
+    qos: fc.nat(2),
+    isRetained: fc.boolean(),
   }),
   { maxLength: 60 },
 )

@@ -9,7 +9,11 @@ const by = { user_id: 'u', name: 'Jo' }
 const at = (minute: number) => `2026-05-01T08:${String(minute).padStart(2, '0')}:00.000Z`
 const zone = (id: string, type: 'alert' | 'stop', since: number, enabled = true) =>
   circleZone(id, [0, 0], 20, {
-    ...{ name: id.toUpperCase(), type, enabled, enabled_before: false, switched_at: at(since) },
+    name: id.toUpperCase(),
+    type,
+    enabled,
+    enabled_before: false,
+    switched_at: at(since),
     switched: { until: null, by },
   })
 const ZONES = [zone('a', 'alert', 10), zone('b', 'stop', 20), zone('off', 'alert', 5, false)]
@@ -21,9 +25,16 @@ function event(
   minute: number,
 ): GeofenceEventJson {
   return {
-    ...{ event_id: `${hardwareId} ${kind} ${zoneId} ${minute}`, hardware_id: hardwareId, event: kind },
-    ...{ group_id: null, zone_id: zoneId, zone_name: zoneId, zone_type: 'alert', timestamp: at(minute) },
-    ...{ lat: 0, long: 0 },
+    event_id: `${hardwareId} ${kind} ${zoneId} ${minute}`,
+    hardware_id: hardwareId,
+    event: kind,
+    group_id: null,
+    zone_id: zoneId,
+    zone_name: zoneId,
+    zone_type: 'alert',
+    timestamp: at(minute),
+    lat: 0,
+    long: 0,
   }
 }
 const device = (hardware_id: string) => ({ hardware_id, device_type: 'teebox', is_online: true })

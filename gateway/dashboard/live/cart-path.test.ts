@@ -8,7 +8,9 @@ const at: [number, number] = [-81.58, 28.41]
 const by = { user_id: 'u', name: 'Jo' }
 const UNTIL = '2026-05-01T20:00:00.000Z'
 const ON = {
-  ...{ enabled: true, enabled_before: false, switched: { until: UNTIL, by } },
+  enabled: true,
+  enabled_before: false,
+  switched: { until: UNTIL, by },
   switched_at: '2026-05-01T08:00:00.000Z',
 }
 const fairway = (hole: number, more: object = { enabled: false }) =>
@@ -44,6 +46,8 @@ test('a zone that was switched on and off again is off', () => {
 test('carts that cannot take a zone count among all carts', () => {
   const carts = ['12', '3', '1', '2'].map((cart) => cartJson(cart))
   assert.deepEqual(zoneReach({ applied: ['1'], waiting: ['2'] }, carts), {
-    ...{ has: ['1'], waiting: ['2'], cannot: ['3', '12'] },
+    has: ['1'],
+    waiting: ['2'],
+    cannot: ['3', '12'],
   })
 })

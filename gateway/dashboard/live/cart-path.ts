@@ -37,8 +37,11 @@ export function pathHoles({ features }: ZonesJson): PathHole[] {
       const on = zones.filter(isSwitchedOn)
       const switched = on[0]?.properties.switched ?? null
       return {
-        ...{ hole, zoneIds: idsOf(zones), onIds: idsOf(on) },
-        ...{ until: switched?.until ?? null, by: switched?.by.name ?? null },
+        hole,
+        zoneIds: idsOf(zones),
+        onIds: idsOf(on),
+        until: switched?.until ?? null,
+        by: switched?.by.name ?? null,
       }
     })
 }

@@ -43,14 +43,12 @@ function pass(ms: number): void {
 
 function command(status: CommandStatus, more: Partial<CommandJson> = {}): Answer {
   const body: Partial<CommandJson> = {
-    ...{
-      command_id: 'c-1',
-      status,
-      error: null,
-      created_at: CREATED,
-      expires_at: EXPIRES,
-      published_at: null,
-    },
+    command_id: 'c-1',
+    status,
+    error: null,
+    created_at: CREATED,
+    expires_at: EXPIRES,
+    published_at: null,
     ...more,
   }
   return { status: 202, body }

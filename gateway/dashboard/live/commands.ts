@@ -58,7 +58,12 @@ const ASK_AGAIN_MS = 5_000
 const EARLY_MAX = 500
 
 const RANKS: Record<CommandStatus, number> = {
-  ...{ pending: 0, published: 1, acknowledged: 2, completed: 3, failed: 3, timeout: 3 },
+  pending: 0,
+  published: 1,
+  acknowledged: 2,
+  completed: 3,
+  failed: 3,
+  timeout: 3,
 }
 
 interface Heard {
@@ -114,8 +119,13 @@ export class CommandDesk {
   /** Sends it; the course tells what comes of it. */
   send(wanted: Wanted): Course {
     const course: Following = {
-      ...{ wanted, stage: signal<Stage>({ kind: 'sending' }), changedMs: this.#monotonicMs() },
-      ...{ commandId: null, rank: -1, wasTold: false, endsMs: 0 },
+      wanted,
+      stage: signal<Stage>({ kind: 'sending' }),
+      changedMs: this.#monotonicMs(),
+      commandId: null,
+      rank: -1,
+      wasTold: false,
+      endsMs: 0,
     }
     this.#courses.set(wanted.cart, course)
     this.#version.value++

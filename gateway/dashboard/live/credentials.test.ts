@@ -6,7 +6,9 @@ const CREDENTIAL = { hardwareId: 'tb-17', password: 'se"cret', name: 'Cart, 17',
 
 test('the QR code of a device says where it connects and with what', () => {
   assert.deepEqual(JSON.parse(toQrText('mqtt://10.0.0.5:1883', CREDENTIAL)), {
-    ...{ mqtt: 'mqtt://10.0.0.5:1883', hardware_id: 'tb-17', password: 'se"cret' },
+    mqtt: 'mqtt://10.0.0.5:1883',
+    hardware_id: 'tb-17',
+    password: 'se"cret',
   })
 })
 

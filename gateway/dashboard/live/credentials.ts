@@ -40,7 +40,12 @@ export function toCredentialsCsv(
   language: Language,
 ): string {
   const rows = credentials.map(({ hardwareId, name, cart, password }) => [
-    ...[hardwareId, name, cart, mqtt, hardwareId, password],
+    hardwareId,
+    name,
+    cart,
+    mqtt,
+    hardwareId,
+    password,
   ])
   return toCsv([['hardware_id', 'name', 'cart', 'mqtt', 'username', 'password'], ...rows], language)
 }

@@ -46,11 +46,15 @@ export class Dashboard {
     refresh: () => this.refresh(),
   })
   readonly commands = new CommandDesk({
-    ...{ api: this.api, line: this.line, act: (action) => this.gate.act(action) },
+    api: this.api,
+    line: this.line,
+    act: (action) => this.gate.act(action),
   })
   readonly #me = signal<MeJson | null>(null)
   readonly recall = new RecallWatch({
-    ...{ api: this.api, line: this.line, role: computed(() => this.#me.value?.role ?? 'user') },
+    api: this.api,
+    line: this.line,
+    role: computed(() => this.#me.value?.role ?? 'user'),
   })
   readonly sound = new Sound()
   readonly tlsMove = new TlsMove({

@@ -13,19 +13,19 @@ function round(
 ): RoundJson {
   const { teed = 0, hole = 2, since = 20, behind = 0 } = others
   return {
-    ...{
-      round_id: `r${cart}`,
-      cart,
-      started_at: at(teed - 5),
-      ended_at: null,
-      start_hole: 1,
-      current_hole: hole,
-    },
+    round_id: `r${cart}`,
+    cart,
+    started_at: at(teed - 5),
+    ended_at: null,
+    start_hole: 1,
+    current_hole: hole,
     holes: [
       { hole: 1, entered_at: at(teed), left_at: at(since) },
       { hole, entered_at: at(since), left_at: null },
     ],
-    ...{ minutes_behind: behind, distance: 1000, duration: 1500 },
+    minutes_behind: behind,
+    distance: 1000,
+    duration: 1500,
   }
 }
 

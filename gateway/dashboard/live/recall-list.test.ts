@@ -5,19 +5,32 @@ import type { ScreenState } from './recall.ts'
 import { recallList } from './recall-list.ts'
 
 const recall = {
-  ...{ recall_id: 'r-1', text: 'All carts in', started_at: '2026-05-01T12:00:00.000Z' },
+  recall_id: 'r-1',
+  text: 'All carts in',
+  started_at: '2026-05-01T12:00:00.000Z',
   by: { user_id: 'u', name: 'Anna' },
 }
 
 test('still out are carts in no parking zone; whom somebody must fetch comes first', () => {
   const broken = { since: recall.started_at, why: 'x', by: recall.by }
   const carts = [
-    ...[cartJson('10'), cartJson('9'), cartJson('8'), cartJson('7', { state: 'silent' })],
-    ...[parkedJson('3'), parkedJson('2', { state: 'silent' }), cartJson('1', { out_of_service: broken })],
+    cartJson('10'),
+    cartJson('9'),
+    cartJson('8'),
+    cartJson('7', { state: 'silent' }),
+    parkedJson('3'),
+    parkedJson('2', { state: 'silent' }),
+    cartJson('1', { out_of_service: broken }),
   ]
   const states: Record<string, ScreenState> = {
-    ...{ 10: 'sent', 9: 'confirmed', 8: 'none', 7: 'offline' },
-    ...{ 3: 'confirmed', 2: 'none', 1: 'none', removed: 'sent' },
+    10: 'sent',
+    9: 'confirmed',
+    8: 'none',
+    7: 'offline',
+    3: 'confirmed',
+    2: 'none',
+    1: 'none',
+    removed: 'sent',
   }
   const list = recallList(
     { recall, screens: new Map(Object.entries(states)) },

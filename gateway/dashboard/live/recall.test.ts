@@ -29,7 +29,9 @@ afterEach(() => gateway.stop())
 
 function watch(): RecallWatch {
   return new RecallWatch({
-    ...{ api: new ApiClient({ url: gateway.url }), line: { state: line }, role },
+    api: new ApiClient({ url: gateway.url }),
+    line: { state: line },
+    role,
     setTimer: (action) => timers.push(action),
   })
 }

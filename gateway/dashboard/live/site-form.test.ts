@@ -16,7 +16,9 @@ import {
 
 const SITE = toSiteSettingsJson({
   ...DEFAULT_SITE_SETTINGS,
-  ...{ name: 'Pebble', pack: { emptyV: 47, lowV: 48.5, fullV: 51 }, trips: { minimalTripDistance: 100 } },
+  name: 'Pebble',
+  pack: { emptyV: 47, lowV: 48.5, fullV: 51 },
+  trips: { minimalTripDistance: 100 },
 })
 const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }
 const WEEK = likeMonday({ ...CLOSED, mon: ['07:00', '20:00'] })
@@ -31,7 +33,8 @@ function sent(settings: typeof SITE, edits: SiteEdits, units: Units = 'metric'):
 test('only what is another than before is sent', () => {
   assert.deepEqual(sent(SITE, {}), {})
   assert.deepEqual(sent(SITE, { name: 'Pebble', units: 'imperial', lock_at_closing: true }), {
-    ...{ units: 'imperial', lock_at_closing: true },
+    units: 'imperial',
+    lock_at_closing: true,
   })
   const numbers = { silent_after_s: '180', zone_stay_s: '90', 'pack.low_v': '48.5', 'pack.full_v': '52' }
   assert.deepEqual(sent(SITE, { numbers }), { zone_stay_s: 90, pack: { full_v: 52 } })
@@ -39,17 +42,17 @@ test('only what is another than before is sent', () => {
 
 test('a comma is a point, and an empty field is the default', () => {
   const numbers = {
-    ...{
-      auto_lock_after_min: ' 0,05 ',
-      rest_after_s: '',
-      'pack.empty_v': '',
-      'trips.minimalTripDistance': ' ',
-    },
-    ...{ 'trips.maxAcceleration': '' },
+    auto_lock_after_min: ' 0,05 ',
+    rest_after_s: '',
+    'pack.empty_v': '',
+    'trips.minimalTripDistance': ' ',
+    'trips.maxAcceleration': '',
   }
   assert.deepEqual(sent(SITE, { numbers }), {
-    ...{ auto_lock_after_min: 0.05, rest_after_s: null, pack: { empty_v: null } },
-    ...{ trips: { minimalTripDistance: null } },
+    auto_lock_after_min: 0.05,
+    rest_after_s: null,
+    pack: { empty_v: null },
+    trips: { minimalTripDistance: null },
   })
 })
 
@@ -59,7 +62,9 @@ test('who measures in miles types mph and yards, and km/h and metres are sent', 
   assert.equal(shownDefault('trips.maxAcceleration', 'imperial'), '32.8')
   const typed = { lock_max_speed_kmh: '10', 'trips.minimalTripDistance': '200', zone_stay_s: '90' }
   assert.deepEqual(sent(SITE, { numbers: typed }, 'imperial'), {
-    ...{ lock_max_speed_kmh: 16.093, trips: { minimalTripDistance: 182.88 }, zone_stay_s: 90 },
+    lock_max_speed_kmh: 16.093,
+    trips: { minimalTripDistance: 182.88 },
+    zone_stay_s: 90,
   })
   // what reads as before is not rounded to tenths of a mile
   const same = { lock_max_speed_kmh: ' 3,70 ', 'trips.minimalTripDistance': '109.4' }

@@ -4,13 +4,25 @@ import type { SiteSettingsJson, SiteSettingsPatch } from '#shared/wire/site.ts'
 
 /** Settings that are numbers, by the names that the gateway gives them in its errors. */
 export const NUMBER_FIELDS = [
-  ...(['silent_after_s', 'silent_on_course_after_s', 'charge_check_h', 'auto_lock_after_min'] as const),
-  ...(['minutes_per_hole', 'zone_stay_s', 'rest_after_s'] as const),
-  ...(['lock_max_speed_kmh', 'lock_locate_after_s'] as const),
-  ...(['pack.empty_v', 'pack.full_v', 'pack.low_v'] as const),
-  ...(['trips.speedThreshold', 'trips.minimalTripDuration', 'trips.minimalTripDistance'] as const),
-  ...(['trips.minimalParkingDuration', 'trips.minimalNoDataDuration'] as const),
-  ...(['trips.minimalAvgSpeed', 'trips.maxAcceleration'] as const),
+  'silent_after_s',
+  'silent_on_course_after_s',
+  'charge_check_h',
+  'auto_lock_after_min',
+  'minutes_per_hole',
+  'zone_stay_s',
+  'rest_after_s',
+  'lock_max_speed_kmh',
+  'lock_locate_after_s',
+  'pack.empty_v',
+  'pack.full_v',
+  'pack.low_v',
+  'trips.speedThreshold',
+  'trips.minimalTripDuration',
+  'trips.minimalTripDistance',
+  'trips.minimalParkingDuration',
+  'trips.minimalNoDataDuration',
+  'trips.minimalAvgSpeed',
+  'trips.maxAcceleration',
 ] as const
 export type NumberField = (typeof NUMBER_FIELDS)[number]
 

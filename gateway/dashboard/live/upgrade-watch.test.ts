@@ -19,7 +19,8 @@ test('while the line is gone the gateway is asked whether it is being upgraded, 
   const line = signal<LineState>({ kind: 'live' })
   const timers: (() => void)[] = []
   const watch = new UpgradeWatch({
-    ...{ line: { state: line }, url: `${gateway.url}/health` },
+    line: { state: line },
+    url: `${gateway.url}/health`,
     setTimer: (action) => timers.push(action),
   })
   const askAgain = async () => {

@@ -18,7 +18,8 @@ test('a first barn is added to the zones that are there', () => {
   const features = withBarn(zonesJson(COURSE), CIRCLE, 'Barn')
   assert.equal(features[0], COURSE)
   assert.deepEqual(features[1], {
-    ...{ type: 'Feature', id: 'barn' },
+    type: 'Feature',
+    id: 'barn',
     geometry: { type: 'Point', coordinates: [-81.58, 28.41] },
     properties: { name: 'Barn', type: 'parking', visible: true, switched: null, enabled: true, radius_m: 40 },
   })

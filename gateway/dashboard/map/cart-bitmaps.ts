@@ -17,11 +17,20 @@ export interface PillPart {
 const INK = '#10160c'
 const EDGE = '#ffffff'
 const FILLS: Record<CartLook, string> = {
-  ...{ out: '#0b4fb3', in: '#3f4a3b', unlocked: '#ffb000', low: '#ffb000' },
-  ...{ outside: '#b3002d', silent: '#ffffff' },
+  out: '#0b4fb3',
+  in: '#3f4a3b',
+  unlocked: '#ffb000',
+  low: '#ffb000',
+  outside: '#b3002d',
+  silent: '#ffffff',
 }
 const INKS: Record<CartLook, string> = {
-  ...{ out: '#ffffff', in: '#ffffff', unlocked: INK, low: INK, outside: '#ffffff', silent: INK },
+  out: '#ffffff',
+  in: '#ffffff',
+  unlocked: INK,
+  low: INK,
+  outside: '#ffffff',
+  silent: INK,
 }
 const FONT = '"Atkinson Hyperlegible Next", system-ui, sans-serif'
 const RADIUS_PX = 17

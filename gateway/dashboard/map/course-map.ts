@@ -293,7 +293,8 @@ export class CourseMap {
       transform: [a, b, c, d, e, f],
       widthPx: size[0] ?? 0,
       heightPx: size[1] ?? 0,
-      ...{ insets: this.#view.insets, buttons: this.#buttons },
+      insets: this.#view.insets,
+      buttons: this.#buttons,
       scale: 1 / viewState.resolution,
       isClosest: this.#deps.isUnpacked === true || viewState.zoom >= CLOSEST_ZOOM - 0.01,
     }

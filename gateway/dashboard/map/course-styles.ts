@@ -14,8 +14,18 @@ interface Paint {
 
 /** What lies below comes first. */
 export const DRAWN_KINDS: readonly CourseKind[] = [
-  ...(['outline', 'rough', 'practice', 'wood', 'water', 'fairway', 'path'] as const),
-  ...(['tee', 'green', 'bunker', 'building', 'hole'] as const),
+  'outline',
+  'rough',
+  'practice',
+  'wood',
+  'water',
+  'fairway',
+  'path',
+  'tee',
+  'green',
+  'bunker',
+  'building',
+  'hole',
 ]
 
 const LIGHT: Record<CourseKind, Paint> = {

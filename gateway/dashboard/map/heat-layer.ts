@@ -45,7 +45,9 @@ export class HeatLayer {
 
   show({ cell_m: cellM, cells }: HeatCells, classes: readonly number[], isDark: boolean): void {
     this.#squares = cells.map(({ lat, long, seconds }) => ({
-      ...{ x: toX(long), y: toY(lat), ofClass: classOf(seconds, classes) },
+      x: toX(long),
+      y: toY(lat),
+      ofClass: classOf(seconds, classes),
     }))
     // what lies on top is what has most
     this.#squares = this.#squares.toSorted((a, b) => a.ofClass - b.ofClass)

@@ -57,7 +57,11 @@ export function LiveMap({
   useEffect(() => {
     if (target.current === null) return
     const courseMap = new CourseMap({
-      ...{ fleet, zones: zones.current, words: mapTexts, isUnpacked, insets },
+      fleet,
+      zones: zones.current,
+      words: mapTexts,
+      isUnpacked,
+      insets,
       kept: isKept ? dashboard.keptView : null,
       onTap: (cart, place, near) => tapped.current(cart, place, near),
     })

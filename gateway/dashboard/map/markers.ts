@@ -93,8 +93,16 @@ export class Markers {
 
   #add(cart: CartJson): void {
     const marker: Marker = {
-      ...{ cart, look: 'out', label: shortened(cart.cart), heading: -1, isShown: false, pill: null },
-      ...{ x: 0, y: 0, px: 0, py: 0 },
+      cart,
+      look: 'out',
+      label: shortened(cart.cart),
+      heading: -1,
+      isShown: false,
+      pill: null,
+      x: 0,
+      y: 0,
+      px: 0,
+      py: 0,
     }
     update(marker, cart)
     this.#byCart.set(cart.cart, marker)
@@ -116,8 +124,18 @@ export class Markers {
   #park(marker: Marker, zoneId: string): void {
     const { x, y, look } = marker
     const pill = this.#pills.get(zoneId) ?? {
-      ...{ zoneId, count: 0, open: 0, low: 0, west: x, south: y, east: x, north: y },
-      ...{ px: 0, py: 0, isShown: false, halfWidthPx: 0 },
+      zoneId,
+      count: 0,
+      open: 0,
+      low: 0,
+      west: x,
+      south: y,
+      east: x,
+      north: y,
+      px: 0,
+      py: 0,
+      isShown: false,
+      halfWidthPx: 0,
     }
     this.#pills.set(zoneId, pill)
     pill.count += 1

@@ -12,14 +12,21 @@ const MIDDLE = { long: -81.58, lat: 28.41 }
 function screen(others: Partial<Screen> = {}): Screen {
   const scale = others.scale ?? 1
   const transform = [
-    ...[scale, 0, 0, -scale],
+    scale,
+    0,
+    0,
+    -scale,
     400 - toX(MIDDLE.long) * scale,
     300 + toY(MIDDLE.lat) * scale,
   ] as const
   return {
     transform: [scale, 0, 0, -scale, transform[4] ?? 0, transform[5] ?? 0],
-    ...{ widthPx: 800, heightPx: 600, insets: { top: 100, right: 0, bottom: 0, left: 0 } },
-    ...{ scale, isClosest: false, buttons: null },
+    widthPx: 800,
+    heightPx: 600,
+    insets: { top: 100, right: 0, bottom: 0, left: 0 },
+    scale,
+    isClosest: false,
+    buttons: null,
     ...others,
   }
 }

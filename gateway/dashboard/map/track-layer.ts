@@ -107,7 +107,9 @@ const DRIVEN = [
 ]
 const STOPPED = new Style({
   image: new RegularShape({
-    ...{ points: 4, radius: 9, angle: Math.PI / 4 },
+    points: 4,
+    radius: 9,
+    angle: Math.PI / 4,
     fill: new Fill({ color: '#3f4a3b' }),
     stroke: new Stroke({ color: WHITE, width: 2 }),
   }),

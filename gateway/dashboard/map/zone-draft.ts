@@ -37,8 +37,10 @@ export function differencesOf(base: ZoneList, mine: ZoneList, theirs: ZoneList):
   const [here, there] = [fatesOf(base, mine), fatesOf(base, theirs)]
   const names = byId([...base, ...mine, ...theirs])
   return [...new Set([...here.keys(), ...there.keys()])].map((id) => ({
-    ...{ id, name: names.get(id)?.properties.name ?? id },
-    ...{ mine: here.get(id) ?? null, theirs: there.get(id) ?? null },
+    id,
+    name: names.get(id)?.properties.name ?? id,
+    mine: here.get(id) ?? null,
+    theirs: there.get(id) ?? null,
   }))
 }
 
@@ -112,12 +114,15 @@ export function shownZones(proposed: readonly ProposedZone[]): ZoneJson[] {
     const { enabled, visible, ...said } = properties
     const given = Object.entries(said).filter(([, value]) => value != null)
     return {
-      ...{ type: 'Feature', id: String(id ?? properties.type) },
+      type: 'Feature',
+      id: String(id ?? properties.type),
       // positions of the gateway have two numbers, and properties are those of a zone
       geometry: geometry as ZoneJson['geometry'],
       properties: {
         ...(Object.fromEntries(given) as Pick<ZoneJson['properties'], 'name' | 'type'>),
-        ...{ enabled: enabled ?? true, visible: visible ?? false, switched: null },
+        enabled: enabled ?? true,
+        visible: visible ?? false,
+        switched: null,
       },
     }
   })

@@ -106,7 +106,9 @@ function useBulkLock() {
   const dashboard = useDashboard()
   const texts = eveningTexts()
   const [state, setState] = useState<{ lock: BulkLock | null; sending: number; isFailed: boolean }>({
-    ...{ lock: null, sending: 0, isFailed: false },
+    lock: null,
+    sending: 0,
+    isFailed: false,
   })
   const { lock, sending, isFailed } = state
   // what is drawn is read from the fleet, so it is drawn again with it

@@ -12,15 +12,23 @@ import { NumberFields } from './site/number-fields.tsx'
 import { useSite, useSiteEditor } from './site/site-editor.ts'
 
 const BATTERY: readonly NumberField[] = [
-  ...(['pack.empty_v', 'pack.low_v', 'pack.full_v', 'rest_after_s', 'charge_check_h'] as const),
+  'pack.empty_v',
+  'pack.low_v',
+  'pack.full_v',
+  'rest_after_s',
+  'charge_check_h',
 ]
 const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
 const LOCKING: readonly NumberField[] = ['auto_lock_after_min', 'lock_max_speed_kmh', 'lock_locate_after_s']
 const PACE: readonly NumberField[] = ['minutes_per_hole']
 const TRIPS: readonly NumberField[] = [
-  ...(['trips.speedThreshold', 'trips.minimalTripDuration', 'trips.minimalTripDistance'] as const),
-  ...(['trips.minimalParkingDuration', 'trips.minimalNoDataDuration'] as const),
-  ...(['trips.minimalAvgSpeed', 'trips.maxAcceleration'] as const),
+  'trips.speedThreshold',
+  'trips.minimalTripDuration',
+  'trips.minimalTripDistance',
+  'trips.minimalParkingDuration',
+  'trips.minimalNoDataDuration',
+  'trips.minimalAvgSpeed',
+  'trips.maxAcceleration',
 ]
 
 /** What people say of their course: an admin changes it, staff read it. A page of More, which has its title. */

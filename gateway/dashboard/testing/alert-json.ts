@@ -6,8 +6,15 @@ const AT = '2026-05-01T12:00:00.000Z'
 /** An alert that is open, but for `others`. */
 export function alertJson(kind: AlertKind, cart: string | null, others: Partial<AlertJson> = {}): AlertJson {
   return {
-    ...{ alert_id: `${kind}-${cart}`, kind, cart, hardware_id: cart === null ? null : `tb-${cart}` },
-    ...{ opened_at: AT, closed_at: null, acknowledged_at: null, acknowledged_by: null, note: null },
+    alert_id: `${kind}-${cart}`,
+    kind,
+    cart,
+    hardware_id: cart === null ? null : `tb-${cart}`,
+    opened_at: AT,
+    closed_at: null,
+    acknowledged_at: null,
+    acknowledged_by: null,
+    note: null,
     details: {},
     ...others,
   }

@@ -13,8 +13,15 @@ const PATIENCE_MS = 20_000
  * of its own stands in for the GPU that is not there (a fifth of what all of Chromium uses in the tests).
  */
 const FLAGS = [
-  ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
-  ...['--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--in-process-gpu'],
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+  '--in-process-gpu',
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ]
 
@@ -57,7 +64,8 @@ export async function openProfile(
   env: Record<string, string>,
 ): Promise<BrowserContext> {
   const context = await chromium.launchPersistentContext(folder, {
-    ...{ ...launchOptions(flags), ...contextOptions({}) },
+    ...launchOptions(flags),
+    ...contextOptions({}),
     env: { ...process.env, ...env },
   })
   context.setDefaultTimeout(PATIENCE_MS)
@@ -67,7 +75,11 @@ export async function openProfile(
 function contextOptions(look: Partial<Look>) {
   const { size, scheme, locale, timeZone } = { ...USUAL_LOOK, ...look }
   return {
-    ...{ viewport: SIZES[size], hasTouch: true, colorScheme: scheme, locale, timezoneId: timeZone },
+    viewport: SIZES[size],
+    hasTouch: true,
+    colorScheme: scheme,
+    locale,
+    timezoneId: timeZone,
     reducedMotion: 'reduce' as const,
   }
 }

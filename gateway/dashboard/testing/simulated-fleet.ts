@@ -17,10 +17,22 @@ export function startSimulatedFleet(
 ): Fleet {
   return startFleet(
     {
-      ...{ gatewayUrl: gateway.http, brokerUrl: gateway.mqtt, adminKey: ADMIN_KEY },
-      ...{ carts, speedUp, days: 1, seed: 1, qos: 1, durationS: undefined },
-      ...{ historyDays: 0, pastDays, isLive: true },
-      ...{ center: { lat: 28.41, long: -81.58 }, prefix: 'sim', setsUp: true, hasIncidents: true },
+      gatewayUrl: gateway.http,
+      brokerUrl: gateway.mqtt,
+      adminKey: ADMIN_KEY,
+      carts,
+      speedUp,
+      days: 1,
+      seed: 1,
+      qos: 1,
+      durationS: undefined,
+      historyDays: 0,
+      pastDays,
+      isLive: true,
+      center: { lat: 28.41, long: -81.58 },
+      prefix: 'sim',
+      setsUp: true,
+      hasIncidents: true,
     },
     { line: () => undefined, progress: () => undefined },
   )

@@ -108,7 +108,9 @@ export class StagedCart {
     const { isLocked, voltageV, speedKmh } = this.#said
     this.#toldAtMs = Math.max(this.#toldAtMs + 1, this.#clock.nowMs() - agoMs)
     await this.#send('tlm', {
-      ...{ ts: this.#toldAtMs, ...toLatLong(place), speed: speedKmh ?? 0 },
+      ts: this.#toldAtMs,
+      ...toLatLong(place),
+      speed: speedKmh ?? 0,
       ...(isLocked === undefined ? {} : { lock_status: Number(isLocked) }),
       ...(voltageV === undefined ? {} : { battery_voltage: voltageV }),
     })

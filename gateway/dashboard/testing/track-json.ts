@@ -21,7 +21,8 @@ export function deviceTrackJson(
   volts: readonly [atS: number, voltageV: number][] = [],
 ): Device {
   return {
-    ...{ hardware_id, device_type },
+    hardware_id,
+    device_type,
     gps: {
       at: differences(seen.map(({ atS }) => atS * 1000)),
       lat: differences(seen.map(({ northM = 0 }) => 284_100_000 + northM * METRE_E7)),

@@ -77,7 +77,8 @@ export class WebDriver {
 /** Throws with the driver's own words. */
 async function ask(method: string, url: string, body?: object): Promise<unknown> {
   const response = await fetch(url, {
-    ...{ method, signal: AbortSignal.timeout(PATIENCE_MS) },
+    method,
+    signal: AbortSignal.timeout(PATIENCE_MS),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const { value } = answerSchema.parse(await response.json())

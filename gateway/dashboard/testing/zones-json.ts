@@ -36,7 +36,8 @@ export function circleZone(
 
 function zone(id: string, properties: Properties): Omit<ZoneJson, 'geometry'> {
   return {
-    ...{ type: 'Feature', id },
+    type: 'Feature',
+    id,
     properties: { name: id, type: 'boundary', enabled: true, visible: true, switched: null, ...properties },
   }
 }

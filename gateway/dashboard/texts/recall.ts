@@ -19,7 +19,9 @@ export const recallTexts = defineTexts({
     stillOut: 'Still out',
     inBarn: 'In',
     screens: {
-      ...{ confirmed: 'has confirmed', sent: 'sent, not confirmed', offline: 'screen not connected' },
+      confirmed: 'has confirmed',
+      sent: 'sent, not confirmed',
+      offline: 'screen not connected',
       none: 'no screen: fetch the driver',
     },
   },
@@ -43,11 +45,9 @@ export const recallTexts = defineTexts({
     stillOut: 'Noch draußen',
     inBarn: 'Zurück',
     screens: {
-      ...{
-        confirmed: 'hat bestätigt',
-        sent: 'gesendet, nicht bestätigt',
-        offline: 'Bildschirm nicht verbunden',
-      },
+      confirmed: 'hat bestätigt',
+      sent: 'gesendet, nicht bestätigt',
+      offline: 'Bildschirm nicht verbunden',
       none: 'kein Bildschirm: Fahrer holen',
     },
   },

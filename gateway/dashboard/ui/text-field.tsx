@@ -17,7 +17,11 @@ export function TextField({ name, hint, max, isLong, isSecret, value, onInput }:
   const id = useId()
   const hintId = `${id}-hint`
   const props = {
-    ...({ id, value, maxLength: max, dir: 'auto', autocomplete: 'off' } as const),
+    id,
+    value,
+    maxLength: max,
+    dir: 'auto' as const,
+    autocomplete: 'off',
     'aria-describedby': hint === undefined ? undefined : hintId,
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => onInput(currentTarget.value),
   }

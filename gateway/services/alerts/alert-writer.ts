@@ -81,7 +81,8 @@ export class AlertWriter {
         })),
         endedIds: ended.map(({ alertId }) => alertId),
         sessionChanges: untold.flatMap(({ changes }) => changes),
-        ...{ closedDay, nowMs: clock.nowMs() },
+        closedDay,
+        nowMs: clock.nowMs(),
       }
       return store.write('saveAlerts', input, (saved) => {
         for (const topic of topics) this.#untold.delete(topic)

@@ -31,7 +31,9 @@ class Course {
   readonly retained = new Map<string, string>()
   carts: Cart[] = []
   disk: { state: 'ok' | 'low' | 'critical'; usedBytes: number; budgetBytes: number } = {
-    ...{ state: 'ok', usedBytes: 1, budgetBytes: 10 },
+    state: 'ok',
+    usedBytes: 1,
+    budgetBytes: 10,
   }
   backups: { overdue: Judgement; lastGoodMs: number | null } = { overdue: 'over', lastGoodMs: null }
   certificate: CertificateStatus = { expiresAtMs: this.clock.nowMs() + 300 * DAY_MS, problem: null }
@@ -103,7 +105,9 @@ class Course {
   #create(): Alerts {
     const store = this.#store
     return new Alerts({
-      ...{ events: this.#events, clock: this.clock, log: createLog('silent') },
+      events: this.#events,
+      clock: this.clock,
+      log: createLog('silent'),
       store: {
         read: {
           ...store.read,

@@ -332,14 +332,16 @@ export class Alerts implements Part {
         shown === undefined
           ? null
           : {
-              ...{ expiresAtMs: shown.expiresAtMs, leftMs: shown.expiresAtMs - clock.nowMs() },
+              expiresAtMs: shown.expiresAtMs,
+              leftMs: shown.expiresAtMs - clock.nowMs(),
               troubleMs: monotonicMs - this.#renewableAtMonotonicMs,
             },
       sync:
         status === undefined
           ? null
           : {
-              ...{ state: status.state, lastContactMs: status.lastContactMs },
+              state: status.state,
+              lastContactMs: status.lastContactMs,
               unwellMs: monotonicMs - this.#wellAtMonotonicMs,
             },
     }

@@ -108,9 +108,19 @@ export function opening(
   nowMs: number,
 ): FoundChange {
   const alert: StoredAlert = {
-    ...{ alertId: newUuid(), kind, cart, hardwareId, subject, details },
-    ...{ openedAtMs: nowMs, closedAtMs: null, acknowledgedAtMs: null, acknowledgedBy: null, note: null },
-    ...{ awaitsEnd: false, endedAt: null },
+    alertId: newUuid(),
+    kind,
+    cart,
+    hardwareId,
+    subject,
+    details,
+    openedAtMs: nowMs,
+    closedAtMs: null,
+    acknowledgedAtMs: null,
+    acknowledgedBy: null,
+    note: null,
+    awaitsEnd: false,
+    endedAt: null,
   }
   return { event: 'opened', alert, byUserId: null }
 }

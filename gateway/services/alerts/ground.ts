@@ -57,7 +57,10 @@ export function groundOf(circumstances: Circumstances): AlertGround {
   const closesMs = calendar.lastClosing(nowMs)?.closesMs ?? Number.NEGATIVE_INFINITY
   const isNight = isClosed && isClockConfirmed
   return {
-    ...{ nowMs, settings, countFromMs, isNight },
+    nowMs,
+    settings,
+    countFromMs,
+    isNight,
     movingKmh: tripDefaultsOf(settings).speedThreshold,
     isDay: !isClosed && isClockConfirmed,
     closedSinceMs: closesMs,

@@ -50,15 +50,16 @@ export interface CartCase {
 /** Of a cart that was never looked at. */
 export function newMemory(): CartMemory {
   return {
-    ...{
-      lookedFromMs: null,
-      lockedSinceMs: null,
-      fixes: [],
-      movedWhileLockedMs: null,
-      movedAfterHoursMs: null,
-      rests: [],
-    },
-    ...{ fixesRead: 'due', restsRead: 'due', waitingFixes: [], waitingRests: [] },
+    lookedFromMs: null,
+    lockedSinceMs: null,
+    fixes: [],
+    movedWhileLockedMs: null,
+    movedAfterHoursMs: null,
+    rests: [],
+    fixesRead: 'due',
+    restsRead: 'due',
+    waitingFixes: [],
+    waitingRests: [],
     zones: { outside: null, stays: [] },
   }
 }

@@ -48,7 +48,9 @@ const DISK: SiteRule = {
     return disk.state === 'ok' ? 'over' : 'holds'
   },
   tell: ({ disk: { state, usedBytes, budgetBytes } }) => ({
-    ...{ state, used_bytes: usedBytes, budget_bytes: budgetBytes },
+    state,
+    used_bytes: usedBytes,
+    budget_bytes: budgetBytes,
   }),
 }
 

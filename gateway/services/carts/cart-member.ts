@@ -188,7 +188,10 @@ export class CartMember {
   news(): string | null {
     const { offMs } = this.device.clock
     const kept: KeptMotion = {
-      ...{ motion: this.track.motion, outSinceMs: this.#outSinceMs, wasIn: this.#wasIn, anew: this.#anew },
+      motion: this.track.motion,
+      outSinceMs: this.#outSinceMs,
+      wasIn: this.#wasIn,
+      anew: this.#anew,
       ...(offMs === null ? {} : { clockOffMs: offMs }),
     }
     const text = JSON.stringify(kept)

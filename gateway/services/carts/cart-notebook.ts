@@ -158,8 +158,10 @@ function readNotes({ outOfService, exempt, note }: CartNoteRow): CartNotes {
   return {
     outOfService: out && { sinceMs: out.since_ms, why: out.why, by: readPerson(out.by) },
     exempt: allowed && {
-      ...{ zoneTypes: allowed.zone_types, untilMs: allowed.until_ms },
-      ...{ why: allowed.why, by: readPerson(allowed.by) },
+      zoneTypes: allowed.zone_types,
+      untilMs: allowed.until_ms,
+      why: allowed.why,
+      by: readPerson(allowed.by),
     },
     // one that was erased is empty
     note: note || null,
@@ -173,11 +175,15 @@ function readPerson({ user_id, name }: StoredPerson): CartPerson {
 function toRow(cart: string, { outOfService, exempt, note }: CartNotes): CartNoteRow {
   const toPerson = ({ userId, name }: CartPerson): StoredPerson => ({ user_id: userId, name })
   const out: StoredOutOfService | null = outOfService && {
-    ...{ since_ms: outOfService.sinceMs, why: outOfService.why, by: toPerson(outOfService.by) },
+    since_ms: outOfService.sinceMs,
+    why: outOfService.why,
+    by: toPerson(outOfService.by),
   }
   const allowed: StoredExempt | null = exempt && {
-    ...{ zone_types: [...exempt.zoneTypes], until_ms: exempt.untilMs },
-    ...{ why: exempt.why, by: toPerson(exempt.by) },
+    zone_types: [...exempt.zoneTypes],
+    until_ms: exempt.untilMs,
+    why: exempt.why,
+    by: toPerson(exempt.by),
   }
   return {
     cart,

@@ -40,8 +40,16 @@ function strip(type: ZoneType, south: number, north: number, groups: readonly nu
   const at = (lat: number, long: number) => ({ latE7: Math.round(lat * 1e7), longE7: long * 1e7 })
   const ring = [at(south, -1), at(south, 1), at(north, 1), at(north, -1)]
   return {
-    ...{ id: type, name: type, type, isEnabled: true, isVisible: true, message: null, maxSpeedKmh: null },
-    ...{ hole: null, shape: { kind: 'polygon', ring }, groups },
+    id: type,
+    name: type,
+    type,
+    isEnabled: true,
+    isVisible: true,
+    message: null,
+    maxSpeedKmh: null,
+    hole: null,
+    shape: { kind: 'polygon', ring },
+    groups,
   }
 }
 

@@ -55,9 +55,14 @@ export class VisibleCarts {
   shown(cart: Cart): ShownCart {
     return {
       ...this.extrasOf(cart),
-      ...{ key: cart.key, verdict: cart.verdict, notes: cart.notes },
+      key: cart.key,
+      verdict: cart.verdict,
+      notes: cart.notes,
       devices: cart.devices.map(({ row, isOnline }) => ({
-        ...{ hardwareId: row.hardwareId, deviceType: row.deviceType, name: row.name, isOnline },
+        hardwareId: row.hardwareId,
+        deviceType: row.deviceType,
+        name: row.name,
+        isOnline,
       })),
     }
   }

@@ -55,8 +55,15 @@ const PAUSE_MS = 40
 export class CommandDelivery implements Part {
   /** Commands by what became of them, `resent` and `late_ack` beside it. */
   readonly outcomes = new Tally([
-    ...['created', 'published', 'acknowledged', 'completed', 'failed', 'timeout'],
-    ...[...FAILURES, 'resent', 'late_ack'],
+    'created',
+    'published',
+    'acknowledged',
+    'completed',
+    'failed',
+    'timeout',
+    ...FAILURES,
+    'resent',
+    'late_ack',
   ])
   readonly #deps: CommandDeliveryDeps
   readonly #unfinished = new UnfinishedCommands()

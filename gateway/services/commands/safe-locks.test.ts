@@ -351,8 +351,13 @@ test('intents of the head office: refused with the code, or forced', async () =>
   await cart.at('course', 20)
   const receive = (body: Record<string, unknown>) =>
     g.intents.receive({
-      ...{ intent_id: randomUUID(), seq: Date.now(), kind: 'command.send', body, base_rev: null },
-      ...{ issued_at_ms: clock.nowMs(), expires_at_ms: clock.nowMs() + 60_000 },
+      intent_id: randomUUID(),
+      seq: Date.now(),
+      kind: 'command.send',
+      body,
+      base_rev: null,
+      issued_at_ms: clock.nowMs(),
+      expires_at_ms: clock.nowMs() + 60_000,
     })
   const body = { hardware_id: cart.hardwareId, command: 'lock' }
   const refused = await receive(body)

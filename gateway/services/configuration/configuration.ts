@@ -43,7 +43,12 @@ export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps
   const zones = new Zones({ ...deps, ...zoneParts, groups })
   const deviceTypes = new DeviceTypes({ ...deps, builtIn: builtInTypes, layers, publisher })
   return {
-    ...{ geofences, groups, zones, deviceTypes, layers, publisher },
+    geofences,
+    groups,
+    zones,
+    deviceTypes,
+    layers,
+    publisher,
     zonesApplied: new ZonesApplied({ ...zoneParts, groups }),
     geofenceTokens: new GeofenceTokens({ ...deps, geofences }),
     deviceConfigs: new DeviceConfigs({ ...deps, groups, deviceTypes, layers, publisher }),

@@ -91,11 +91,21 @@ function* rowsOf(text: string): Generator<void, CsvRow[]> {
 
 /** What people and spreadsheets call a column, as `columnKey` has it. */
 const COLUMN_NAMES: Readonly<Record<string, ImportColumn>> = {
-  ...{ hardwareid: 'hardware_id', hardwarekennung: 'hardware_id', kennung: 'hardware_id' },
-  ...{ devicetype: 'device_type', type: 'device_type', kind: 'device_type' },
-  ...{ gerätetyp: 'device_type', typ: 'device_type', art: 'device_type' },
-  ...{ name: 'name', cart: 'cart', cartnumber: 'cart', cartnummer: 'cart' },
-  ...{ group: 'group', gruppe: 'group' },
+  hardwareid: 'hardware_id',
+  hardwarekennung: 'hardware_id',
+  kennung: 'hardware_id',
+  devicetype: 'device_type',
+  type: 'device_type',
+  kind: 'device_type',
+  gerätetyp: 'device_type',
+  typ: 'device_type',
+  art: 'device_type',
+  name: 'name',
+  cart: 'cart',
+  cartnumber: 'cart',
+  cartnummer: 'cart',
+  group: 'group',
+  gruppe: 'group',
 }
 
 /** An Excel workbook is a ZIP archive. */

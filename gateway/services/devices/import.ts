@@ -116,7 +116,9 @@ export class DeviceImport {
     if (given === 'several')
       return { code: 'invalid', message: `several groups are called ${line.group}: name one by its id` }
     const place = {
-      ...{ hardwareId, deviceType, groupId: given },
+      hardwareId,
+      deviceType,
+      groupId: given,
       name: line.name ?? device?.row.name ?? null,
       cart: line.cart ?? device?.row.cart ?? null,
     }

@@ -123,8 +123,10 @@ export class Drafts {
     message.moves = moves
     message.late = late
     const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), {
-      ...{ device, liveFromMs: message.liveFromMs },
-      ...{ samples: liveSamples(message), latestMs: liveLatestMs(message) },
+      device,
+      liveFromMs: message.liveFromMs,
+      samples: liveSamples(message),
+      latestMs: liveLatestMs(message),
     })
     message.crossings = seen.events
     draft.watch = seen.state

@@ -577,7 +577,10 @@ describe('payloads as firmware writes them', () => {
     await cart.send('tlm', `{"boot":1,"up":9000,"s":[{"up":9000,"lat":nan,"long":${long},"mode":"nan"}]}`)
     assert.equal((await cart.get()).attributes.mode, 'nan')
     assert.deepEqual((await cart.get('/details')).dropped, {
-      ...{ invalid_speed: 1, invalid_attribute: 1, invalid_battery_voltage: 1, implausible_time: 1 },
+      invalid_speed: 1,
+      invalid_attribute: 1,
+      invalid_battery_voltage: 1,
+      implausible_time: 1,
       invalid_position: 1,
     })
     await cart.send('evt', '{"eid":nan,"event":"lock","source":"rfid","code":NaN,"ts":nan}')

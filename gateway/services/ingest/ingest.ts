@@ -123,7 +123,10 @@ export class Ingest implements Appender<QueuedMessage> {
     if (!this.#columns.hasRoomForRun) this.#columns = new RunColumns()
     const latestMs = this.#clock.latestEventMs(receivedAtMs)
     return new Run(source, {
-      ...{ columns: this.#columns, reader: this.#reader, receivedAtMs, latestMs },
+      columns: this.#columns,
+      reader: this.#reader,
+      receivedAtMs,
+      latestMs,
       onEnd: this.#acceptRun,
     })
   }

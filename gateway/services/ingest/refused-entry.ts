@@ -15,7 +15,11 @@ export function refusedEntry({
   const payload = new TextEncoder().encode(JSON.stringify(content))
   const reason = 'store_damaged'
   return {
-    ...{ receivedAtMs, hardwareId, topic: deviceTopic(hardwareId, level), reason },
-    ...{ sizeBytes: payload.length, payload },
+    receivedAtMs,
+    hardwareId,
+    topic: deviceTopic(hardwareId, level),
+    reason,
+    sizeBytes: payload.length,
+    payload,
   }
 }

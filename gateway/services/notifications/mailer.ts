@@ -59,11 +59,16 @@ export class Mailer {
     message.end(text)
     try {
       await transport.sendMail({
-        ...{ from: settings.from, to: { name: '', address: to }, subject, text: message, signal },
+        from: settings.from,
+        to: { name: '', address: to },
+        subject,
+        text: message,
+        signal,
         messageId: `<${id}@cartbarn>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
         // what it sends is text; nothing is read for it
-        ...{ disableFileAccess: true, disableUrlAccess: true },
+        disableFileAccess: true,
+        disableUrlAccess: true,
       })
     } catch (error) {
       const isAnswered = error instanceof Error && 'responseCode' in error && error.responseCode !== undefined
@@ -76,9 +81,13 @@ export class Mailer {
 async function openTransport({ url }: MailSettings): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
   return createTransport({
-    ...{ url, pool: false, logger: false },
+    url,
+    pool: false,
+    logger: false,
     // the wait for the greeting counts as a part of connecting
-    ...{ dnsTimeout: LOOKUP_MS, connectionTimeout: GREETING_MS, greetingTimeout: GREETING_MS },
+    dnsTimeout: LOOKUP_MS,
+    connectionTimeout: GREETING_MS,
+    greetingTimeout: GREETING_MS,
     socketTimeout: STEP_MS,
   })
 }

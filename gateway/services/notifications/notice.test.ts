@@ -12,13 +12,22 @@ const CONTEXT: NoticeContext = {
   maxBytes: 3800,
 }
 const GERMAN: NoticeContext = {
-  ...{ ...CONTEXT, site: { name: 'Grünau', language: 'de', timeZone: 'Europe/Berlin' } },
+  ...CONTEXT,
+  site: { name: 'Grünau', language: 'de', timeZone: 'Europe/Berlin' },
 }
 
 function alert(kind: AlertKind, cart: string | null, details: Record<string, unknown> = {}): AlertJson {
   return {
-    ...{ alert_id: 'a', kind, cart, hardware_id: cart, opened_at: '2026-05-01T18:05:00.000Z' },
-    ...{ closed_at: null, acknowledged_at: null, acknowledged_by: null, note: null, details },
+    alert_id: 'a',
+    kind,
+    cart,
+    hardware_id: cart,
+    opened_at: '2026-05-01T18:05:00.000Z',
+    closed_at: null,
+    acknowledged_at: null,
+    acknowledged_by: null,
+    note: null,
+    details,
   }
 }
 
@@ -38,7 +47,9 @@ test('names cart, what, where, since when and the link to the cart', () => {
 
 test('says the same in German, late', () => {
   const notice = noticeOf([alert('low_battery', 'Ä/1', { voltage: 46.94, threshold: 47.5 })], {
-    ...{ ...GERMAN, isLate: true, placeOf: () => undefined },
+    ...GERMAN,
+    isLate: true,
+    placeOf: () => undefined,
   })
   assert.deepEqual(notice, {
     title: 'Verspätet: Grünau: Cart Ä/1: Batterie schwach, 46,94 V in Ruhe (schwach unter 47,5 V)',

@@ -117,7 +117,10 @@ function detailsOf({ details }: AlertJson, site: NoticeContext['site'], words: W
 
 function timeText(atMs: number, { timeZone }: NoticeContext['site'], { locale }: Words): string {
   const format = new Intl.DateTimeFormat(locale, {
-    ...{ timeZone, dateStyle: 'medium', timeStyle: 'short', hourCycle: 'h23' },
+    timeZone,
+    dateStyle: 'medium',
+    timeStyle: 'short',
+    hourCycle: 'h23',
   })
   return format.format(atMs)
 }

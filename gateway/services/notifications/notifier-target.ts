@@ -40,16 +40,23 @@ const SENDERS: Record<NotifierChannel, Send> = {
     mailer.send({ to: recipient, subject: title, text, id, signal }),
   ntfy: ({ recipient, token }, { title, text, link }, { signal }, { lookups }) =>
     post({
-      ...{ url: recipient, body: text, signal, lookup: lookups.lookup },
+      url: recipient,
+      body: text,
+      signal,
+      lookup: lookups.lookup,
       headers: {
         'content-type': 'text/plain; charset=utf-8',
-        ...{ Title: headerText(title), Priority: PRIORITY, Click: link },
+        Title: headerText(title),
+        Priority: PRIORITY,
+        Click: link,
         ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       },
     }),
   telegram: ({ recipient, token }, { text }, { signal }, { lookups, telegramUrl }) =>
     post({
-      ...{ url: `${telegramUrl}/bot${token ?? ''}/sendMessage`, signal, lookup: lookups.lookup },
+      url: `${telegramUrl}/bot${token ?? ''}/sendMessage`,
+      signal,
+      lookup: lookups.lookup,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ chat_id: recipient, text }),
     }),
@@ -59,7 +66,9 @@ const SENDERS: Record<NotifierChannel, Send> = {
 export function notifierTarget(current: () => NotifierRow, tools: NotifierTools): Target {
   const { notifierId, channel } = current()
   return {
-    ...{ targetId: notifierId, channel, attemptMs: ATTEMPT_MS[channel] },
+    targetId: notifierId,
+    channel,
+    attemptMs: ATTEMPT_MS[channel],
     get waitMs() {
       return noticeAfterMs(current())
     },

@@ -21,7 +21,11 @@ async function webhook(desk: AlertDesk, receiver: Receiver, kinds: 'outside'[] |
 
 function notifier(desk: AlertDesk, receiver: Receiver, fields: Partial<NotifierFields> = {}) {
   return desk.notifiers.create({
-    ...{ channel: 'ntfy', recipient: receiver.url, token: null, kinds: null, hours: null },
+    channel: 'ntfy',
+    recipient: receiver.url,
+    token: null,
+    kinds: null,
+    hours: null,
     afterUnacknowledgedMin: null,
     ...fields,
   })
@@ -53,9 +57,15 @@ test('a webhook is told of what is opened, acknowledged and closed, in order', a
   )
   const [first] = receiver.bodies
   assert.deepEqual(first.alert, {
-    ...{ alert_id: alert.alertId, kind: 'outside', cart: '17', hardware_id: '17' },
+    alert_id: alert.alertId,
+    kind: 'outside',
+    cart: '17',
+    hardware_id: '17',
     opened_at: new Date(alert.openedAtMs).toISOString(),
-    ...{ closed_at: null, acknowledged_at: null, acknowledged_by: null, note: null },
+    closed_at: null,
+    acknowledged_at: null,
+    acknowledged_by: null,
+    note: null,
     details: { lat: 1, long: 2 },
   })
   await eventually(() => rowsOf(desk).length === 0, 'nothing is left')
@@ -154,7 +164,11 @@ test('what the version before had queued is told after the upgrade, in order and
     const [target = '', event = ''] = delivery.split(' ')
     old.run(
       'INSERT INTO delivery (delivery_id, target_id, alert_id, body, queued_at_ms) VALUES (?, ?, ?, ?, ?)',
-      ...[`${delivery} 1`, target, 'alert-1', JSON.stringify({ event }), desk.clock.nowMs()],
+      `${delivery} 1`,
+      target,
+      'alert-1',
+      JSON.stringify({ event }),
+      desk.clock.nowMs(),
     )
   }
   old.run("DELETE FROM delivery WHERE delivery_id = 'other closed 1'")
@@ -293,7 +307,11 @@ test('e-mail waits for its server, also over a restart, and says that it is late
   await desk.describe({ language: 'de', timeZone: 'Europe/Berlin' })
   const fields = { channel: 'email', recipient: 'ann@club.example' } as const
   await desk.notifiers.create({
-    ...{ ...fields, token: null, kinds: null, hours: null, afterUnacknowledgedMin: null },
+    ...fields,
+    token: null,
+    kinds: null,
+    hours: null,
+    afterUnacknowledgedMin: null,
   })
   await desk.open('moved_after_hours', '17')
   await pass(desk, 30_000)

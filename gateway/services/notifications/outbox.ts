@@ -82,7 +82,8 @@ export class Outbox implements Part {
       target,
       { lastSuccessAtMs, lastError },
       {
-        ...{ clock, random },
+        clock,
+        random,
         mayBegin: (asking) => this.#mayBegin(asking),
         texts: (seqs) => store.read.deliveryTexts(target.targetId, seqs),
         settled: (of, seqs, how) => this.#end(of, seqs, how),

@@ -26,7 +26,10 @@ export function post({ url, headers, body, signal, lookup }: PostRequest): Promi
   const start = url.startsWith('https:') ? requestHttps : requestHttp
   const bytes = Buffer.from(body)
   const request = start(url, {
-    ...{ method: 'POST', signal, lookup, agent: false },
+    method: 'POST',
+    signal,
+    lookup,
+    agent: false,
     headers: { 'user-agent': 'cartbarn', ...headers, 'content-length': bytes.length },
   })
   let isSent = false

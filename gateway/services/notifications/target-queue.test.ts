@@ -92,7 +92,8 @@ class Bench {
       await new Promise(setImmediate)
     }
     const attempt: Attempt = {
-      ...{ ids: outgoing.map(({ deliveryId }) => deliveryId), isLate },
+      ids: outgoing.map(({ deliveryId }) => deliveryId),
+      isLate,
       succeed: () => end(resolve),
       fail: (reason = 'broken', of = {}) => end(() => reject(Object.assign(new Error(reason), of))),
       failWith: (error) => end(() => reject(error)),
@@ -382,7 +383,10 @@ test('an attempt ends by its own clock, and a stop does not wait for it, whateve
     const failures: string[] = []
     const queue = new TargetQueue(
       {
-        ...{ targetId: 't', channel: 'webhook', waitMs: null, attemptMs },
+        targetId: 't',
+        channel: 'webhook',
+        waitMs: null,
+        attemptMs,
         send: () => {
           begun++
           return new Promise(() => undefined)

@@ -18,7 +18,10 @@ export function webhookTarget(
   { clock, lookups }: WebhookTools,
 ): Target {
   return {
-    ...{ targetId: webhookId, channel: 'webhook', waitMs: null, attemptMs: ATTEMPT_MS },
+    targetId: webhookId,
+    channel: 'webhook',
+    waitMs: null,
+    attemptMs: ATTEMPT_MS,
     send([{ deliveryId, body }], { signal }) {
       const timestamp = String(Math.floor(clock.nowMs() / 1000))
       const headers = {

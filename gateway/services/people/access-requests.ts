@@ -68,7 +68,10 @@ export class AccessRequests {
     if (waiting.length >= OPEN_MAX) throw this.#tooMany(waiting[0])
     const secret = randomBytes(32).toString('base64url')
     const request = {
-      ...{ requestId: newUuid(), name, address, allowedUserId: null },
+      requestId: newUuid(),
+      name,
+      address,
+      allowedUserId: null,
       check: String(randomInt(10_000)).padStart(4, '0'),
       createdAtMs: clock.nowMs(),
       expires: momentIn(clock, VALID_MS),
@@ -101,7 +104,9 @@ export class AccessRequests {
     this.#require(requestId)
     this.#byId.delete(requestId)
     await this.#deps.store.write('noteDeed', {
-      ...{ action: 'access_request.deleted', target: requestId, after: null },
+      action: 'access_request.deleted',
+      target: requestId,
+      after: null,
     })
   }
 

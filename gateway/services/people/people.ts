@@ -40,7 +40,11 @@ export function createPeople(deps: PeopleDeps) {
   const pairingCodes = new PairingCodes(deps)
   const accessRequests = new AccessRequests(deps)
   return {
-    ...{ sessions, setUp, keyGuard, pairingCodes, accessRequests },
+    sessions,
+    setUp,
+    keyGuard,
+    pairingCodes,
+    accessRequests,
     persons: new Persons({ ...deps, sessions }),
     signIn: new SignIn({ ...deps, sessions, setUp, keyGuard, pairingCodes, accessRequests }),
     // behind the sessions: it asks them what is still so

@@ -201,7 +201,8 @@ export class Sessions implements Part {
       usedAtMonotonicMs: null,
       cookieSentAtMs: null,
       isCookieSecure: false,
-      ...{ told: undefined, known: null },
+      told: undefined,
+      known: null,
     }
     this.#byId.set(row.sessionId, session)
     this.#byHash.set(row.tokenHash, session)

@@ -110,8 +110,12 @@ export class Recall implements Part {
       if (this.active !== null)
         throw new ConflictError('recall_active', 'the carts are called in already: end that first')
       const recall: RecallRow = {
-        ...{ recallId: newUuid(), text: text || RECALL_TEXTS[site.settings.language].start },
-        ...{ startedAtMs: clock.nowMs(), by, scope, ended: null },
+        recallId: newUuid(),
+        text: text || RECALL_TEXTS[site.settings.language].start,
+        startedAtMs: clock.nowMs(),
+        by,
+        scope,
+        ended: null,
       }
       await store.write('startRecall', recall, () => {
         this.#recall = recall

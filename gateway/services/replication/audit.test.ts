@@ -33,7 +33,10 @@ function addLockEvents(connection: Connection, hardwareId: string, fromMs: numbe
     connection.run(
       `INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms, metadata)
        VALUES (?, ?, ?, 'unlock', 'keypad', ?, '{"n":1}')`,
-      ...[id, hardwareId, id, fromMs + Math.floor(i / 2)],
+      id,
+      hardwareId,
+      id,
+      fromMs + Math.floor(i / 2),
     )
   }
 }
@@ -227,7 +230,12 @@ test('notes are one group, entities one a table, and what is gone is told again 
   for (let deviceId = 1; deviceId <= 600; deviceId++) registerDevice(beside, deviceId)
   beside.run('DELETE FROM device WHERE device_id > 590')
   await store.write('createUser', {
-    ...{ userId: 'usr_1', name: 'Ann', email: null, role: 'user', keyHash: 'x', nowMs: 9 },
+    userId: 'usr_1',
+    name: 'Ann',
+    email: null,
+    role: 'user',
+    keyHash: 'x',
+    nowMs: 9,
     allowedHardwareIds: null,
   })
   const days = await allDays(source, 'entities')

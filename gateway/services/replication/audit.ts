@@ -61,7 +61,10 @@ export class SyncAudit {
       )
     }
     return [...groups].map(([group, { sum, through }]) => ({
-      ...{ group, count: sum.count, sum: sum.toString(), ...through },
+      group,
+      count: sum.count,
+      sum: sum.toString(),
+      ...through,
     }))
   }
 

@@ -74,13 +74,23 @@ async function open(t: TestContext) {
   await delivery.start()
   const types = new Map(builtIn.map((type) => [type.name, type]))
   const commands = new Commands({
-    ...{ store: faulty, fleet, delivery, turns, gate, clock },
+    store: faulty,
+    fleet,
+    delivery,
+    turns,
+    gate,
+    clock,
     deviceTypes: { find: (name) => types.get(name), all: () => [...types.values()], requireKnown: unused },
     downloadFor: unused,
   })
   const inbox = new IntentInbox({
     origins: new Origins(),
-    ...{ store: faulty, fleet, users, commands, clock, log },
+    store: faulty,
+    fleet,
+    users,
+    commands,
+    clock,
+    log,
     groups: { require: unused },
     deviceConfigs: { setDeviceLayer: unused, setGroupLayer: unused },
     geofences: { replace: unused, idsOfSite: unused },

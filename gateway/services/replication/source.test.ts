@@ -58,7 +58,10 @@ function addLockEvent(connection: Connection, id: string, metadata: string | nul
   connection.run(
     `INSERT INTO lock_event (event_id, hardware_id, short_id, identity, event, source, at_ms, code, command_id, metadata)
      VALUES (?, 'cart-1', 'aaaaaaaa', ?, 'unlock', 'keypad', ?, '1234', NULL, ?)`,
-    ...[id, id, NOON_MS, metadata],
+    id,
+    id,
+    NOON_MS,
+    metadata,
   )
 }
 
@@ -74,7 +77,9 @@ function addNote(connection: Connection, id: string): number {
 function addMark(connection: Connection, noteSeq: number, telemetrySeq: number, historySeq: number): void {
   connection.run(
     'INSERT INTO erase_mark (note_seq, telemetry_seq, history_seq) VALUES (?, ?, ?)',
-    ...[noteSeq, telemetrySeq, historySeq],
+    noteSeq,
+    telemetrySeq,
+    historySeq,
   )
 }
 
@@ -154,7 +159,12 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
     `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (7, 3, '[{"id":1}]', 5)`,
   )
   await store.write('createUser', {
-    ...{ userId: 'usr_1', name: 'Ann', email: null, role: 'user', keyHash: 'SECRET', nowMs: 9 },
+    userId: 'usr_1',
+    name: 'Ann',
+    email: null,
+    role: 'user',
+    keyHash: 'SECRET',
+    nowMs: 9,
     allowedHardwareIds: ['cart-1'],
   })
   beside.run(
@@ -190,38 +200,65 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
       [
         'user usr_1',
         {
-          ...{ user_id: 'usr_1', name: 'Ann', email: null, role: 'user', is_active: true },
-          ...{ allowed_hardware_ids: ['cart-1'], mask_codes: false, created_at_ms: 9 },
+          user_id: 'usr_1',
+          name: 'Ann',
+          email: null,
+          role: 'user',
+          is_active: true,
+          allowed_hardware_ids: ['cart-1'],
+          mask_codes: false,
+          created_at_ms: 9,
         },
       ],
       [
         'command cmd-1',
         {
-          ...{
-            command_id: 'cmd-1',
-            hardware_id: 'cart-1',
-            short_id: 's',
-            device_type: 'teebox',
-            command: 'lock',
-          },
-          ...{ params: { x: 1 }, metadata: null, ttl_s: 60, status: 'pending', requested_by: 'usr_1' },
-          ...{ retry_of: null, created_at_ms: 11, published_at_ms: null, acknowledged_at_ms: null },
-          ...{ completed_at_ms: null, error: null, late_ack: null },
+          command_id: 'cmd-1',
+          hardware_id: 'cart-1',
+          short_id: 's',
+          device_type: 'teebox',
+          command: 'lock',
+          params: { x: 1 },
+          metadata: null,
+          ttl_s: 60,
+          status: 'pending',
+          requested_by: 'usr_1',
+          retry_of: null,
+          created_at_ms: 11,
+          published_at_ms: null,
+          acknowledged_at_ms: null,
+          completed_at_ms: null,
+          error: null,
+          late_ack: null,
         },
       ],
       [
         'audit_entry e-1',
         {
-          ...{ entry_id: 'e-1', at_ms: 12, user_id: 'usr_1', person: null, session_id: null },
-          ...{ address: '10.0.0.7', action: 'device.updated', target: 'cart-1' },
-          ...{ before: { name: null }, after: { name: 'Cart one' } },
+          entry_id: 'e-1',
+          at_ms: 12,
+          user_id: 'usr_1',
+          person: null,
+          session_id: null,
+          address: '10.0.0.7',
+          action: 'device.updated',
+          target: 'cart-1',
+          before: { name: null },
+          after: { name: 'Cart one' },
         },
       ],
       [
         'device cart-1',
         {
-          ...{ device_id: 1, hardware_id: 'cart-1', short_id: 'short-1', device_type: 'teebox' },
-          ...{ name: 'Cart one', cart: null, group_id: null, created_at_ms: 0, updated_at_ms: 0 },
+          device_id: 1,
+          hardware_id: 'cart-1',
+          short_id: 'short-1',
+          device_type: 'teebox',
+          name: 'Cart one',
+          cart: null,
+          group_id: null,
+          created_at_ms: 0,
+          updated_at_ms: 0,
         },
       ],
       ['device cart-2', null],

@@ -31,7 +31,12 @@ async function open(t: TestContext, prepare: (connection: Connection) => void, h
   const events = new EventDeletion({ store, hasUpstream })
   let rests = 0
   const retention = new Retention({
-    ...{ what: 'events', clock, brake, log, days: DAYS, queue: store.queue },
+    what: 'events',
+    clock,
+    brake,
+    log,
+    days: DAYS,
+    queue: store.queue,
     deleteExpired: (cutoffMs, rest) => events.deleteExpired(cutoffMs, rest),
     sleep: async () => void rests++,
   })
@@ -44,32 +49,44 @@ function addLockEvent(connection: Connection, n: number, atMs: number): void {
   connection.run(
     `INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms, code)
      VALUES (?, 'cart-1', ?, 'unlock', 'rfid', ?, '04A1')`,
-    ...[`l${n}`, `l${n}`, atMs],
+    `l${n}`,
+    `l${n}`,
+    atMs,
   )
 }
 
 function addZoneEvent(connection: Connection, n: number, atMs: number): void {
   insertGeofenceEvent(connection, {
-    ...{
-      eventId: `z${n}`,
-      hardwareId: 'cart-1',
-      shortId: 'x',
-      event: 'enter',
-      groupId: 1,
-      zoneId: 'z',
-      zoneName: 'Z',
-    },
-    ...{ zoneType: 'parking', atMs, latE7: 1, longE7: 1 },
+    eventId: `z${n}`,
+    hardwareId: 'cart-1',
+    shortId: 'x',
+    event: 'enter',
+    groupId: 1,
+    zoneId: 'z',
+    zoneName: 'Z',
+    zoneType: 'parking',
+    atMs,
+    latE7: 1,
+    longE7: 1,
   })
 }
 
 function addCommand(connection: Connection, n: number, createdAtMs: number, isOver = true): void {
   insertCommand(connection, {
     ...NEW_COMMAND,
-    ...{ commandId: `c${n}`, hardwareId: 'cart-1', shortId: 'x', deviceType: 'teebox', command: 'locate' },
-    ...{ paramsJson: '{}', metadataJson: null, ttlS: 60, requestedBy: 'u', retryOf: null, createdAtMs },
+    commandId: `c${n}`,
+    hardwareId: 'cart-1',
+    shortId: 'x',
+    deviceType: 'teebox',
+    command: 'locate',
+    paramsJson: '{}',
+    metadataJson: null,
+    ttlS: 60,
+    requestedBy: 'u',
+    retryOf: null,
+    createdAtMs,
     forced: null,
-    ...{ status: isOver ? 'completed' : 'pending' },
+    status: isOver ? 'completed' : 'pending',
   })
   addToCommandCount(connection, 1)
 }

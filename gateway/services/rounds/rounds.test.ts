@@ -23,7 +23,9 @@ const HOLES = [1, 2, 3, 4].map((hole) => circle(`h${hole}`, 0.1 + hole / 1000, {
 
 function circle(id: string, lat: number, properties: object) {
   return {
-    ...{ type: 'Feature', id, properties: { name: id, radius_m: 60, ...properties } },
+    type: 'Feature',
+    id,
+    properties: { name: id, radius_m: 60, ...properties },
     geometry: { type: 'Point', coordinates: [0.1, lat] },
   }
 }
@@ -70,7 +72,10 @@ test('rounds that are kept are those that the history says, whatever comes late 
       let atMs = clock.nowMs() - made.reduce((sum, { minutes }) => sum + minutes, 0) * MINUTE_MS
       for (const { place, minutes, isScreen, isLate, restarts } of made) {
         const fixes = Array.from({ length: minutes * 3 }, (_, i) => ({
-          ...{ atMs: atMs + i * 20_000, lat: 0.1 + place / 1000, long: 0.1, speed: 0 },
+          atMs: atMs + i * 20_000,
+          lat: 0.1 + place / 1000,
+          long: 0.1,
+          speed: 0,
         }))
         atMs += minutes * MINUTE_MS
         const device = isScreen ? screen : lock
@@ -105,7 +110,10 @@ test('once the barn is drawn, the round that goes on is known with all that came
   const client = await g.connect('early', password)
   const startedMs = clock.nowMs() - 20 * MINUTE_MS
   const fixes = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((place, i) => ({
-    ...{ atMs: startedMs + i * 2 * MINUTE_MS, lat: 0.1 + place / 1000, long: 0.1, speed: 0 },
+    atMs: startedMs + i * 2 * MINUTE_MS,
+    lat: 0.1 + place / 1000,
+    long: 0.1,
+    speed: 0,
   }))
   await sendTrack(client, 'early', fixes)
   await client.endAsync()

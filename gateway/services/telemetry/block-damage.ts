@@ -26,7 +26,11 @@ const SEARCH_PAUSE_MS = 600_000
 const MAX_REMEMBERED = 10_000
 
 const REASONS = [
-  ...['not_a_block', 'wrong_length', 'wrong_checksum', 'impossible_content', 'unreadable_page'],
+  'not_a_block',
+  'wrong_length',
+  'wrong_checksum',
+  'impossible_content',
+  'unreadable_page',
   // as it was written after all: the disk or the memory read wrongly once
   'misread',
   'newer_version',

@@ -90,8 +90,10 @@ test('a head office is told of an erasure with where it ends: behind it is what 
   assert.ok(note !== undefined && others.length === 0)
   assert.equal(note.kind, 'erase')
   assert.deepEqual(JSON.parse(note.body), {
-    ...{ hardware_id: 'cart-1', kinds: ['gps'] },
-    ...{ telemetry_through: ends.telemetry, history_through: ends.history },
+    hardware_id: 'cart-1',
+    kinds: ['gps'],
+    telemetry_through: ends.telemetry,
+    history_through: ends.history,
   })
   assert.deepEqual(table.connection.all('SELECT * FROM erase_mark'), [
     { note_seq: note.seq, telemetry_seq: ends.telemetry, history_seq: ends.history },

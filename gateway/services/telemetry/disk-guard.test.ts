@@ -32,7 +32,11 @@ async function open(t: TestContext, options: Options, prepare: (table: BlockTabl
   const dataDir = table.connection.db.name.replace(/\/cartbarn\.db$/, '')
   const usedBytes = store.read.space().usedBytes
   const guard = new DiskGuard({
-    ...{ store, maintenance, clock, log, dataDir },
+    store,
+    maintenance,
+    clock,
+    log,
+    dataDir,
     budget: options.budget?.(usedBytes) ?? { kind: 'bytes', bytes: usedBytes },
     hasUpstream: options.hasUpstream ?? true,
     ...(options.mayLack === undefined ? {} : { mayLack: options.mayLack }),

@@ -41,7 +41,11 @@ async function open(
   const { telemetry, clock, brake, log, system } = parts
   const slept: number[] = []
   const retention = new Retention({
-    ...{ what: 'telemetry', clock, brake, log, days: options.days ?? DAYS },
+    what: 'telemetry',
+    clock,
+    brake,
+    log,
+    days: options.days ?? DAYS,
     deleteExpired: (cutoffMs, rest) => telemetry.deleteExpired(cutoffMs, rest),
     ...(options.mayLack === undefined ? {} : { mayLack: options.mayLack }),
     queue: {
@@ -108,8 +112,12 @@ test('without one, what goes is told of in one note, however often', async (t) =
     ['gap'],
   )
   assert.deepEqual(JSON.parse(notes[0]?.body ?? ''), {
-    ...{ stream: 'gps', from_ms: CUTOFF_MS - 1000, to_ms: CUTOFF_MS - 1, count: 201 },
-    ...{ hardware_ids: ['cart-1'], reason: 'purge' },
+    stream: 'gps',
+    from_ms: CUTOFF_MS - 1000,
+    to_ms: CUTOFF_MS - 1,
+    count: 201,
+    hardware_ids: ['cart-1'],
+    reason: 'purge',
   })
 })
 
@@ -210,7 +218,7 @@ test('it waits until the devices are served, before the first step and between a
     (prepared, id) => addOldBlocks(prepared, id, 100),
   )
   assert.deepEqual(await retention.runOnce(), { gps: 100, battery: 0 })
-  assert.deepEqual(slept, [...[100, 100, 100], ...[50, 100, 100, 100]])
+  assert.deepEqual(slept, [100, 100, 100, 50, 100, 100, 100])
 })
 
 test('a gateway that is never quiet still gets rid of what is old, a step every ten seconds', async (t) => {

@@ -51,36 +51,67 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
   const hasUpstream = sync !== undefined
   const mayLack = () => sync?.mayLack === true
   const sealing = new Sealing({
-    ...{ store, fleet, maintenance, clock, log },
+    store,
+    fleet,
+    maintenance,
+    clock,
+    log,
     onUnreadable: (blocks) => damage.judge(blocks),
     onSetAside: () => damage.load(),
     minSamples: options.sealSamples,
     acknowledgedThrough: () => (hasUpstream ? store.read.syncCursors().telemetry.seq : null),
   })
   const deletion = new TelemetryDeletion({
-    ...{ store, events, fleet, sealing, damage, maintenance, clock, brake, log, hasUpstream },
+    store,
+    events,
+    fleet,
+    sealing,
+    damage,
+    maintenance,
+    clock,
+    brake,
+    log,
+    hasUpstream,
   })
   const base = { queue: store.queue, clock, brake, log, mayLack }
   const retention = new Retention({
-    ...{ ...base, what: 'telemetry', days: options.retentionDays },
+    ...base,
+    what: 'telemetry',
+    days: options.retentionDays,
     deleteExpired: (cutoffMs, rest) => deletion.deleteExpired(cutoffMs, rest),
   })
   const eventDeletion = new EventDeletion({ store, hasUpstream })
   const eventRetention = new Retention({
-    ...{ ...base, what: 'events', days: options.eventRetentionDays },
+    ...base,
+    what: 'events',
+    days: options.eventRetentionDays,
     deleteExpired: (cutoffMs, rest) => eventDeletion.deleteExpired(cutoffMs, rest),
   })
   const alerts = new AlertDeletion({ store, hasUpstream })
   const alertRetention = new Retention({
-    ...{ ...base, what: 'alerts', days: ALERT_DAYS },
+    ...base,
+    what: 'alerts',
+    days: ALERT_DAYS,
     deleteExpired: (cutoffMs, rest) => alerts.deleteExpired(cutoffMs, rest),
   })
   const diskGuard = new DiskGuard({
-    ...{ store, maintenance, clock, log, hasUpstream, mayLack },
-    ...{ dataDir: options.dataDir, budget: options.diskBudget },
+    store,
+    maintenance,
+    clock,
+    log,
+    hasUpstream,
+    mayLack,
+    dataDir: options.dataDir,
+    budget: options.diskBudget,
   })
   return {
-    ...{ sealing, deletion, retention, events: eventDeletion, eventRetention, alertRetention, diskGuard },
+    sealing,
+    deletion,
+    retention,
+    events: eventDeletion,
+    eventRetention,
+    alertRetention,
+    diskGuard,
     import: new TelemetryImport({ store, events, clock, log }),
   }
 }

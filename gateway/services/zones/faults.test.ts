@@ -52,8 +52,15 @@ function start() {
 
 function zone(id: string): SiteZone {
   return {
-    ...{ id, name: id, type: 'stop', isEnabled: true, isVisible: false, message: null },
-    ...{ maxSpeedKmh: null, hole: null, groups: null },
+    id,
+    name: id,
+    type: 'stop',
+    isEnabled: true,
+    isVisible: false,
+    message: null,
+    maxSpeedKmh: null,
+    hole: null,
+    groups: null,
     shape: { kind: 'circle', center: { latE7: 1, longE7: 1 }, radiusM: 9 },
   }
 }
@@ -118,7 +125,12 @@ test('a retained message that is another one is published anew, as a later versi
     isRetained: true,
   })
   await store.write('saveGeofenceSet', {
-    ...{ groupId: 99, version: 0, siteVersion: 0, siteSince: 0, zonesJson: '[]', updatedAtMs: 0 },
+    groupId: 99,
+    version: 0,
+    siteVersion: 0,
+    siteSince: 0,
+    zonesJson: '[]',
+    updatedAtMs: 0,
     sessionChanges: older.changes,
   })
   older.commit()

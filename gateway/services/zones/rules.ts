@@ -11,7 +11,9 @@ export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], 
     taken.has(id)
       ? [
           {
-            ...{ in: 'body' as const, name: `features[${i}].id`, code: 'duplicate_id' },
+            in: 'body' as const,
+            name: `features[${i}].id`,
+            code: 'duplicate_id',
             detail: `is the id of a zone of ${whose} as well`,
           },
         ]

@@ -16,7 +16,9 @@ export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): S
         ([zoneId, { was_enabled, since_ms, until_ms, by }]): [string, ZoneSwitch] => [
           zoneId,
           {
-            ...{ wasEnabled: was_enabled, sinceMs: since_ms, untilMs: until_ms },
+            wasEnabled: was_enabled,
+            sinceMs: since_ms,
+            untilMs: until_ms,
             by: { userId: by.user_id, name: by.name },
           },
         ],
@@ -31,7 +33,9 @@ export function toSwitchesBody(switches: ReadonlyMap<string, ZoneSwitch>): ZoneS
     [...switches].map(([zoneId, { wasEnabled, sinceMs, untilMs, by }]) => [
       zoneId,
       {
-        ...{ was_enabled: wasEnabled, since_ms: sinceMs, until_ms: untilMs },
+        was_enabled: wasEnabled,
+        since_ms: sinceMs,
+        until_ms: untilMs,
         by: { user_id: by.userId, name: by.name },
       },
     ]),

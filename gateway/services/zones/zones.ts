@@ -181,7 +181,9 @@ export class Zones {
     const was = enabledById(sets.site.zones)
     const is = enabledById(set.zones)
     const switched = zoneIds.map((zoneId) => ({
-      ...{ zoneId, wasEnabled: was.get(zoneId) === true, isEnabled: is.get(zoneId) === true },
+      zoneId,
+      wasEnabled: was.get(zoneId) === true,
+      isEnabled: is.get(zoneId) === true,
       untilMs: set.switches.get(zoneId)?.untilMs ?? null,
     }))
     await this.#save(set, (change, onWritten) =>
@@ -228,7 +230,8 @@ export class Zones {
     const plans = await this.#plan(set)
     const prepared = plans.flatMap(({ message }) => (message === null ? [] : [downlink.prepare(message)]))
     const row = {
-      ...{ version: set.version, atMs: clock.nowMs() },
+      version: set.version,
+      atMs: clock.nowMs(),
       zonesJson: JSON.stringify(toSiteFeaturesJson(set.zones)),
       switchesJson: JSON.stringify(toSwitchesBody(set.switches)),
       groups: plans.map(({ groupId, version }) => ({ groupId, version })),
@@ -271,7 +274,9 @@ export class Zones {
       (zone.groups ?? [])
         .filter((groupId) => !groups.has(groupId) && !named.has(groupId))
         .map((groupId) => ({
-          ...{ in: 'body' as const, name: `features[${i}].properties.groups`, code: 'unknown_group' },
+          in: 'body' as const,
+          name: `features[${i}].properties.groups`,
+          code: 'unknown_group',
           detail: `there is no group ${groupId}`,
         })),
     )

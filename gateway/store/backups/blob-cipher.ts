@@ -127,7 +127,9 @@ function derive(
   blockSize: number,
 ): { keys: Keys; check: string } {
   const bytes = scryptSync(passphrase.normalize('NFC'), Buffer.from(salt, 'base64'), 96, {
-    ...{ cost, blockSize, parallelization: 1 },
+    cost,
+    blockSize,
+    parallelization: 1,
     maxmem: 256 * cost * blockSize,
   })
   return {

@@ -32,7 +32,9 @@ export async function pruneBackups(
     if (manifest === undefined) continue
     const { number, atMs, tables } = manifest
     stay.push({
-      ...{ number, atMs, bytes: bytesOf(tables) },
+      number,
+      atMs,
+      bytes: bytesOf(tables),
       rows: tables.reduce((sum, { rows }) => sum + rows, 0),
     })
     for (const { chunks } of tables) for (const { id } of chunks) needed.add(id)

@@ -40,7 +40,8 @@ export function restoredSchema({ schema, tables }: BackupManifest): RestoredSche
     const sqlOf = (isTable: boolean) =>
       statements.filter(({ type }) => (type === 'table') === isTable).map(({ sql }) => sql)
     return {
-      ...{ tables: sqlOf(true), rest: sqlOf(false) },
+      tables: sqlOf(true),
+      rest: sqlOf(false),
       leftOut: [...given].filter((name) => !known.has(name)),
     }
   })

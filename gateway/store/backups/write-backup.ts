@@ -77,10 +77,16 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
         ? { stay: [], removed: 0 }
         : await pruneBackups(set, keep, (tables) => writer.bytesOf(tables))
     return {
-      ...{ name: snapshot.name, number: manifest.number, atMs: manifest.atMs },
+      name: snapshot.name,
+      number: manifest.number,
+      atMs: manifest.atMs,
       rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
-      ...{ newBytes: writer.newBytes, totalBytes: writer.bytesOf(manifest.tables) },
-      ...{ isEncrypted: set.cipher.isEncrypted, lacks: manifest.lacks, stay, removed },
+      newBytes: writer.newBytes,
+      totalBytes: writer.bytesOf(manifest.tables),
+      isEncrypted: set.cipher.isEncrypted,
+      lacks: manifest.lacks,
+      stay,
+      removed,
     }
   } finally {
     await place.close()
@@ -199,7 +205,13 @@ async function writeTables(
       tables.push({ name: shape.name, columns: [...shape.columns], ...written })
     }
     return {
-      ...{ number, atMs, program, ...marks, users, statements, tables },
+      number,
+      atMs,
+      program,
+      ...marks,
+      users,
+      statements,
+      tables,
       ...withAuthority(authority, writer.isEncrypted, lacks),
     }
   } finally {

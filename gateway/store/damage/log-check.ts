@@ -80,7 +80,11 @@ function judge(log: OpenLog, databasePath: string): Judged | null {
   // a log that was begun anew may have had one frame, before those of an earlier life, which are in the database
   const isEarlierLife = copied > 0 && !start.isWhole && frames[0]?.isWhole !== true
   return {
-    ...{ log, start, frames, acknowledged, chained },
+    log,
+    start,
+    frames,
+    acknowledged,
+    chained,
     usable: isEarlierLife ? 0 : usableFrames(frames, { chained, index }),
     isCopied: copied >= acknowledged && !isEarlierLife,
     copyBegun: index?.copyBegun ?? 0,
@@ -117,7 +121,10 @@ function readLog(log: OpenLog, databasePath: string): { start: LogStart; frames:
   const maxPages = Math.ceil((statSync(databasePath).size + log.bytes) / pageBytes)
   const starts = saltsOf(log, header, pageBytes).map(
     (salts): LogStart => ({
-      ...{ pageBytes, salts, maxPages, isWhole: header.isWhole },
+      pageBytes,
+      salts,
+      maxPages,
+      isWhole: header.isWhole,
       sums: header.isWhole ? [header.storedSum] : [header.storedSum, header.sum],
     }),
   )

@@ -50,7 +50,8 @@ function addDevices(connection: Connection, count: number): void {
     const at = connection.get<{ id: number }>(
       `INSERT INTO device (hardware_id, short_id, device_type, group_id, mqtt_password_hash, created_at_ms, updated_at_ms)
        VALUES ('cart-' || ?, 's' || ?, 'teebox', 7, 'hash', 1, 2) RETURNING device_id AS id`,
-      ...[i, i],
+      i,
+      i,
     )
     connection.run(
       "INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (?, '{}', 3)",
@@ -64,7 +65,9 @@ function addLockEvents(connection: Connection, count: number, from = 0): void {
     connection.run(
       `INSERT INTO lock_event (event_id, hardware_id, identity, event, source, at_ms)
        VALUES ('event-' || ?, 'cart-1', 'identity-' || ?, 'unlock', 'rfid', ?)`,
-      ...[i, i, i],
+      i,
+      i,
+      i,
     )
   }
 }

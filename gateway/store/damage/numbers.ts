@@ -29,7 +29,9 @@ export class NumbersAfterLoss {
       writing.run(
         `INSERT INTO sqlite_sequence (name, seq) SELECT ?, ?
          WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?)`,
-        ...[table, last + NUMBERS_LEFT_OUT, table],
+        table,
+        last + NUMBERS_LEFT_OUT,
+        table,
       )
     }
   }

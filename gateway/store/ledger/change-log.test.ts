@@ -45,24 +45,36 @@ function changes(tables: WriterTables): () => string[] {
 
 function newDevice(tables: WriterTables, hardwareId: string, groupId: number | null = null) {
   return createDevice(tables, {
-    ...{ hardwareId, deviceType: 'teebox', name: null, groupId, mqttPasswordHash: 'x', nowMs: 1 },
+    hardwareId,
+    deviceType: 'teebox',
+    name: null,
+    groupId,
+    mqttPasswordHash: 'x',
+    nowMs: 1,
     publication: NO_PUBLICATION,
   })
 }
 
 function newCommand(commandId: string, createdAtMs = 1): CommandRow {
   return {
-    ...{ commandId, hardwareId: 'cart-1', shortId: 'c1', deviceType: 'teebox', command: 'ring' },
-    ...{
-      paramsJson: '{}',
-      metadataJson: null,
-      ttlS: 60,
-      status: 'pending',
-      requestedBy: 'u1',
-      retryOf: null,
-    },
-    ...{ createdAtMs, publishedAtMs: null, acknowledgedAtMs: null, completedAtMs: null, error: null },
-    ...{ lateAck: null, forced: null },
+    commandId,
+    hardwareId: 'cart-1',
+    shortId: 'c1',
+    deviceType: 'teebox',
+    command: 'ring',
+    paramsJson: '{}',
+    metadataJson: null,
+    ttlS: 60,
+    status: 'pending',
+    requestedBy: 'u1',
+    retryOf: null,
+    createdAtMs,
+    publishedAtMs: null,
+    acknowledgedAtMs: null,
+    completedAtMs: null,
+    error: null,
+    lateAck: null,
+    forced: null,
   }
 }
 
@@ -267,9 +279,17 @@ test('a database of the version before is taken over with all that is in it', (t
   `)
   migrate(tables)
   assert.deepEqual(changes(tables)(), [
-    ...['device_group 2', 'device_group 3', 'device_type mower', 'device cart-4', 'device cart-5'],
-    ...['group_config 2/mower', 'group_config 3/teebox', 'device_config cart-5', 'geofence_set 3'],
-    ...['user u1', 'command c1'],
+    'device_group 2',
+    'device_group 3',
+    'device_type mower',
+    'device cart-4',
+    'device cart-5',
+    'group_config 2/mower',
+    'group_config 3/teebox',
+    'device_config cart-5',
+    'geofence_set 3',
+    'user u1',
+    'command c1',
   ])
   assert.deepEqual(tables.all('SELECT seq, block_id FROM block_log ORDER BY seq'), [
     { seq: 1, block_id: 2 },

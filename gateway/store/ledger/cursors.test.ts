@@ -28,8 +28,12 @@ async function open(t: TestContext) {
 function cursorsAt(seq: number): SyncCursors {
   const cursor = { seq, hash: HASH }
   return {
-    ...{ notes: cursor, lock_events: cursor, geofence_events: cursor },
-    ...{ entities: cursor, telemetry: cursor, history: cursor },
+    notes: cursor,
+    lock_events: cursor,
+    geofence_events: cursor,
+    entities: cursor,
+    telemetry: cursor,
+    history: cursor,
   }
 }
 

@@ -176,7 +176,8 @@ test('a job that takes longer than it may is refused, and its thread is ended', 
     const outline = { geometry: { type: 'Polygon', coordinates }, properties: { golf: 'fairway' } }
     const line = { type: 'LineString', coordinates: coordinates[0] }
     const holes = Array.from({ length: 99 }, (_, i) => ({
-      ...{ geometry: line, properties: { golf: 'hole', ref: String(i + 1) } },
+      geometry: line,
+      properties: { golf: 'hole', ref: String(i + 1) },
     }))
     const long = propose([...holes, ...Array(200).fill(outline)], 50)
     await assert.rejects(long, { kind: 'invalid', code: 'too_complex' })

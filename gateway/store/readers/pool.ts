@@ -208,8 +208,12 @@ export class ReaderPool implements Part {
     })
     const opened = Promise.withResolvers<void>()
     const thread: Thread = {
-      ...{ worker, opened, job: undefined },
-      ...{ rest: undefined, idle: undefined, limit: undefined },
+      worker,
+      opened,
+      job: undefined,
+      rest: undefined,
+      idle: undefined,
+      limit: undefined,
     }
     this.#threads.add(thread)
     worker.on('message', (said: ReaderAnswer | typeof OPENED) => {

@@ -178,7 +178,12 @@ export class RebuiltDatabase {
   #setProgress({ site, kind, after, sinceMs, rows, records }: RebuildProgress): void {
     this.connection.run(
       'INSERT OR REPLACE INTO rebuild_progress (only, site, kind, after, since_ms, rows, records) VALUES (1, ?, ?, ?, ?, ?, ?)',
-      ...[site, kind, after, sinceMs, rows, records],
+      site,
+      kind,
+      after,
+      sinceMs,
+      rows,
+      records,
     )
   }
 }

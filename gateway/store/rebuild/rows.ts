@@ -28,8 +28,10 @@ const COMPLETIONS: Record<string, (row: Row) => Row> = {
   }),
   lock_event: ({ event_id, short_id }) => ({ identity: `${short_id ?? ''} rebuilt:${event_id}` }),
   geofence_event: ({ lat, long }) => ({
-    ...{ lat: undefined, long: undefined },
-    ...{ lat_e7: toE7(Number(lat)), long_e7: toE7(Number(long)) },
+    lat: undefined,
+    long: undefined,
+    lat_e7: toE7(Number(lat)),
+    long_e7: toE7(Number(long)),
   }),
 }
 

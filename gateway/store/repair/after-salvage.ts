@@ -113,7 +113,10 @@ export function recountDevices(to: Connection): void {
       const { count = 0, firstMs = null, lastMs = null } = counted[stream].get(deviceId) ?? {}
       to.run(
         `UPDATE device_state SET ${stream}_count = ?, ${stream}_first_ms = ?, ${stream}_last_ms = ? WHERE device_id = ?`,
-        ...[count, firstMs, lastMs, deviceId],
+        count,
+        firstMs,
+        lastMs,
+        deviceId,
       )
     }
   }

@@ -188,7 +188,17 @@ function countOf(to: Connection, table: string): number {
 
 /** Rows of these are made anew, or added to what was copied. */
 const MADE_ANEW = new Set([
-  ...['device_state', 'change_log', 'block_log', 'note', 'sync_identity', 'sync_cursor', 'clock_mark'],
-  ...['config_version', 'command_count', 'telemetry_log_end', 'telemetry_block', 'hidden_block'],
+  'device_state',
+  'change_log',
+  'block_log',
+  'note',
+  'sync_identity',
+  'sync_cursor',
+  'clock_mark',
+  'config_version',
+  'command_count',
+  'telemetry_log_end',
+  'telemetry_block',
+  'hidden_block',
   'migration',
 ])

@@ -49,8 +49,15 @@ const COMMAND_TIMES = ['created_at_ms', 'published_at_ms', 'acknowledged_at_ms',
 const ENTITIES: Record<EntityTable, Entity> = {
   device: {
     columns: [
-      ...['device_id', 'hardware_id', 'short_id', 'device_type', 'name', 'cart', 'group_id'],
-      ...['created_at_ms', 'updated_at_ms'],
+      'device_id',
+      'hardware_id',
+      'short_id',
+      'device_type',
+      'name',
+      'cart',
+      'group_id',
+      'created_at_ms',
+      'updated_at_ms',
     ],
     times: ['updated_at_ms'],
     from: 'device t',
@@ -123,8 +130,20 @@ const ENTITIES: Record<EntityTable, Entity> = {
   },
   command: {
     columns: [
-      ...['command_id', 'hardware_id', 'short_id', 'device_type', 'command', 'params', 'metadata', 'ttl_s'],
-      ...['status', 'requested_by', 'retry_of', ...COMMAND_TIMES, 'error', 'late_ack'],
+      'command_id',
+      'hardware_id',
+      'short_id',
+      'device_type',
+      'command',
+      'params',
+      'metadata',
+      'ttl_s',
+      'status',
+      'requested_by',
+      'retry_of',
+      ...COMMAND_TIMES,
+      'error',
+      'late_ack',
       'forced',
     ],
     json: ['params', 'metadata', 'late_ack'],
@@ -164,8 +183,16 @@ const ENTITIES: Record<EntityTable, Entity> = {
   },
   alert: {
     columns: [
-      ...['alert_id', 'kind', 'cart', 'hardware_id', 'opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],
-      ...['acknowledged_by', 'note', 'details'],
+      'alert_id',
+      'kind',
+      'cart',
+      'hardware_id',
+      'opened_at_ms',
+      'closed_at_ms',
+      'acknowledged_at_ms',
+      'acknowledged_by',
+      'note',
+      'details',
     ],
     json: ['acknowledged_by', 'details'],
     times: ['opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],
@@ -183,8 +210,16 @@ const ENTITIES: Record<EntityTable, Entity> = {
   },
   audit_entry: {
     columns: [
-      ...['entry_id', 'at_ms', 'user_id', 'person', 'session_id', 'address'],
-      ...['action', 'target', 'before', 'after'],
+      'entry_id',
+      'at_ms',
+      'user_id',
+      'person',
+      'session_id',
+      'address',
+      'action',
+      'target',
+      'before',
+      'after',
     ],
     json: ['person', 'before', 'after'],
     times: ['at_ms'],
@@ -229,7 +264,8 @@ export function liveEntities(
   const rows = connection.all<Record<string, unknown> & { rowId: number; entityKey: string }>(
     `SELECT t.rowid AS rowId, ${entity.key} AS entityKey, ${entity.columns.join(', ')} FROM ${entity.from}
      WHERE t.rowid > +? ORDER BY t.rowid LIMIT +?`,
-    ...[afterRowId, limit],
+    afterRowId,
+    limit,
   )
   return rows.map((row) => ({ rowId: row.rowId, key: row.entityKey, body: bodyOf(entity, row) }))
 }

@@ -71,7 +71,14 @@ const EVENTS: Record<EventStream, EventTable> = {
     columns: `seq, event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7`,
     groupColumn: 'hardware_id',
     toJson: ({ event_id, hardware_id, event, group_id, zone_id, zone_name, zone_type, at_ms, ...at }) => ({
-      ...{ event_id, hardware_id, event, group_id, zone_id, zone_name, zone_type, at_ms },
+      event_id,
+      hardware_id,
+      event,
+      group_id,
+      zone_id,
+      zone_name,
+      zone_type,
+      at_ms,
       lat: fromE7(Number(at.lat_e7)),
       long: fromE7(Number(at.long_e7)),
       ...ofRegistration(at.short_id),
@@ -106,7 +113,11 @@ export function eventsOfDay(connection: Connection, stream: EventStream, range: 
   const rows = connection.all<Stored & Row>(
     `SELECT ${columns} FROM ${table}
      WHERE ${ofGroup} (at_ms, seq) > (+?, +?) AND at_ms <= +? ORDER BY at_ms, seq LIMIT +?`,
-    ...[...values, after?.atMs ?? fromMs, after?.seq ?? 0, toMs, limit],
+    ...values,
+    after?.atMs ?? fromMs,
+    after?.seq ?? 0,
+    toMs,
+    limit,
   )
   return rows.map((stored) => toEvent(stream, stored))
 }

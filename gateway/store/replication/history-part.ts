@@ -64,7 +64,8 @@ function entriesBehind(connection: Connection, after: number): Entry[] {
     // `+?`: see block-rows.ts
     `SELECT seq, block_id AS blockId FROM block_log
      WHERE seq > +? AND seq <= +? ORDER BY seq LIMIT ${MAX_ENTRIES}`,
-    ...[after, bound],
+    after,
+    bound,
   )
 }
 

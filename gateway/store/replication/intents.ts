@@ -63,7 +63,12 @@ export function recordIntent(connection: Connection, record: IntentRecord): null
     throw new ConflictError('intent_superseded', 'the site has changed it since the intent was made')
   connection.run(
     'INSERT INTO intent_inbox (intent_id, seq, kind, status, reason, received_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
-    ...[intentId, seq, kind, status, reason, atMs],
+    intentId,
+    seq,
+    kind,
+    status,
+    reason,
+    atMs,
   )
   addNote(connection, { kind: 'intent_result', atMs, body: { intent_id: intentId, status, reason } })
   trim(connection, record)
@@ -76,6 +81,7 @@ function trim(connection: Connection, { trustedNowMs }: IntentRecord): void {
   connection.run(
     `DELETE FROM intent_inbox WHERE seq IS NOT (${LAST_SEQ}) AND (received_at_ms < ? OR ?) AND
        seq IN (SELECT seq FROM intent_inbox ORDER BY seq LIMIT ${TRIMMED_PER_INTENT})`,
-    ...[trustedNowMs === null ? 0 : trustedNowMs - KEPT_MS, Number(rows > KEPT_ROWS)],
+    trustedNowMs === null ? 0 : trustedNowMs - KEPT_MS,
+    Number(rows > KEPT_ROWS),
   )
 }

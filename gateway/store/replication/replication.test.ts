@@ -258,8 +258,13 @@ class Run {
 
 function newDevice(n: number): number {
   return createDevice(connection, {
-    ...{ hardwareId: `cart-${n}`, deviceType: 'teebox', name: null, groupId: null, mqttPasswordHash: 'x' },
-    ...{ nowMs: 0, publication: { version: null, sessionChanges: [] } },
+    hardwareId: `cart-${n}`,
+    deviceType: 'teebox',
+    name: null,
+    groupId: null,
+    mqttPasswordHash: 'x',
+    nowMs: 0,
+    publication: { version: null, sessionChanges: [] },
   }).deviceId
 }
 

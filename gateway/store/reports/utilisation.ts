@@ -46,6 +46,8 @@ export function readUtilisation(tools: ReaderTools, query: UtilisationQuery): Us
   }
   outings.end(days.at(-1)?.untilMs ?? 0)
   return [...driven].map(([day, distanceM]) => ({
-    ...{ date: days[day]?.date ?? '', outMs: out.ms[day] ?? 0, distanceM },
+    date: days[day]?.date ?? '',
+    outMs: out.ms[day] ?? 0,
+    distanceM,
   }))
 }

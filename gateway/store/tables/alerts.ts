@@ -105,7 +105,8 @@ export function saveAlerts(connection: Connection, input: AlertsChange): SavedAl
   if (closedDay !== null)
     connection.run(
       'INSERT OR REPLACE INTO closed_day (only, date, closes_at_ms) VALUES (1, ?, ?)',
-      ...[closedDay.date, closedDay.closesAtMs],
+      closedDay.date,
+      closedDay.closesAtMs,
     )
   return saved
 }
@@ -137,7 +138,9 @@ function twinOf(
   const row = connection.get<AlertRow>(
     `SELECT ${COLUMNS} FROM alert
      WHERE kind = ? AND ifnull(cart, '') = ? AND subject = ? AND closed_at_ms IS NULL`,
-    ...[kind, cart ?? '', subject],
+    kind,
+    cart ?? '',
+    subject,
   )
   return row === undefined ? findAlert(connection, alertId) : toStored(row)
 }
@@ -146,7 +149,12 @@ function insertAlert(connection: Connection, alert: StoredAlert): void {
   connection.run(
     `INSERT INTO alert (alert_id, kind, cart, hardware_id, subject, opened_at_ms, details)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    ...[alert.alertId, alert.kind, alert.cart, alert.hardwareId, alert.subject, alert.openedAtMs],
+    alert.alertId,
+    alert.kind,
+    alert.cart,
+    alert.hardwareId,
+    alert.subject,
+    alert.openedAtMs,
     JSON.stringify(alert.details),
   )
 }
@@ -157,10 +165,15 @@ function updateAlert(connection: Connection, alert: StoredAlert): void {
     `UPDATE alert SET closed_at_ms = ?, acknowledged_at_ms = ?, acknowledged_by = ?, note = ?, details = ?,
        awaits_end = ?, lat_e7 = ?, long_e7 = ?
      WHERE alert_id = ?`,
-    ...[alert.closedAtMs, alert.acknowledgedAtMs],
+    alert.closedAtMs,
+    alert.acknowledgedAtMs,
     by === null ? null : JSON.stringify({ user_id: by.userId, name: by.name }),
-    ...[alert.note, JSON.stringify(alert.details), Number(alert.awaitsEnd)],
-    ...[alert.endedAt?.latE7 ?? null, alert.endedAt?.longE7 ?? null, alert.alertId],
+    alert.note,
+    JSON.stringify(alert.details),
+    Number(alert.awaitsEnd),
+    alert.endedAt?.latE7 ?? null,
+    alert.endedAt?.longE7 ?? null,
+    alert.alertId,
   )
 }
 
@@ -224,7 +237,8 @@ export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, quer
       `SELECT ${COLUMNS} FROM alert WHERE ${conditions.map(([sql]) => `(${sql})`).join(' AND ')}
        ORDER BY opened_at_ms ${order}, seq ${order} LIMIT ? OFFSET ?`,
       ...conditions.flatMap(([, ...values]) => values),
-      ...[limit, offset],
+      limit,
+      offset,
     )
     .map(toStored)
 }
@@ -246,7 +260,9 @@ export function deleteAlertsStep(
   return connection.run(
     `DELETE FROM alert WHERE seq IN
        (SELECT seq FROM alert WHERE closed_at_ms < ? AND awaits_end = 0 ${isSent} ORDER BY closed_at_ms, seq LIMIT ?)`,
-    ...[beforeMs, ...(keepsUnsent ? [syncCursors(connection).entities.seq] : []), STEP_ROWS],
+    beforeMs,
+    ...(keepsUnsent ? [syncCursors(connection).entities.seq] : []),
+    STEP_ROWS,
   )
 }
 

@@ -54,17 +54,15 @@ export function insertAuditEntry(
   connection.run(
     `INSERT INTO audit_entry (entry_id, at_ms, user_id, person, session_id, address, action, target, before, after)
      VALUES (lower(hex(randomblob(16))), ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[
-      atMs,
-      userId,
-      textOf(toPersonJson(person)),
-      sessionId,
-      address,
-      action,
-      target,
-      textOf(before),
-      textOf(after),
-    ],
+    atMs,
+    userId,
+    textOf(toPersonJson(person)),
+    sessionId,
+    address,
+    action,
+    target,
+    textOf(before),
+    textOf(after),
   )
 }
 

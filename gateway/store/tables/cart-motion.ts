@@ -19,7 +19,8 @@ export function saveCartMotions(connection: Connection, { rows }: { rows: readon
     connection.run(
       `INSERT INTO cart_motion (device_id, motion) SELECT device_id, ? FROM device WHERE device_id = ?
        ON CONFLICT DO UPDATE SET motion = excluded.motion`,
-      ...[motion, deviceId],
+      motion,
+      deviceId,
     )
   return null
 }
@@ -32,6 +33,7 @@ export function lastExits(
   return connection.all(
     `SELECT hardware_id AS hardwareId, short_id AS shortId, max(at_ms) AS atMs FROM geofence_event
      WHERE at_ms >= ? AND event = 'exit' AND zone_type = ? GROUP BY hardware_id, short_id`,
-    ...[sinceMs, zoneType],
+    sinceMs,
+    zoneType,
   )
 }

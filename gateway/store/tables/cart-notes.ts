@@ -28,7 +28,11 @@ export function saveCartNote(
     `INSERT INTO cart_note (cart, out_of_service, exempt, note, updated_at_ms) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET out_of_service = excluded.out_of_service, exempt = excluded.exempt,
        note = excluded.note, updated_at_ms = excluded.updated_at_ms`,
-    ...[cart, outOfService, exempt, note, nowMs],
+    cart,
+    outOfService,
+    exempt,
+    note,
+    nowMs,
   )
   return null
 }

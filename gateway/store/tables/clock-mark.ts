@@ -24,7 +24,10 @@ export function recordClockMark(connection: Connection, row: ClockMarkRow): null
   const { atMs, confirmedMs, saidMs, saidAgoMs } = row
   connection.run(
     'UPDATE clock_mark SET at_ms = ?, confirmed_at_ms = ?, said_at_ms = ?, said_ago_ms = ?',
-    ...[atMs, confirmedMs, saidMs, saidAgoMs],
+    atMs,
+    confirmedMs,
+    saidMs,
+    saidAgoMs,
   )
   return null
 }

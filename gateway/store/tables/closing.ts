@@ -26,7 +26,9 @@ export function saveClosedDay(connection: Connection, { date, closedAtMs, waitin
   connection.run(
     `INSERT INTO closing (date, closed_at_ms, waiting) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET waiting = excluded.waiting`,
-    ...[date, closedAtMs, JSON.stringify(waiting)],
+    date,
+    closedAtMs,
+    JSON.stringify(waiting),
   )
   connection.run(
     `DELETE FROM closing WHERE date NOT IN (

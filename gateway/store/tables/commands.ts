@@ -128,7 +128,8 @@ export function supersedeCommands(connection: Connection, hardwareId: string): C
   const rows = connection.all<StoredCommand>(
     `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} AND status = 'pending'
        AND command IN (${SUPERSEDING.map(() => '?').join(', ')}) ORDER BY seq`,
-    ...[hardwareId, ...SUPERSEDING],
+    hardwareId,
+    ...SUPERSEDING,
   )
   return moveAll(connection, rows.map(toRow), { kind: 'failed', error: 'superseded' })
 }

@@ -123,7 +123,10 @@ test('a photo goes to the head office piece by piece, and what happens meanwhile
   assert.equal(waiting(connection), 0)
   const { body } = there.get('course site') ?? assert.fail()
   assert.deepEqual(body?.photo, {
-    ...{ hash: contentHash(IMAGE), bytes: IMAGE.length, pieces: PIECES, content_type: 'image/png' },
+    hash: contentHash(IMAGE),
+    bytes: IMAGE.length,
+    pieces: PIECES,
+    content_type: 'image/png',
     corners: [CORNER, CORNER, CORNER, CORNER],
   })
   assert.deepEqual(contentAt(there, contentHash(IMAGE)), IMAGE)
@@ -242,7 +245,11 @@ test('a photo and a large drawing from before they were in pieces are the same b
   connection.run('INSERT INTO course VALUES (1, 7, ?, ?, 5)', 'Golf Ltd', large)
   connection.run(
     'INSERT INTO course_photo VALUES (1, ?, ?, ?, ?, ?)',
-    ...['image/png', JSON.stringify([CORNER, CORNER, CORNER, CORNER]), 'f'.repeat(32), IMAGE.length, IMAGE],
+    'image/png',
+    JSON.stringify([CORNER, CORNER, CORNER, CORNER]),
+    'f'.repeat(32),
+    IMAGE.length,
+    IMAGE,
   )
   migrate(connection)
   assert.deepEqual(courseRow(connection), { version: 7, attribution: 'Golf Ltd', packedFeatures: large })

@@ -22,7 +22,9 @@ export function putPieces(connection: Connection, hash: string, content: Uint8Ar
   for (let number = 0; number * PIECE_BYTES < content.length; number++)
     connection.run(
       'INSERT OR IGNORE INTO course_piece (hash, number, bytes) VALUES (?, ?, ?)',
-      ...[hash, number, content.subarray(number * PIECE_BYTES, (number + 1) * PIECE_BYTES)],
+      hash,
+      number,
+      content.subarray(number * PIECE_BYTES, (number + 1) * PIECE_BYTES),
     )
 }
 

@@ -81,8 +81,11 @@ export function saveCourse(
     `INSERT INTO course (only, version, attribution, features, drawing, updated_at_ms) VALUES (1, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET version = excluded.version, attribution = excluded.attribution,
        features = excluded.features, drawing = excluded.drawing, updated_at_ms = excluded.updated_at_ms`,
-    ...[version, attribution, isWhole ? packedFeatures : null],
-    ...[drawing && JSON.stringify(drawing), nowMs],
+    version,
+    attribution,
+    isWhole ? packedFeatures : null,
+    drawing && JSON.stringify(drawing),
+    nowMs,
   )
   dropUnusedPieces(connection)
   return null
@@ -98,7 +101,10 @@ export function saveCoursePhoto(
     putPieces(connection, photo.hash, photo.image)
     connection.run(
       'INSERT INTO course_photo (only, content_type, corners, hash, bytes) VALUES (1, ?, ?, ?, ?)',
-      ...[photo.contentType, JSON.stringify(photo.corners), photo.hash, photo.bytes],
+      photo.contentType,
+      JSON.stringify(photo.corners),
+      photo.hash,
+      photo.bytes,
     )
   }
   return saveCourse(connection, course)

@@ -36,8 +36,10 @@ export interface Told {
 export function whoIsTold(connection: Connection): Told {
   const settings = siteSettings(connection)
   return {
-    ...{ webhooks: listWebhooks(connection), notifiers: listNotifiers(connection) },
-    ...{ settings, zone: new TimeZone(settings.timeZone) },
+    webhooks: listWebhooks(connection),
+    notifiers: listNotifiers(connection),
+    settings,
+    zone: new TimeZone(settings.timeZone),
   }
 }
 

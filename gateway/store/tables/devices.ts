@@ -163,8 +163,16 @@ export function createDevice(connection: Connection, input: NewDevice): DeviceRo
     `INSERT INTO device (hardware_id, short_id, device_type, name, cart, group_id, mqtt_password_hash, is_on_shared_key,
        created_at_ms, updated_at_ms)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[hardwareId, shortId, deviceType, name, cart, groupId],
-    ...[input.mqttPasswordHash, Number(input.isOnSharedKey ?? false), nowMs, nowMs],
+    hardwareId,
+    shortId,
+    deviceType,
+    name,
+    cart,
+    groupId,
+    input.mqttPasswordHash,
+    Number(input.isOnSharedKey ?? false),
+    nowMs,
+    nowMs,
   )
   connection.run('DELETE FROM removed_device WHERE hardware_id = ?', hardwareId)
   connection.run(
@@ -239,7 +247,8 @@ export function issuePassword(
 ): DeviceRow | null {
   const issued = connection.run(
     'UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ? AND is_on_shared_key = 1',
-    ...[input.mqttPasswordHash, input.hardwareId],
+    input.mqttPasswordHash,
+    input.hardwareId,
   )
   return issued === 0 ? null : findDevice(connection, input.hardwareId)
 }
@@ -253,7 +262,9 @@ export function confirmPassword(
   const confirmed = connection.run(
     `UPDATE device SET is_on_shared_key = 0, updated_at_ms = ?
      WHERE hardware_id = ? AND mqtt_password_hash = ? AND is_on_shared_key = 1`,
-    ...[nowMs, hardwareId, mqttPasswordHash],
+    nowMs,
+    hardwareId,
+    mqttPasswordHash,
   )
   return confirmed === 0 ? null : findDevice(connection, hardwareId)
 }
@@ -285,7 +296,8 @@ export function deleteDevice(
   connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
   connection.run(
     'INSERT OR REPLACE INTO removed_device (hardware_id, removed_at_ms) VALUES (?, ?)',
-    ...[known.hardwareId, input.nowMs],
+    known.hardwareId,
+    input.nowMs,
   )
   deleteMqttTraces(connection, known.hardwareId)
   failCommandsOf(connection, known.hardwareId)

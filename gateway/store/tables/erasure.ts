@@ -121,7 +121,8 @@ function eraseLockEvents(
   const rows = connection.all<{ seq: number; eventId: string; code: string | null; metadata: string | null }>(
     `SELECT seq, event_id AS eventId, code, metadata FROM lock_event WHERE seq >= ? AND seq < ?
        AND (code IS NOT NULL OR metadata IS NOT NULL) ORDER BY seq`,
-    ...[fromSeq, fromSeq + STEP_SEQS],
+    fromSeq,
+    fromSeq + STEP_SEQS,
   )
   const blanked: BlankedEvent[] = []
   let values = 0
@@ -143,7 +144,8 @@ function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: 
   const rows = connection.all<{ seq: number; params: string; metadata: string | null; isOver: number }>(
     `SELECT seq, params, metadata, status NOT IN ('pending', 'published', 'acknowledged') AS isOver
      FROM command WHERE seq >= ? AND seq < ? ORDER BY seq`,
-    ...[fromSeq, fromSeq + STEP_SEQS],
+    fromSeq,
+    fromSeq + STEP_SEQS,
   )
   let [commands, values] = [0, 0]
   for (const { seq, params, metadata, isOver } of rows) {
@@ -170,7 +172,8 @@ function eraseOthers(
   const columns = [...json, ...texts]
   const rows = connection.all<Record<string, string | null> & { seq: number }>(
     `SELECT rowid AS seq, ${columns.join(', ')} FROM ${table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid`,
-    ...[fromSeq, fromSeq + STEP_SEQS],
+    fromSeq,
+    fromSeq + STEP_SEQS,
   )
   let values = 0
   for (const { seq, ...row } of rows) {

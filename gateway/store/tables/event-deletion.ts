@@ -62,7 +62,10 @@ export function deleteEventsStep(
   const looked = connection.all<{ seq: number; atMs: number }>(
     `SELECT seq, ${timeColumn} AS atMs FROM ${kind} WHERE ${timeColumn} < ? AND (${timeColumn}, seq) > (?, ?)
      ORDER BY ${timeColumn}, seq LIMIT ?`,
-    ...[input.beforeMs, after.atMs, after.seq, STEP_ROWS],
+    input.beforeMs,
+    after.atMs,
+    after.seq,
+    STEP_ROWS,
   )
   const sql = `DELETE FROM ${kind} WHERE seq IN (SELECT value FROM json_each(?)) AND ${isOver}`
   const seqs = JSON.stringify(looked.map(({ seq }) => seq))

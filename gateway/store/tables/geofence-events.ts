@@ -57,17 +57,17 @@ export function insertGeofenceEvent(connection: Connection, row: GeofenceEventRo
     `INSERT OR IGNORE INTO geofence_event
      (event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, zone_type, at_ms, lat_e7, long_e7)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[
-      row.eventId,
-      row.hardwareId,
-      row.shortId,
-      row.event,
-      row.groupId ?? GROUP_ID_OF_SITE,
-      row.zoneId,
-      row.zoneName,
-      row.zoneType,
-    ],
-    ...[row.atMs, row.latE7, row.longE7],
+    row.eventId,
+    row.hardwareId,
+    row.shortId,
+    row.event,
+    row.groupId ?? GROUP_ID_OF_SITE,
+    row.zoneId,
+    row.zoneName,
+    row.zoneType,
+    row.atMs,
+    row.latE7,
+    row.longE7,
   )
 }
 

@@ -38,7 +38,12 @@ export function saveGeofenceSet(connection: Connection, change: GeofenceSetChang
   connection.run(
     `INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms, site_version, site_since)
      VALUES (?, ?, ?, ?, ?, ?)`,
-    ...[groupId, version, zonesJson, updatedAtMs, siteVersion, siteSince],
+    groupId,
+    version,
+    zonesJson,
+    updatedAtMs,
+    siteVersion,
+    siteSince,
   )
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
   return null

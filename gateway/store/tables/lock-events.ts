@@ -85,7 +85,10 @@ export function latestLockEvent(
      LEFT JOIN command c ON c.command_id = e.command_id AND c.hardware_id = e.hardware_id
      WHERE e.hardware_id = ? AND ifnull(e.short_id = ?, e.at_ms >= ?) AND e.at_ms <= ?
      ORDER BY e.at_ms DESC, e.seq DESC LIMIT 1`,
-    ...[hardwareId, shortId, sinceMs, untilMs],
+    hardwareId,
+    shortId,
+    sinceMs,
+    untilMs,
   )
 }
 

@@ -69,13 +69,17 @@ export function applySessionChange(connection: Connection, change: SessionChange
     case 'subscribed':
       connection.run(
         'INSERT OR REPLACE INTO mqtt_subscription (client_id, topic_filter, qos, extra) VALUES (?, ?, ?, ?)',
-        ...[change.clientId, change.topicFilter, change.qos, change.extra],
+        change.clientId,
+        change.topicFilter,
+        change.qos,
+        change.extra,
       )
       break
     case 'unsubscribed':
       connection.run(
         'DELETE FROM mqtt_subscription WHERE client_id = ? AND topic_filter = ?',
-        ...[change.clientId, change.topicFilter],
+        change.clientId,
+        change.topicFilter,
       )
       break
     case 'queued':
@@ -83,7 +87,10 @@ export function applySessionChange(connection: Connection, change: SessionChange
         `INSERT OR REPLACE INTO mqtt_queued
          (seq, client_id, packet_id, is_released, topic, payload, qos, is_retained, extra)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        ...[change.seq, change.clientId, change.packetId, Number(change.isReleased)],
+        change.seq,
+        change.clientId,
+        change.packetId,
+        Number(change.isReleased),
         ...messageValues(change.message),
       )
       break
@@ -96,13 +103,16 @@ export function applySessionChange(connection: Connection, change: SessionChange
     case 'received':
       connection.run(
         'INSERT OR REPLACE INTO mqtt_received (client_id, packet_id, extra) VALUES (?, ?, ?)',
-        ...[change.clientId, change.packetId, change.extra],
+        change.clientId,
+        change.packetId,
+        change.extra,
       )
       break
     case 'completed':
       connection.run(
         'DELETE FROM mqtt_received WHERE client_id = ? AND packet_id = ?',
-        ...[change.clientId, change.packetId],
+        change.clientId,
+        change.packetId,
       )
       break
     case 'completedAll':
@@ -112,7 +122,10 @@ export function applySessionChange(connection: Connection, change: SessionChange
       const { topic, payload, qos, extra } = change.message
       connection.run(
         'INSERT OR REPLACE INTO mqtt_retained (topic, payload, qos, extra) VALUES (?, ?, ?, ?)',
-        ...[topic, payload, qos, extra],
+        topic,
+        payload,
+        qos,
+        extra,
       )
       break
     }
@@ -123,7 +136,9 @@ export function applySessionChange(connection: Connection, change: SessionChange
       connection.run(
         `INSERT OR REPLACE INTO mqtt_will
          (client_id, owner, topic, payload, qos, is_retained, extra) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-        ...[change.clientId, change.owner, ...messageValues(change.message)],
+        change.clientId,
+        change.owner,
+        ...messageValues(change.message),
       )
       break
     case 'unwilled':
@@ -150,7 +165,8 @@ export function deleteMqttTraces(connection: Connection, hardwareId: string): vo
   // hardware ids have no character that sorts between / and 0
   connection.run(
     'DELETE FROM mqtt_retained WHERE topic > ? AND topic < ?',
-    ...[`dev/${hardwareId}/`, `dev/${hardwareId}0`],
+    `dev/${hardwareId}/`,
+    `dev/${hardwareId}0`,
   )
 }
 

@@ -38,9 +38,18 @@ afterEach(() => {
 function row(commandId: string, fields: Partial<CommandRow> = {}): CommandRow {
   return {
     ...NEW_COMMAND,
-    ...{ commandId, hardwareId: 'cart-1', shortId: 'x', deviceType: 'teebox', command: 'locate' },
-    ...{ paramsJson: '{}', metadataJson: null, ttlS: 60, requestedBy: 'u', retryOf: null },
-    ...{ createdAtMs: NOW_MS, forced: null },
+    commandId,
+    hardwareId: 'cart-1',
+    shortId: 'x',
+    deviceType: 'teebox',
+    command: 'locate',
+    paramsJson: '{}',
+    metadataJson: null,
+    ttlS: 60,
+    requestedBy: 'u',
+    retryOf: null,
+    createdAtMs: NOW_MS,
+    forced: null,
     ...fields,
   }
 }
@@ -51,7 +60,12 @@ function create(commands: CommandRow[]) {
 
 test('what is taken back is gone, its key with it', () => {
   const kept = (key: string, id: string) => ({
-    ...{ userId: 'u', key, fingerprint: 'f', commandIds: [id], outcomeJson: '[]', createdAtMs: NOW_MS },
+    userId: 'u',
+    key,
+    fingerprint: 'f',
+    commandIds: [id],
+    outcomeJson: '[]',
+    createdAtMs: NOW_MS,
   })
   for (const id of ['one', 'two']) {
     createCommands(connection, {

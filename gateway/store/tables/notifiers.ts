@@ -55,7 +55,9 @@ export function createNotifier(connection: Connection, row: NotifierRow): null {
     `INSERT INTO notifier (channel, recipient, token, kinds, hours, after_unacknowledged_min, notifier_id,
        created_at_ms)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[...changeable(row), row.notifierId, row.createdAtMs],
+    ...changeable(row),
+    row.notifierId,
+    row.createdAtMs,
   )
   return null
 }
@@ -65,7 +67,8 @@ export function updateNotifier(connection: Connection, row: NotifierRow): null {
   connection.run(
     `UPDATE notifier SET channel = ?, recipient = ?, token = ?, kinds = ?, hours = ?, after_unacknowledged_min = ?
      WHERE notifier_id = ?`,
-    ...[...changeable(row), row.notifierId],
+    ...changeable(row),
+    row.notifierId,
   )
   return null
 }

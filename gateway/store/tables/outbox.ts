@@ -37,7 +37,10 @@ export function insertTest(
 ): void {
   connection.run(
     'INSERT INTO delivery (alert_id, queued_at_ms, targets, body) VALUES (NULL, ?, json_object(?, ?), ?)',
-    ...[nowMs, targetId, deliveryId, body],
+    nowMs,
+    targetId,
+    deliveryId,
+    body,
   )
 }
 
@@ -50,7 +53,10 @@ export function insertDeliveries(
   connection.run(
     `INSERT INTO delivery (alert_id, queued_at_ms, targets, body)
      SELECT ?, ?, json_group_object(value, lower(hex(randomblob(16)))), ? FROM json_each(?)`,
-    ...[alertId, nowMs, body, JSON.stringify(targetIds)],
+    alertId,
+    nowMs,
+    body,
+    JSON.stringify(targetIds),
   )
 }
 
@@ -59,7 +65,8 @@ export function listDeliveries(connection: Connection, afterSeq: number, limit: 
   return connection
     .all<StoredDelivery>(
       `SELECT ${COLUMNS}, targets AS targetsJson FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?`,
-      ...[afterSeq, limit],
+      afterSeq,
+      limit,
     )
     .map(toQueued)
 }
@@ -85,7 +92,8 @@ export function deliveriesOfTarget(
 ): DeliveryRow[] {
   return connection.all<DeliveryRow>(
     `SELECT ${COLUMNS} FROM delivery WHERE ${IS_TARGET} AND seq <= ? ORDER BY seq`,
-    ...[targetId, untilSeq],
+    targetId,
+    untilSeq,
   )
 }
 
@@ -98,7 +106,9 @@ export function deliveryTexts(
   const rows = connection.all<DeliveryText & { seq: number }>(
     `SELECT seq, targets ->> ? AS deliveryId, body FROM delivery
      WHERE seq IN (SELECT value FROM json_each(?)) AND ${IS_TARGET} ORDER BY seq`,
-    ...[targetId, JSON.stringify(seqs), targetId],
+    targetId,
+    JSON.stringify(seqs),
+    targetId,
   )
   return new Map(rows.map(({ seq, ...text }) => [seq, text]))
 }
@@ -144,7 +154,9 @@ export function settleDeliveries(connection: Connection, { settled, outcomes }: 
     ])
       connection.run(
         `UPDATE ${table} SET last_success_at_ms = ?, last_error = ? WHERE ${id} = ?`,
-        ...[lastSuccessAtMs, lastError, targetId],
+        lastSuccessAtMs,
+        lastError,
+        targetId,
       )
   return null
 }
@@ -153,7 +165,8 @@ export function settleDeliveries(connection: Connection, { settled, outcomes }: 
 export function deleteDeliveriesOf(connection: Connection, targetId: string): void {
   connection.run(
     `UPDATE delivery SET targets = json_remove(targets, '$."' || ? || '"') WHERE ${IS_TARGET}`,
-    ...[targetId, targetId],
+    targetId,
+    targetId,
   )
   connection.run("DELETE FROM delivery WHERE targets = '{}'")
 }
@@ -165,7 +178,8 @@ function takeOut(connection: Connection, seq: number, targetIds: readonly string
        SELECT json_group_object(key, value) FROM json_each(delivery.targets)
        WHERE key NOT IN (SELECT value FROM json_each(?)))
      WHERE seq = ?`,
-    ...[JSON.stringify(targetIds), seq],
+    JSON.stringify(targetIds),
+    seq,
   )
   connection.run("DELETE FROM delivery WHERE seq = ? AND targets = '{}'", seq)
 }

@@ -23,7 +23,9 @@ export function savePinTries(connection: Connection, { userId, wrongAgoMs, locke
   if (wrongAgoMs.length > 0 || lockedMs > 0)
     connection.run(
       'INSERT INTO pin_tries (user_id, wrong, locked_ms) VALUES (?, ?, ?)',
-      ...[userId, JSON.stringify(wrongAgoMs), lockedMs],
+      userId,
+      JSON.stringify(wrongAgoMs),
+      lockedMs,
     )
   return null
 }

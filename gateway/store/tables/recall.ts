@@ -80,7 +80,9 @@ export function endRecall(
 ): CommandRow[] {
   connection.run(
     'UPDATE recall SET ended_at_ms = ?, end_text = ? WHERE recall_id = ? AND ended_at_ms IS NULL',
-    ...[atMs, text, recallId],
+    atMs,
+    text,
+    recallId,
   )
   const sql = 'SELECT command_id AS commandId FROM recall_message WHERE recall_id = ? ORDER BY rowid'
   const messages = connection.all<{ commandId: string }>(sql, recallId)
@@ -107,7 +109,10 @@ export function noteRecallMessages(
       throw new NotFoundError('no_recall', 'the carts are not called in any more')
     connection.run(
       'INSERT INTO recall_message (command_id, recall_id, hardware_id, is_end) VALUES (?, ?, ?, ?)',
-      ...[commandId, recallId, hardwareId, Number(isEnd)],
+      commandId,
+      recallId,
+      hardwareId,
+      Number(isEnd),
     )
   }
   return null

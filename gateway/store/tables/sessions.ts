@@ -47,7 +47,12 @@ export function createSession(connection: Connection, { row, endedIds }: NewSess
   connection.run(
     `INSERT INTO session (session_id, user_id, name, token_hash, created_at_ms, last_used_at_ms)
      VALUES (?, ?, ?, ?, ?, ?)`,
-    ...[sessionId, userId, name, tokenHash, createdAtMs, lastUsedAtMs],
+    sessionId,
+    userId,
+    name,
+    tokenHash,
+    createdAtMs,
+    lastUsedAtMs,
   )
   return row
 }

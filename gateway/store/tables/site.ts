@@ -17,7 +17,8 @@ export function saveSite(
   connection.run(
     `INSERT INTO site (only, settings, updated_at_ms) VALUES (1, ?, ?)
      ON CONFLICT DO UPDATE SET settings = excluded.settings, updated_at_ms = excluded.updated_at_ms`,
-    ...[JSON.stringify(toSiteSettingsJson(settings)), nowMs],
+    JSON.stringify(toSiteSettingsJson(settings)),
+    nowMs,
   )
   return null
 }

@@ -36,8 +36,11 @@ export function createWebhook(connection: Connection, row: WebhookRow): null {
   if (n >= MOST) throw new ConflictError('too_many_webhooks', `there may be ${MOST} webhooks`)
   connection.run(
     'INSERT INTO webhook (webhook_id, url, kinds, secret, created_at_ms) VALUES (?, ?, ?, ?, ?)',
-    ...[row.webhookId, row.url, row.kinds === null ? null : JSON.stringify(row.kinds)],
-    ...[row.secret, row.createdAtMs],
+    row.webhookId,
+    row.url,
+    row.kinds === null ? null : JSON.stringify(row.kinds),
+    row.secret,
+    row.createdAtMs,
   )
   return null
 }

@@ -33,7 +33,8 @@ export function putZoneExempts(
     connection.run(
       `INSERT INTO zone_exempt (device_id, zone_types) SELECT device_id, ? FROM device WHERE hardware_id = ?
        ON CONFLICT DO UPDATE SET zone_types = excluded.zone_types`,
-      ...[zoneTypes, hardwareId],
+      zoneTypes,
+      hardwareId,
     )
   storePublication(connection, publication)
   return null

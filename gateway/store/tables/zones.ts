@@ -77,7 +77,12 @@ export function saveZoneSet(connection: Connection, change: ZoneSetChange): null
   connection.run(
     `INSERT OR REPLACE INTO zone_version (version, at_ms, user_id, user_name, zone_count, zones)
      VALUES (?, ?, ?, ?, ?, ?)`,
-    ...[version, atMs, userId, userName, count, keptJson],
+    version,
+    atMs,
+    userId,
+    userName,
+    count,
+    keptJson,
   )
   connection.run(
     `DELETE FROM zone_version WHERE version NOT IN
@@ -100,7 +105,10 @@ function putInForce(connection: Connection, change: ZonesInForce): void {
     `INSERT INTO zone_set (only, version, updated_at_ms, zones, switches) VALUES (1, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET version = excluded.version, updated_at_ms = excluded.updated_at_ms,
        zones = excluded.zones, switches = excluded.switches`,
-    ...[version, atMs, zonesJson, switchesJson],
+    version,
+    atMs,
+    zonesJson,
+    switchesJson,
   )
   for (const group of groups) {
     connection.run(
@@ -110,7 +118,11 @@ function putInForce(connection: Connection, change: ZonesInForce): void {
          site_since = iif(version = excluded.version, site_since, excluded.version),
          updated_at_ms = iif(version = excluded.version, updated_at_ms, excluded.updated_at_ms),
          version = excluded.version`,
-      ...[group.groupId, group.version, atMs, version, group.version],
+      group.groupId,
+      group.version,
+      atMs,
+      version,
+      group.version,
     )
   }
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)

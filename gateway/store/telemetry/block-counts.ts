@@ -32,15 +32,9 @@ function boundsOf(
 ): { firstMs: number | null; lastMs: number | null } {
   // `+?`: SQLite would prepare it again for each device, see block-rows.ts
   const of = 'FROM stored_block WHERE device_id = +? AND stream = +? ORDER BY first_ms'
-  const first = connection.get<{ atMs: number }>(
-    `SELECT first_ms AS atMs ${of} LIMIT 1`,
-    ...[deviceId, stream],
-  )
+  const first = connection.get<{ atMs: number }>(`SELECT first_ms AS atMs ${of} LIMIT 1`, deviceId, stream)
   // blocks do not overlap: the one that begins last ends last
-  const last = connection.get<{ atMs: number }>(
-    `SELECT last_ms AS atMs ${of} DESC LIMIT 1`,
-    ...[deviceId, stream],
-  )
+  const last = connection.get<{ atMs: number }>(`SELECT last_ms AS atMs ${of} DESC LIMIT 1`, deviceId, stream)
   const log = connection.tail.bounds(stream, deviceId)
   const bounds = [first?.atMs, last?.atMs, log?.firstMs, log?.lastMs].filter((atMs) => atMs !== undefined)
   if (bounds.length === 0) return { firstMs: null, lastMs: null }

@@ -114,7 +114,8 @@ export function findUnreachableBlocks(
     `SELECT block_id AS blockId, device_id AS deviceId, stream, first_ms AS firstMs FROM ${indexed}
      WHERE block_id > ? AND block_id < ? AND block_id NOT IN (SELECT block_id FROM hidden_block)
      ORDER BY block_id`,
-    ...[read.after, next ?? Number.MAX_SAFE_INTEGER],
+    read.after,
+    next ?? Number.MAX_SAFE_INTEGER,
   )
   const found = between.filter(({ blockId }) => !isReachable(connection, name, blockId))
   return { found, isAside, next: next === null ? nextTable : { table, after: next - 1 } }
@@ -189,7 +190,12 @@ export function hideUnreachableBlocks(
       `INSERT OR IGNORE INTO damaged_block
          (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
        VALUES (?, ?, ?, ?, ?, 0, 'unreadable_page', ?, x'')`,
-      ...[blockId, deviceId, stream, firstMs, firstMs, nowMs],
+      blockId,
+      deviceId,
+      stream,
+      firstMs,
+      firstMs,
+      nowMs,
     )
     if (isLogged(connection, blockId)) gaps.add({ deviceId, stream, firstMs, lastMs: firstMs, count: 0 })
   }

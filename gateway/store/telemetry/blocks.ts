@@ -82,7 +82,9 @@ function isThere(
 ): boolean {
   const found = connection.get(
     'SELECT 1 FROM stored_block WHERE block_id = ? AND device_id = ? AND stream = ?',
-    ...[blockId, deviceId, stream],
+    blockId,
+    deviceId,
+    stream,
   )
   return found !== undefined
 }

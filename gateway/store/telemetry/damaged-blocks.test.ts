@@ -98,8 +98,15 @@ test('what is put aside is kept as it was found', (t) => {
   assert.deepEqual(Uint8Array.from(kept?.records ?? []), bytes)
   const [newest] = damagedBlocks(table.connection).newest
   assert.deepEqual(newest, {
-    ...{ blockId, deviceId, stream: 'battery', firstMs: 10, lastMs: 30, count: 3 },
-    ...{ hardwareId: 'cart-1', reason: 'wrong_checksum', foundAtMs: NOW_MS },
+    blockId,
+    deviceId,
+    stream: 'battery',
+    firstMs: 10,
+    lastMs: 30,
+    count: 3,
+    hardwareId: 'cart-1',
+    reason: 'wrong_checksum',
+    foundAtMs: NOW_MS,
   })
 })
 
@@ -108,7 +115,10 @@ test('a whole block stays, whatever was said of it, and so does one that is not 
   const deviceId = table.newDevice()
   const blockId = table.addBlock(deviceId, 'gps', [10, 20])
   assert.deepEqual(quarantine(table, blockId, blockId + 1), {
-    ...{ moved: [], newer: [], intact: [blockId], dropped: 0 },
+    moved: [],
+    newer: [],
+    intact: [blockId],
+    dropped: 0,
   })
   assert.deepEqual(table.times(deviceId, 'gps'), [10, 20])
   table.assertCounted(deviceId)

@@ -127,7 +127,10 @@ export function damagedBlocksIn(
     `SELECT count(*) AS blocks FROM damaged_block
      WHERE stream = ? AND first_ms <= ? AND last_ms + iif(reason = 'unreadable_page', ${UNKNOWN_SPAN_MS}, 0) >= ?
        AND device_id IN (SELECT value FROM json_each(?))`,
-    ...[stream, toMs, fromMs, JSON.stringify(deviceIds)],
+    stream,
+    toMs,
+    fromMs,
+    JSON.stringify(deviceIds),
   )
   return found?.blocks ?? 0
 }
@@ -187,7 +190,15 @@ function putAside(
     `INSERT INTO damaged_block
        (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[blockId, deviceId, stream, firstMs, lastMs, count, reason, nowMs, bytes],
+    blockId,
+    deviceId,
+    stream,
+    firstMs,
+    lastMs,
+    count,
+    reason,
+    nowMs,
+    bytes,
   )
   removeBlock(connection, blockId)
   uncountRecords(connection, row, count)

@@ -219,8 +219,12 @@ test('what is still to be sent is left alone, in steps that are bounded however 
   assert.equal(purged.gps, 6001)
   const [note] = connection.all<{ body: string }>('SELECT body FROM note')
   assert.deepEqual(JSON.parse(note?.body ?? ''), {
-    ...{ stream: 'gps', from_ms: START_MS, to_ms: START_MS + 40_000, count: 6001 },
-    ...{ hardware_ids: ['cart-1'], reason: 'purge' },
+    stream: 'gps',
+    from_ms: START_MS,
+    to_ms: START_MS + 40_000,
+    count: 6001,
+    hardware_ids: ['cart-1'],
+    reason: 'purge',
   })
   assert.equal(connection.all('SELECT * FROM block_log').length, 1, 'what is left of the block that was cut')
 })

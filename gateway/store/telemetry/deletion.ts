@@ -209,7 +209,11 @@ function purgedBlocks(
     `SELECT ${BLOCK_COLUMNS}, EXISTS (SELECT 1 FROM block_log l WHERE l.block_id = b.block_id) AS isUnsent
      FROM stored_block b WHERE device_id = +? AND stream = +? AND first_ms > +? AND first_ms < +?
      ORDER BY first_ms LIMIT +?`,
-    ...[deviceId, stream, throughMs, beforeMs, limit],
+    deviceId,
+    stream,
+    throughMs,
+    beforeMs,
+    limit,
   )
 }
 
@@ -223,7 +227,9 @@ function oldestBlocks(
   return connection.all<BlockRow>(
     `SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE device_id = +? AND stream = +?
      ORDER BY first_ms LIMIT +?`,
-    ...[deviceId, stream, limit],
+    deviceId,
+    stream,
+    limit,
   )
 }
 

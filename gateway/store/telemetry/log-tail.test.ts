@@ -119,7 +119,12 @@ function putBlocks(tables: WriterTables, sealed: number[], known: Set<string>): 
     ] as const) {
       tables.run(
         'INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records) VALUES (?, ?, ?, ?, ?, ?)',
-        ...[deviceId, stream, times[0] ?? 0, times.at(-1) ?? 0, times.length, records],
+        deviceId,
+        stream,
+        times[0] ?? 0,
+        times.at(-1) ?? 0,
+        times.length,
+        records,
       )
     }
     for (const at of times) known.add(`1 ${at} 1`).add(`2 ${at} 2`)

@@ -16,7 +16,9 @@ export function oldestBlockDay({ connection }: ReaderTools, { fromMs }: { fromMs
       // `+?`: see block-rows.ts
       `SELECT first_ms AS atMs FROM stored_block WHERE device_id = +? AND stream = +? AND first_ms >= +?
        ORDER BY first_ms LIMIT 1`,
-      ...[of.deviceId, of.stream, fromMs],
+      of.deviceId,
+      of.stream,
+      fromMs,
     )
     oldestMs = Math.min(oldestMs, first?.atMs ?? oldestMs)
   }
@@ -66,7 +68,8 @@ function blocksOfStream(
   const newest = connection.get<{ lastMs: number }>(
     `SELECT last_ms AS lastMs FROM stored_block WHERE device_id = +? AND stream = +?
      ORDER BY first_ms DESC LIMIT 1`,
-    ...[deviceId, stream],
+    deviceId,
+    stream,
   )
   const keptFromMs = (newest?.lastMs ?? 0) - KEPT_MS
   const rows = connection

@@ -53,8 +53,12 @@ test('what is given up is noted with its devices, times and counts, and may be d
   assert.deepEqual(giveUpBlocks(table.connection, { blockIds, nowMs: 99 }), { gps: 5, battery: 0 })
   assert.deepEqual(gapsIn(table), [
     {
-      ...{ stream: 'gps', from_ms: 10, to_ms: 35, count: 5 },
-      ...{ hardware_ids: ['cart-1', 'cart-2'], reason: 'disk' },
+      stream: 'gps',
+      from_ms: 10,
+      to_ms: 35,
+      count: 5,
+      hardware_ids: ['cart-1', 'cart-2'],
+      reason: 'disk',
     },
   ])
   assert.deepEqual(table.connection.all('SELECT * FROM block_log'), [])

@@ -32,7 +32,10 @@ function gpsAt(timesMs: readonly number[], speed = 5): GpsRecords {
 function putBlock(tables: WriterTables, deviceId: number, timesMs: readonly number[]): number {
   tables.run(
     `INSERT INTO telemetry_block (device_id, stream, first_ms, last_ms, count, records) VALUES (?, 'gps', ?, ?, ?, ?)`,
-    ...[deviceId, timesMs[0] ?? 0, timesMs.at(-1) ?? 0, timesMs.length],
+    deviceId,
+    timesMs[0] ?? 0,
+    timesMs.at(-1) ?? 0,
+    timesMs.length,
     encodeBlock(GPS, gpsAt(timesMs)),
   )
   return Number(tables.get<{ id: number }>('SELECT max(block_id) AS id FROM telemetry_block')?.id)

@@ -186,7 +186,12 @@ export class TelemetryReader {
       ? this.#reachable(kind, deviceId, { ...range, order: 'asc' })
       : this.#connection.all<{ blockId: number; count: number }>(
           `SELECT block_id AS blockId, count ${IN_RANGE} ORDER BY first_ms`,
-          ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
+          deviceId,
+          kind.name,
+          deviceId,
+          kind.name,
+          fromMs,
+          toMs,
         )
     const logged = this.#logged.records(kind, deviceId, {
       ...range,
@@ -239,7 +244,12 @@ export class TelemetryReader {
   ): (BlockPlace & { count: number })[] {
     const indexed = this.#connection.all<BlockPlace>(
       `${BLOCK_PLACE} ${IN_RANGE} ORDER BY first_ms ${order}`,
-      ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
+      deviceId,
+      kind.name,
+      deviceId,
+      kind.name,
+      fromMs,
+      toMs,
     )
     return indexed.flatMap((place) => {
       const { blockId } = place
@@ -255,7 +265,12 @@ export class TelemetryReader {
   ): BlockPlace | undefined {
     return this.#connection.get<BlockPlace>(
       `${BLOCK_PLACE} ${IN_RANGE} ORDER BY first_ms ${order} LIMIT 1`,
-      ...[deviceId, kind.name, deviceId, kind.name, fromMs, toMs],
+      deviceId,
+      kind.name,
+      deviceId,
+      kind.name,
+      fromMs,
+      toMs,
     )
   }
 
@@ -269,14 +284,20 @@ export class TelemetryReader {
     if (order === 'asc') {
       return this.#connection.get<BlockPlace>(
         `${place} AND first_ms > +? AND first_ms <= +? ORDER BY first_ms LIMIT 1`,
-        ...[deviceId, kind.name, firstMs, toMs],
+        deviceId,
+        kind.name,
+        firstMs,
+        toMs,
       )
     }
     // one that ends before the range says that those before it do too
     return this.#connection.get<BlockPlace>(
       `SELECT blockId, firstMs FROM (${place.replace('SELECT', 'SELECT last_ms,')}
          AND first_ms < +? ORDER BY first_ms DESC LIMIT 1) WHERE last_ms >= +?`,
-      ...[deviceId, kind.name, firstMs, fromMs],
+      deviceId,
+      kind.name,
+      firstMs,
+      fromMs,
     )
   }
 

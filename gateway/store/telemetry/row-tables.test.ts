@@ -24,7 +24,9 @@ function register(tables: WriterTables, deviceId: number): void {
   tables.run(
     `INSERT INTO device (device_id, hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
      VALUES (?, ?, ?, 'teebox', 'x', 0, 0)`,
-    ...[deviceId, `cart-${deviceId}`, `c${deviceId}`],
+    deviceId,
+    `cart-${deviceId}`,
+    `c${deviceId}`,
   )
 }
 

@@ -45,7 +45,7 @@ export function saveStates(connection: Connection): void {
 function saveState(connection: Connection, deviceId: number, known: DeviceState): void {
   const { state, updatedAtMs, lastRespondedAtMs, watch } = known
   const watchJson = watch.last === null && watch.zones.length === 0 ? null : JSON.stringify(watch)
-  connection.run(SAVE_STATE, ...[JSON.stringify(state), updatedAtMs, lastRespondedAtMs, watchJson, deviceId])
+  connection.run(SAVE_STATE, JSON.stringify(state), updatedAtMs, lastRespondedAtMs, watchJson, deviceId)
 }
 
 function valuesOf({ gps, battery }: NewRecordsOf): (number | null)[] {

@@ -29,7 +29,9 @@ export function readRecentFixes(
   return Array.from(atMs, (at, i) => {
     const speed = speedMilliKmh[i] ?? NO_SPEED
     return {
-      ...{ atMs: at, latE7: latE7[i] ?? 0, longE7: longE7[i] ?? 0 },
+      atMs: at,
+      latE7: latE7[i] ?? 0,
+      longE7: longE7[i] ?? 0,
       speedKmh: speed === NO_SPEED ? null : speed / 1000,
     }
   })

@@ -82,7 +82,10 @@ function finderBefore(
   const ground = roundGround(zones)
   const pages = devices.map(({ deviceId }) =>
     tools.telemetry.page(GPS, deviceId, {
-      ...{ fromMs: 0, toMs: beforeMs - 1, order: 'desc', limit: LAST_FIXES },
+      fromMs: 0,
+      toMs: beforeMs - 1,
+      order: 'desc',
+      limit: LAST_FIXES,
     }),
   )
   const newest = pages.map(({ atMs }) => atMs.at(-1) ?? 0)

@@ -26,7 +26,8 @@ const KILLS = process.env.CARTBARN_TEST_LONG !== undefined ? 50 : 6
 /** How long an upgrade takes here, in milliseconds; killed after `killAfterMs`, if that is given. */
 async function open(dataDir: string, killAfterMs?: number): Promise<number> {
   const child = spawn(process.execPath, [PROGRAM, dataDir], {
-    ...{ env: bareEnvironment({}), stdio: ['ignore', 'pipe', 'inherit'] },
+    env: bareEnvironment({}),
+    stdio: ['ignore', 'pipe', 'inherit'],
   })
   await once(child.stdout, 'data')
   const beganAtMs = performance.now()
@@ -126,6 +127,7 @@ for (const schema of [0, OLD_SCHEMA])
     await open(killed)
     assert.deepEqual(contentOf(join(killed, 'cartbarn.db')), {
       schema: knownSchema(),
-      ...{ devices: ROWS, records: ROWS * RECORDS * 2 },
+      devices: ROWS,
+      records: ROWS * RECORDS * 2,
     })
   })

@@ -95,7 +95,10 @@ function newRecord(last: ProgramRecord | null, writtenBy: string | null): Progra
   return {
     program: programVersion(),
     previous: last?.program ?? writtenBy,
-    ...{ sinceMs: systemClock.nowMs(), backup: null, openedAtMs: null, swappedBack: swappedBackIn(last) },
+    sinceMs: systemClock.nowMs(),
+    backup: null,
+    openedAtMs: null,
+    swappedBack: swappedBackIn(last),
   }
 }
 

@@ -106,7 +106,8 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
       [...zones].flatMap(([id, zone]) => (isDeepStrictEqual(zone, others.get(id)) ? [] : [zone]))
     return () => [
       {
-        ...{ action: 'zones.updated', target: 'site' },
+        action: 'zones.updated',
+        target: 'site',
         before: { version: stored?.version ?? 0, zones: ofThose(before, after) },
         after: { version, zones: ofThose(after, before) },
       },
@@ -116,12 +117,15 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     (_, { version, switched }) =>
     () => [
       {
-        ...{ action: 'zones.switched', target: 'site' },
+        action: 'zones.switched',
+        target: 'site',
         before: { zones: switched.map(({ zoneId, wasEnabled }) => ({ id: zoneId, enabled: wasEnabled })) },
         after: {
           version,
           zones: switched.map(({ zoneId, isEnabled, untilMs }) => ({
-            ...{ id: zoneId, enabled: isEnabled, until: untilMs === null ? null : toIso(untilMs) },
+            id: zoneId,
+            enabled: isEnabled,
+            until: untilMs === null ? null : toIso(untilMs),
           })),
         },
       },
@@ -141,7 +145,8 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     const action = isThere ? (wasThere ? 'course.updated' : 'course.created') : 'course.deleted'
     return () => [
       {
-        ...{ action, target: 'site' },
+        action,
+        target: 'site',
         before: before === null ? null : { version: before.version },
         after: { version, counts },
       },
@@ -193,7 +198,10 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     () =>
       commands.map(({ commandId, hardwareId, command, ttlS, retryOf, forced }) =>
         event('command.created', commandId, {
-          ...{ hardware_id: hardwareId, command, ttl_s: ttlS, retry_of: retryOf },
+          hardware_id: hardwareId,
+          command,
+          ttl_s: ttlS,
+          retry_of: retryOf,
           ...(forced === null ? {} : { forced: true }),
         }),
       ),
@@ -245,8 +253,10 @@ const AUDITS: { [Name in WriteName]: Audit<WriteInput<Name>, WriteResult<Name>> 
     const rows = listSessions(connection).filter(({ sessionId }) => ended.has(sessionId))
     return () =>
       rows.map(({ sessionId, userId, name }) => ({
-        ...{ action: 'session.deleted', target: sessionId },
-        ...{ before: { user_id: userId, name }, after: null },
+        action: 'session.deleted',
+        target: sessionId,
+        before: { user_id: userId, name },
+        after: null,
       }))
   },
   noteDeed:

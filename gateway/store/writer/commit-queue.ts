@@ -448,8 +448,14 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
 
 /** Writes of the gateway's own loops, which nobody waits for: what devices send may gather before them. */
 const PATIENT_WRITES: ReadonlySet<WriteName> = new Set<WriteName>([
-  ...(['acknowledge', 'recordUsage', 'recordClockMark', 'replaceBlocks', 'dropLog'] as const),
-  ...(['purgeTelemetryStep', 'deleteDeviceTelemetryStep', 'deleteSentBlocks'] as const),
+  'acknowledge',
+  'recordUsage',
+  'recordClockMark',
+  'replaceBlocks',
+  'dropLog',
+  'purgeTelemetryStep',
+  'deleteDeviceTelemetryStep',
+  'deleteSentBlocks',
 ])
 
 function isHurried(request: WriterRequest): boolean {

@@ -67,8 +67,12 @@ type WriteRequest = Extract<WriterRequest, { kind: 'write' }>
 
 /** Writes that change blocks. */
 const BLOCK_WRITES: ReadonlySet<WriteName> = new Set([
-  ...(['replaceBlocks', 'quarantineBlocks', 'deleteSentBlocks'] as const),
-  ...(['purgeTelemetryStep', 'deleteDeviceTelemetryStep', 'deleteTelemetryStep'] as const),
+  'replaceBlocks',
+  'quarantineBlocks',
+  'deleteSentBlocks',
+  'purgeTelemetryStep',
+  'deleteDeviceTelemetryStep',
+  'deleteTelemetryStep',
 ])
 
 /** A write of blocks that still meets damage is done again on a table without any. */

@@ -142,20 +142,16 @@ export type WriteResult<Name extends WriteName> = ReturnType<Writes[Name]>
 
 /** Writes that change telemetry: its blocks and the rows of its log have checksums of their own. */
 const TELEMETRY_WRITES: ReadonlySet<WriteName> = new Set<WriteName>([
-  ...([
-    'deleteTelemetryStep',
-    'deleteDeviceTelemetryStep',
-    'purgeTelemetryStep',
-    'quarantineBlocks',
-  ] as const),
-  ...([
-    'replaceBlocks',
-    'dropLog',
-    'setAsideLogRow',
-    'deleteSentBlocks',
-    'giveUpBlocks',
-    'hideUnreachableBlocks',
-  ] as const),
+  'deleteTelemetryStep',
+  'deleteDeviceTelemetryStep',
+  'purgeTelemetryStep',
+  'quarantineBlocks',
+  'replaceBlocks',
+  'dropLog',
+  'setAsideLogRow',
+  'deleteSentBlocks',
+  'giveUpBlocks',
+  'hideUnreachableBlocks',
 ])
 
 export function changesTelemetry(name: WriteName): boolean {

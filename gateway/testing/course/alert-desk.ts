@@ -57,7 +57,10 @@ export class AlertDesk {
     this.webhooks = new Webhooks({ ...base, outbox: this.outbox, lookups })
     const settings = () => this.settings
     this.notifiers = new Notifiers({
-      ...{ ...base, outbox: this.outbox, lookups, mailer: new Mailer(this.#mail) },
+      ...base,
+      outbox: this.outbox,
+      lookups,
+      mailer: new Mailer(this.#mail),
       telegramUrl: 'http://127.0.0.1:9',
       baseUrl: async () => 'https://barn.example',
       placeOf: (cart) => this.places.get(cart),
@@ -91,9 +94,19 @@ export class AlertDesk {
   alert(kind: AlertKind, cart: string | null, details: Record<string, unknown> = {}): StoredAlert {
     const openedAtMs = this.clock.nowMs()
     return {
-      ...{ alertId: `alert-${++this.#number}`, kind, cart, hardwareId: cart, openedAtMs, details },
-      ...{ closedAtMs: null, acknowledgedAtMs: null, acknowledgedBy: null, note: null },
-      ...{ subject: '', awaitsEnd: false, endedAt: null },
+      alertId: `alert-${++this.#number}`,
+      kind,
+      cart,
+      hardwareId: cart,
+      openedAtMs,
+      details,
+      closedAtMs: null,
+      acknowledgedAtMs: null,
+      acknowledgedBy: null,
+      note: null,
+      subject: '',
+      awaitsEnd: false,
+      endedAt: null,
     }
   }
 
@@ -114,7 +127,9 @@ export class AlertDesk {
   async acknowledge(alert: StoredAlert): Promise<void> {
     const by = { userId: 'ann', name: 'Ann' }
     await this.save('acknowledged', {
-      ...{ ...alert, acknowledgedAtMs: this.clock.nowMs(), acknowledgedBy: by },
+      ...alert,
+      acknowledgedAtMs: this.clock.nowMs(),
+      acknowledgedBy: by,
     })
   }
 

@@ -40,7 +40,9 @@ export class Barn<Gateway extends AskedGateway = TestGateway> {
   async redraw(type: string): Promise<void> {
     const { lat, long } = PLACES.barn
     const feature = {
-      ...{ type: 'Feature', id: 'barn', geometry: { type: 'Point', coordinates: [long, lat] } },
+      type: 'Feature',
+      id: 'barn',
+      geometry: { type: 'Point', coordinates: [long, lat] },
       properties: { name: 'Barn', type, radius_m: 50 },
     }
     const body = { type: 'FeatureCollection', features: [feature] }

@@ -27,7 +27,13 @@ export const UNTOUCHED: CartNotes = { outOfService: null, exempt: null, note: nu
 
 /** From 07:00 to 20:00, every day. */
 export const DAYTIME: OpeningHours = {
-  ...{ mon: hours(), tue: hours(), wed: hours(), thu: hours(), fri: hours(), sat: hours(), sun: hours() },
+  mon: hours(),
+  tue: hours(),
+  wed: hours(),
+  thu: hours(),
+  fri: hours(),
+  sat: hours(),
+  sun: hours(),
 }
 
 function hours() {
@@ -180,13 +186,14 @@ export class CartDrill {
     const { settings, ground, notes } = this
     const said: CartDevice[] = [
       {
-        ...{
-          hardwareId: 'lock-17',
-          deviceType: 'teebox',
-          isOnline: this.isOnline,
-          saidSleep: this.saidSleep,
-        },
-        ...{ heardAtMs: this.heardAtMs, motion: this.#motion, stays: this.stays, outSinceMs: null },
+        hardwareId: 'lock-17',
+        deviceType: 'teebox',
+        isOnline: this.isOnline,
+        saidSleep: this.saidSleep,
+        heardAtMs: this.heardAtMs,
+        motion: this.#motion,
+        stays: this.stays,
+        outSinceMs: null,
         lock: this.lock,
       },
     ]

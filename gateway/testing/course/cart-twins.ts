@@ -71,13 +71,13 @@ export class CartTwins {
     for (const store of Object.values(stores.alerts ?? {})) await endAlerts(store)
     for (const [hardwareId, cart] of Object.entries(cartOf)) {
       const row = await stores.carts.write('createDevice', {
-        ...{
-          hardwareId,
-          cart,
-          deviceType: hardwareId.includes('lock') ? 'teebox' : 'cartcaddie',
-          name: null,
-        },
-        ...{ groupId: null, mqttPasswordHash: 'x', nowMs: twins.clock.nowMs() },
+        hardwareId,
+        cart,
+        deviceType: hardwareId.includes('lock') ? 'teebox' : 'cartcaddie',
+        name: null,
+        groupId: null,
+        mqttPasswordHash: 'x',
+        nowMs: twins.clock.nowMs(),
         publication: { version: null, sessionChanges: [] },
       })
       twins.fleet.add(row)
@@ -123,8 +123,12 @@ export class CartTwins {
     }
     const none = Number.NaN
     const sample: Sample = {
-      ...{ atMs: nowMs - agoMs, lat: lat ?? none, long: lat === undefined ? none : 0, values },
-      ...{ speedKmh: speedKmh ?? none, voltageV: voltageV ?? none },
+      atMs: nowMs - agoMs,
+      lat: lat ?? none,
+      long: lat === undefined ? none : 0,
+      values,
+      speedKmh: speedKmh ?? none,
+      voltageV: voltageV ?? none,
     }
     const draft = copyReported(device.reported)
     moveOn(draft, [sample], nowMs, latestMs)
@@ -150,9 +154,15 @@ export class CartTwins {
   sayLock(device: Device, isLocked: boolean): void {
     this.say(device, { isLocked })
     this.tell('lockChanged', {
-      ...{ hardwareId: device.row.hardwareId, eventId: `e${++this.#eventCount}`, metadataJson: null },
-      ...{ event: isLocked ? 'lock' : 'unlock', source: 'rfid', code: '1', commandId: null },
-      ...{ atMs: this.clock.nowMs(), liveAtMs: this.clock.nowMs() },
+      hardwareId: device.row.hardwareId,
+      eventId: `e${++this.#eventCount}`,
+      metadataJson: null,
+      event: isLocked ? 'lock' : 'unlock',
+      source: 'rfid',
+      code: '1',
+      commandId: null,
+      atMs: this.clock.nowMs(),
+      liveAtMs: this.clock.nowMs(),
     })
   }
 
@@ -244,7 +254,9 @@ export class CartTwins {
 async function endAlerts(store: Store): Promise<void> {
   const live = store.read.liveAlerts(Number.MAX_SAFE_INTEGER)
   const changes = live.map((alert) => ({
-    ...{ event: 'closed' as const, sessionChanges: [], byUserId: null },
+    event: 'closed' as const,
+    sessionChanges: [],
+    byUserId: null,
     alert: { ...alert, closedAtMs: alert.openedAtMs, awaitsEnd: false },
   }))
   const endedIds = live.map(({ alertId }) => alertId)
@@ -272,7 +284,10 @@ class Twin {
     this.events = new Events(log)
     const startedMs = clock.monotonicMs()
     this.carts = new Carts({
-      ...{ store: stores.carts, fleet, log, events: this.events },
+      store: stores.carts,
+      fleet,
+      log,
+      events: this.events,
       users: { find: () => undefined },
       geofences: {
         watchedOf: (groupId) => zones.watchedOf(groupId),
@@ -311,7 +326,11 @@ class Twin {
 
   #createAlerts(store: Store, { clock }: CartTwins, settings: () => SiteSettings): Alerts {
     return new Alerts({
-      ...{ store, clock, log: createLog('silent'), events: this.events, carts: this.carts },
+      store,
+      clock,
+      log: createLog('silent'),
+      events: this.events,
+      carts: this.carts,
       users: { find: () => undefined },
       downlink: {
         prepare: () => ({ changes: [], commit: () => undefined, abandon: () => undefined }),
@@ -325,7 +344,8 @@ class Twin {
       confirmation: { state: 'confirmed' },
       diskGuard: { use: { state: 'ok', usedBytes: 0, budgetBytes: 0 } },
       backups: { overdue: 'over', status: null },
-      ...{ sync: undefined, certificate: undefined },
+      sync: undefined,
+      certificate: undefined,
     })
   }
 }

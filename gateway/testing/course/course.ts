@@ -20,20 +20,22 @@ export function courseZones({ hasBoundary = true, hasBarn = true } = {}) {
   const circles = Object.entries(ZONE_TYPES)
     .filter(([id]) => hasBarn || id !== 'barn')
     .map(([id, type]) => ({
-      ...{ type: 'Feature', id, properties: { name: `The ${id}`, type, radius_m: 50 } },
+      type: 'Feature',
+      id,
+      properties: { name: `The ${id}`, type, radius_m: 50 },
       geometry: { type: 'Point', coordinates: coordinatesOf(id as keyof typeof ZONE_TYPES) },
     }))
   const corners = [
-    ...[
-      [0.09, 0.09],
-      [0.12, 0.09],
-      [0.12, 0.12],
-      [0.09, 0.12],
-      [0.09, 0.09],
-    ],
+    [0.09, 0.09],
+    [0.12, 0.09],
+    [0.12, 0.12],
+    [0.09, 0.12],
+    [0.09, 0.09],
   ]
   const boundary = {
-    ...{ type: 'Feature', id: 'course', properties: { name: 'The course', type: 'boundary' } },
+    type: 'Feature',
+    id: 'course',
+    properties: { name: 'The course', type: 'boundary' },
     geometry: { type: 'Polygon', coordinates: [corners] },
   }
   return { type: 'FeatureCollection', features: hasBoundary ? [...circles, boundary] : circles }

@@ -89,8 +89,12 @@ export async function runRequests(context: ScenarioContext): Promise<ScenarioRep
       for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
         const cpuBefore = readCpuSeconds(subject.pid)
         const result = await client.call('run', {
-          ...{ port: subject.port, path: subject.prefix + path, key: ADMIN_KEY },
-          ...{ connections: CONNECTIONS, warmupS, durationS },
+          port: subject.port,
+          path: subject.prefix + path,
+          key: ADMIN_KEY,
+          connections: CONNECTIONS,
+          warmupS,
+          durationS,
         })
         runs.push({
           route: name,

@@ -41,7 +41,8 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
   const { folder, carts } = await makeYear(context)
   const target = join(bench.createFolder('backups'), 'sets')
   const gateway = await folder.start({
-    ...{ CARTBARN_BACKUP_TO: target, CARTBARN_BACKUP_PASSPHRASE: PASSPHRASE },
+    CARTBARN_BACKUP_TO: target,
+    CARTBARN_BACKUP_PASSPHRASE: PASSPHRASE,
   })
   const client = clientOf(gateway)
   const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
@@ -68,7 +69,9 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
   const restored = bench.createFolder('restored')
   const beganMs = performance.now()
   await restoreBackup({
-    ...{ dataDir: restored, from: backupPlaceOf(target, 'read'), passphrase: PASSPHRASE },
+    dataDir: restored,
+    from: backupPlaceOf(target, 'read'),
+    passphrase: PASSPHRASE,
     atMs: systemClock.nowMs(),
   })
   const restoredS = (performance.now() - beganMs) / 1000
@@ -86,7 +89,9 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
       ),
       told('backup: took, median', `${median(tookS).toFixed(1)} s`),
       atMost('backup: PUBACK p99 beside it : without', ratio, P99_RATIO, {
-        ...{ digits: 2, detail, isJudged: !isShort },
+        digits: 2,
+        detail,
+        isJudged: !isShort,
       }),
       noneOf('backup: not acknowledged', countLost(pairs.flatMap(({ alone, beside }) => [alone, beside]))),
       told('backup: restored in', `${restoredS.toFixed(1)} s`),

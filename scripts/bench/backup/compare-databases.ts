@@ -2,9 +2,24 @@ import Database from 'better-sqlite3'
 
 /** What devices, a restore and the gateway itself change after the moment of a backup. */
 const GOES_ON = [
-  ...['telemetry_log', 'telemetry_log_end', 'device_state', 'sqlite_sequence', 'audit_entry'],
-  ...['sync_identity', 'sync_cursor', 'clock_mark', 'note', 'user', 'state_change', 'cart_motion'],
-  ...['mqtt_retained', 'mqtt_will', 'mqtt_session', 'alert', 'block_log', 'change_log'],
+  'telemetry_log',
+  'telemetry_log_end',
+  'device_state',
+  'sqlite_sequence',
+  'audit_entry',
+  'sync_identity',
+  'sync_cursor',
+  'clock_mark',
+  'note',
+  'user',
+  'state_change',
+  'cart_motion',
+  'mqtt_retained',
+  'mqtt_will',
+  'mqtt_session',
+  'alert',
+  'block_log',
+  'change_log',
 ]
 
 /** Rows of a restored database that the one it was made of does not have, whatever came there since. */

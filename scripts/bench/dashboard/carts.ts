@@ -87,7 +87,8 @@ function fail(): never {
 }
 
 const functions = answerCalls({
-  ...{ connect, drive },
+  connect,
+  drive,
   /** Messages sent and acknowledged so far. */
   counts: () => ({ sent, acknowledged }),
   /** They fall silent, and stay connected. */

@@ -16,7 +16,9 @@ export async function drawCourse(gateway: GatewayProcess, carts: number): Promis
   const greens = course.holes.map(({ number, green }) => {
     const { lat, long } = toLatLong(CENTER, green)
     return {
-      ...{ type: 'Feature', id: `green-${number}`, geometry: { type: 'Point', coordinates: [long, lat] } },
+      type: 'Feature',
+      id: `green-${number}`,
+      geometry: { type: 'Point', coordinates: [long, lat] },
       properties: { name: `Green ${number}`, type: 'stop', radius_m: GREEN_M },
     }
   })

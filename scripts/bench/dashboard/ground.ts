@@ -68,7 +68,8 @@ export class DashboardGround {
     const context = await openContext(this.#browser, look)
     const { url } = this.link
     const answer = await context.request.post(`${url}/sessions`, {
-      ...{ data: { api_key: apiKey }, headers: { origin: url } },
+      data: { api_key: apiKey },
+      headers: { origin: url },
     })
     if (answer.status() !== 201) throw new Error(`not signed in: ${await answer.text()}`)
     const page = await context.newPage()

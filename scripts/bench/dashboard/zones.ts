@@ -65,7 +65,8 @@ function zone(index: number): object {
     return [long, lat]
   })
   return {
-    ...{ type: 'Feature', id: `zone-${index}` },
+    type: 'Feature',
+    id: `zone-${index}`,
     geometry: { type: 'Polygon', coordinates: [[...ring, ...ring.slice(0, 1)]] },
     properties: { name: `Zone ${index}`, type: index === 0 ? 'parking' : 'stop' },
   }

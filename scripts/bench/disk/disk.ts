@@ -132,7 +132,9 @@ async function measure(
     device: differenceOf(before.device, after.device),
     processBytes: after.processBytes - before.processBytes,
     cpuS: after.cpuS - before.cpuS,
-    ...{ load: result, undelivered, rowsAtHeadOffice },
+    load: result,
+    undelivered,
+    rowsAtHeadOffice,
   }
 }
 

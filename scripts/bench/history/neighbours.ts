@@ -96,7 +96,9 @@ export async function runHistoryNeighbours(
   return {
     figures: [
       atMost('neighbours: PUBACK p99 beside trips : alone', besideTrips.ratio, TARGET_RATIO, {
-        ...{ digits: 2, detail: besideTrips.detail, isJudged: !context.isShort },
+        digits: 2,
+        detail: besideTrips.detail,
+        isJudged: !context.isShort,
       }),
       told(
         'neighbours: the same beside a process that only computes, nice 19',

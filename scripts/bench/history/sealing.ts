@@ -101,7 +101,8 @@ class LongLog {
     await this.#folder.seal(gateway)
     const wallS = (performance.now() - startMs) / 1000
     const run: SealingRun = {
-      ...{ records, wallS },
+      records,
+      wallS,
       work: difference(before.work, await gateway.api.sealing()),
       written: writtenSince(written, pid),
       keptBytes: blockBytes(this.#folder.path) - before.kept,
@@ -116,7 +117,8 @@ class LongLog {
     const gateway = await this.#start()
     const load = (durationS: number | null) =>
       startDeviceLoad(this.#context.bench, gateway, this.#loaded, 1, {
-        ...{ warmupS: this.#context.isShort ? 0 : 2, durationS },
+        warmupS: this.#context.isShort ? 0 : 2,
+        durationS,
       })
     const alone = await load(this.#context.durationS ?? (this.#context.isShort ? 1 : ALONE_S)).result()
     const beside = load(null)

@@ -17,12 +17,20 @@ import {
 const MINUTE_MS = 60_000
 /** `loggedMs` is the last part of `activeMs`, which is left in the log. */
 const SIZES = {
-  ...{ singleDays: 31, fleetDevices: 50, fleetDays: 31 },
-  ...{ activeDevices: 500, activeMs: 240 * MINUTE_MS, loggedMs: 10 * MINUTE_MS },
+  singleDays: 31,
+  fleetDevices: 50,
+  fleetDays: 31,
+  activeDevices: 500,
+  activeMs: 240 * MINUTE_MS,
+  loggedMs: 10 * MINUTE_MS,
 }
 const SHORT_SIZES = {
-  ...{ singleDays: 1, fleetDevices: 5, fleetDays: 1 },
-  ...{ activeDevices: 20, activeMs: 20 * MINUTE_MS, loggedMs: 2 * MINUTE_MS },
+  singleDays: 1,
+  fleetDevices: 5,
+  fleetDays: 1,
+  activeDevices: 20,
+  activeMs: 20 * MINUTE_MS,
+  loggedMs: 2 * MINUTE_MS,
 }
 const LOADED_DEVICES = 200
 

@@ -65,10 +65,13 @@ export async function runTripsFleet(
     figures: [
       below(
         `trips-fleet: GET /trips of ${formatCount(counts.positions)} fixes, median of ${rounds}`,
-        ...([durationS, TARGET_S, { unit: ' s', digits: 2, isJudged: !isShort }] as const),
+        durationS,
+        TARGET_S,
+        { unit: ' s', digits: 2, isJudged: !isShort },
       ),
       below('trips-fleet: resident memory above idle, at most', aboveBytes / 1e6, TARGET_MB, {
-        ...{ unit: ' MB', isJudged: !isShort },
+        unit: ' MB',
+        isJudged: !isShort,
       }),
     ],
     raw: { counts, runs },

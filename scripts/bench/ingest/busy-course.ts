@@ -53,7 +53,9 @@ export class BusyCourse {
     const hardwareIds = devices.map(({ hardwareId }) => hardwareId)
     for (let i = 0; i < SOCKETS && i * DEVICES_A_SOCKET < hardwareIds.length; i++) {
       await this.#readers.call('subscribe', {
-        ...{ port: ports.http, apiKey: ADMIN_KEY, sockets: 1 },
+        port: ports.http,
+        apiKey: ADMIN_KEY,
+        sockets: 1,
         hardwareIds: hardwareIds.slice(i * DEVICES_A_SOCKET, (i + 1) * DEVICES_A_SOCKET),
       })
     }
@@ -105,7 +107,8 @@ function zone(
     return [long + radius * Math.cos(angle), lat + radius * Math.sin(angle)]
   })
   return {
-    ...{ type: 'Feature', geometry: { type: 'Polygon', coordinates: [ring] } },
+    type: 'Feature',
+    geometry: { type: 'Polygon', coordinates: [ring] },
     properties: { name, type },
   }
 }

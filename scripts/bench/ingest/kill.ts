@@ -68,8 +68,13 @@ function print({ kills, restartMs, load, history }: Outcome): void {
     ['acknowledged', 'stored', 'sent again', 'reconnects', 'missing', 'duplicates', 'restart ms'],
     [
       [
-        ...[history.acknowledged, history.stored, load.resent, load.reconnects],
-        ...[history.missing, history.duplicates, median(restartMs)],
+        history.acknowledged,
+        history.stored,
+        load.resent,
+        load.reconnects,
+        history.missing,
+        history.duplicates,
+        median(restartMs),
       ].map(formatCount),
     ],
   )

@@ -65,6 +65,9 @@ export async function saturate(bench: Workbench, target: SaturationTarget): Prom
     brokerCpuUs: (brokerCpuS / acknowledged) * 1e6,
     generatorCpuUs: (measured.cpuS / acknowledged) * 1e6,
     generatorCpuShare: measured.cpuS / measured.durationS,
-    ...{ stolenShare, loopDelayP99Ms, sinceWrite, totals },
+    stolenShare,
+    loopDelayP99Ms,
+    sinceWrite,
+    totals,
   }
 }

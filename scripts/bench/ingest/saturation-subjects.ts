@@ -76,7 +76,9 @@ async function createGatewaySubject(
     const run = await saturate(bench, {
       pid: gateway.process.pid,
       port: gateway.ports.mqtt,
-      ...{ devices: used, durationS, notBeforeMs },
+      devices: used,
+      durationS,
+      notBeforeMs,
       readLoopDelayP99Ms: () => readLoopDelayP99Ms(api),
     })
     notBeforeMs = run.totals.newestSampleMs + 1
@@ -84,7 +86,7 @@ async function createGatewaySubject(
     const beside = busy === undefined ? null : await countBeside(busy)
     await gateway.process.stop()
     const notStored = Math.max(0, run.totals.acknowledged - stored)
-    return { ...run, ...{ subject: name, clients, notStored, beside } }
+    return { ...run, subject: name, clients, notStored, beside }
   }
   return { name, measure, stop: async () => busy?.stop() }
 }
@@ -105,10 +107,11 @@ function createMosquittoSubject(
       pid: mosquitto.process.pid,
       port: mosquitto.port,
       devices: devices.slice(0, clients),
-      ...{ durationS, notBeforeMs: 0 },
+      durationS,
+      notBeforeMs: 0,
     })
     await mosquitto.process.stop()
-    return { ...run, ...{ subject: 'mosquitto', clients, notStored: null, beside: null } }
+    return { ...run, subject: 'mosquitto', clients, notStored: null, beside: null }
   }
   return { name: 'mosquitto', measure }
 }

@@ -107,7 +107,9 @@ function createFigures(clients: number, runs: readonly SubjectRun[], isJudged: b
   return [
     told(`${title}, acknowledged a second`, formatCount(median(gateway.map((run) => run.perS)))),
     atMost(`${title}, CPU a message`, median(gateway.map((run) => run.brokerCpuUs)), CPU_TARGET_US, {
-      ...{ unit: ' us', digits: 1, isJudged },
+      unit: ' us',
+      digits: 1,
+      isJudged,
     }),
     ...createRatios(clients, of, isJudged),
     ...(slow.length === 0
@@ -142,7 +144,8 @@ function createRatios(
         ratio((run) => run.perS),
         RATIO_TARGETS[subject],
         {
-          ...{ digits: 2, isJudged: isJudged && isFleet },
+          digits: 2,
+          isJudged: isJudged && isFleet,
         },
       ),
       told(`${title}, per CPU second`, ratio((run) => 1 / run.brokerCpuUs).toFixed(2)),

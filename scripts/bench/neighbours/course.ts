@@ -40,7 +40,11 @@ export async function createCourse(context: ScenarioContext): Promise<Course> {
   })
   const fleetIds = fleet.map(({ hardwareId }) => hardwareId)
   const course = {
-    ...{ folder, fleet, unlocked, rogue, lockEvents: sizes.lockEvents },
+    folder,
+    fleet,
+    unlocked,
+    rogue,
+    lockEvents: sizes.lockEvents,
     admin: await api.createAdmin('starter'),
     viewer: await person('viewer', [seen.hardwareId]),
     nobody: await person('nobody', []),
@@ -70,15 +74,15 @@ function* eventsOf(fleet: readonly BenchDevice[], shortIds: readonly string[], c
     const { hardwareId = '' } = fleet[i % fleet.length] ?? {}
     const shortId = shortIds[i % fleet.length] ?? ''
     yield {
-      ...{
-        eventId: `past-${i}`,
-        hardwareId,
-        shortId,
-        identity: `eid:past-${i}`,
-        event: 'unlock',
-        source: 'rfid',
-      },
-      ...{ atMs: FROM_MS + i * GAP_MS, code: '04A1B2C3', commandId: null },
+      eventId: `past-${i}`,
+      hardwareId,
+      shortId,
+      identity: `eid:past-${i}`,
+      event: 'unlock',
+      source: 'rfid',
+      atMs: FROM_MS + i * GAP_MS,
+      code: '04A1B2C3',
+      commandId: null,
     }
   }
 }
@@ -86,10 +90,12 @@ function* eventsOf(fleet: readonly BenchDevice[], shortIds: readonly string[], c
 function* samplesOf(deviceId: number, count: number): Generator<FilledSample, void, void> {
   for (let i = 0; i < count; i++) {
     yield {
-      ...{ deviceId, atMs: FROM_MS + i * GAP_MS },
+      deviceId,
+      atMs: FROM_MS + i * GAP_MS,
       latE7: 365_680_000 + ((i * 37) % 90_000),
       longE7: -1_219_480_000 + ((i * 53) % 90_000),
-      ...{ speedMilliKmh: (i * 7) % 24_000, voltageMv: 48_000 + ((i * 11) % 6_000) },
+      speedMilliKmh: (i * 7) % 24_000,
+      voltageMv: 48_000 + ((i * 11) % 6_000),
     }
   }
 }

@@ -26,7 +26,11 @@ export const HUB_NEIGHBOURS: readonly HubNeighbour[] = [
     summary: 'at the hub: 64 pushes of a site of which one byte comes',
     plan: ({ key }, port) =>
       planOf({
-        ...{ port, speaks: 'http', connections: 64, opensPerS: 200, reopensPerS: 20 },
+        port,
+        speaks: 'http',
+        connections: 64,
+        opensPerS: 200,
+        reopensPerS: 20,
         first: [postRequest(PUSH, key, Buffer.from('{'), 8_000_000)],
       }),
   },
@@ -36,8 +40,15 @@ export const HUB_NEIGHBOURS: readonly HubNeighbour[] = [
     plan: (site, port, isShort) => {
       const push = postRequest(PUSH, site.key, largePush(site, isShort ? 1 : PARTS))
       return planOf({
-        ...{ port, speaks: 'http', connections: 2, opensPerS: 50, reopensPerS: 1 },
-        ...{ waitsFor: 'each answer', first: [push], next: [push], nextPerS: 1 },
+        port,
+        speaks: 'http',
+        connections: 2,
+        opensPerS: 50,
+        reopensPerS: 1,
+        waitsFor: 'each answer',
+        first: [push],
+        next: [push],
+        nextPerS: 1,
       })
     },
   },
@@ -47,8 +58,15 @@ export const HUB_NEIGHBOURS: readonly HubNeighbour[] = [
     plan: (site, port, isShort) => {
       const guesses = Array.from({ length: isShort ? 30 : 300 }, (_, i) => guess(site.siteId, i))
       return planOf({
-        ...{ port, speaks: 'http', connections: guesses.length, opensPerS: 100, reopensPerS: 100 },
-        ...{ waitsFor: 'each answer', first: guesses, next: guesses, nextPerS: 100 },
+        port,
+        speaks: 'http',
+        connections: guesses.length,
+        opensPerS: 100,
+        reopensPerS: 100,
+        waitsFor: 'each answer',
+        first: guesses,
+        next: guesses,
+        nextPerS: 100,
       })
     },
   },

@@ -74,7 +74,9 @@ async function pushOnce(client: SiteClient, atMs: number): Promise<void> {
   const column = () => new Int32Array(RECORDS)
   const records = {
     atMs: Float64Array.from({ length: RECORDS }, (_, i) => atMs + i),
-    ...{ latE7: column(), longE7: column(), speedMilliKmh: column() },
+    latE7: column(),
+    longE7: column(),
+    speedMilliKmh: column(),
   }
   const content = runsContent([{ hardwareId: 'regular-1', stream: 'gps', records }])
   const answer = await client.push(client.part('telemetry', content))

@@ -13,7 +13,8 @@ export function createNeighbourScenarios(): Scenario[] {
     { name, summary }: { name: string; summary: string },
     ground: (context: ScenarioContext) => Ground,
   ): Scenario => ({
-    ...{ name, summary },
+    name,
+    summary,
     run: (context) => measureNeighbour(name, context, ground(context)),
   })
   return [

@@ -146,7 +146,9 @@ function createFigures(row: string, runs: readonly Run[], isJudged: boolean): Fi
       ]
       const detail = `${formatMs(beside)} : ${formatMs(base)} ms`
       return atMost(`${row}: ${what} p99 beside : base`, beside / base, TARGET_RATIO, {
-        ...{ digits: 2, detail, isJudged },
+        digits: 2,
+        detail,
+        isJudged,
       })
     }),
     ...Object.keys(first.longestMs).map((what) => {

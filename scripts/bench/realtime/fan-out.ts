@@ -36,7 +36,10 @@ const MAIN_THREAD_TARGET = 30
 const PUBACK_TARGET = 2
 
 const EVERYTHING: FanOut = {
-  ...{ name: 'everything', sockets: 500, devices: 200, perDevicePerS: 5 },
+  name: 'everything',
+  sockets: 500,
+  devices: 200,
+  perDevicePerS: 5,
   hardwareIds: () => ['*'],
 }
 const NAMED: FanOut = { ...EVERYTHING, name: 'named', hardwareIds: (all) => all }
@@ -152,11 +155,15 @@ function createFigures({ name }: FanOut, alone: Outcome, read: Outcome, isJudged
     noneOf(`realtime, ${name}: not delivered`, undelivered),
     noneOf(`realtime, ${name}: sockets closed`, read.readers?.closed ?? 0),
     atMost(`realtime, ${name}: main thread`, read.mainThread * 100, MAIN_THREAD_TARGET, {
-      ...{ unit: ' % of a core', digits: 1, isJudged },
+      unit: ' % of a core',
+      digits: 1,
+      isJudged,
       detail: `without sockets ${formatPercent(alone.mainThread)}`,
     }),
     atMost(`realtime, ${name}: PUBACK p99 with sockets : without`, ratio, PUBACK_TARGET, {
-      ...{ digits: 2, detail, isJudged },
+      digits: 2,
+      detail,
+      isJudged,
     }),
     told(
       `realtime, ${name}: PUBACK p50 without / with sockets`,

@@ -30,8 +30,10 @@ async function sentBytes(): Promise<Buffer> {
     socket.close()
   })
   const headers = {
-    ...{ connection: 'Upgrade', upgrade: 'websocket' },
-    ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' },
+    connection: 'Upgrade',
+    upgrade: 'websocket',
+    'sec-websocket-version': '13',
+    'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
   }
   const [, stream, first] = await once(get({ port: address.port, host: '127.0.0.1', headers }), 'upgrade')
   const chunks: Buffer[] = [first]

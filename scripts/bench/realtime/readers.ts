@@ -88,8 +88,13 @@ function upgradeRequest(port: number, apiKey: string): string {
   return [
     'GET /realtime HTTP/1.1',
     `Host: 127.0.0.1:${port}`,
-    ...['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'],
-    ...[`Sec-WebSocket-Key: ${KEY}`, `X-API-Key: ${apiKey}`, '', ''],
+    'Connection: Upgrade',
+    'Upgrade: websocket',
+    'Sec-WebSocket-Version: 13',
+    `Sec-WebSocket-Key: ${KEY}`,
+    `X-API-Key: ${apiKey}`,
+    '',
+    '',
   ].join('\r\n')
 }
 

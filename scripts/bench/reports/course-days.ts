@@ -45,7 +45,10 @@ function packedDay(plan: FleetPlan, index: number): Float64Array {
 function numbersOf({ atMs, fields }: Sample): number[] {
   const { lat, long, speed, battery_voltage: volts } = fields
   return [
-    ...[atMs, toE7(Number(lat)), toE7(Number(long)), toMilli(Number(speed))],
+    atMs,
+    toE7(Number(lat)),
+    toE7(Number(long)),
+    toMilli(Number(speed)),
     volts === undefined ? Number.NaN : toMilli(Number(volts)),
   ]
 }

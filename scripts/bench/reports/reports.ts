@@ -33,7 +33,8 @@ type Run = (context: ScenarioContext, course: CourseMonth) => Promise<ScenarioRe
 export function createReportScenarios(): Scenario[] {
   let course: CourseMonth | undefined
   const scenario = (name: string, summary: string, run: Run): Scenario => ({
-    ...{ name, summary },
+    name,
+    summary,
     run: (context) => {
       course ??= new CourseMonth(context)
       return run(context, course)
@@ -81,15 +82,21 @@ async function measure(
     `Reports of ${course.carts} carts`,
     ['', 's', 'MB above idle', 'MB of answer'],
     rows.map(({ name, durationS, aboveBytes, bytes }) => [
-      ...[name, durationS.toFixed(2), formatMb(aboveBytes), formatMb(bytes)],
+      name,
+      durationS.toFixed(2),
+      formatMb(aboveBytes),
+      formatMb(bytes),
     ]),
   )
   const figures = own.flatMap(({ name, rounds, limitS, durationS, aboveBytes }) => [
     below(`${name} of ${course.carts} carts, median of ${rounds}`, durationS, limitS, {
-      ...{ unit: ' s', digits: 2, isJudged: !isShort },
+      unit: ' s',
+      digits: 2,
+      isJudged: !isShort,
     }),
     below(`${name}: resident memory above idle, at most`, aboveBytes / 1e6, MEMORY_MB, {
-      ...{ unit: ' MB', isJudged: !isShort },
+      unit: ' MB',
+      isJudged: !isShort,
     }),
   ])
   const toldBeside = other.map(({ name, durationS }) =>
@@ -117,7 +124,11 @@ async function measureEach(
       )
     }
     measured.push({
-      ...{ name, limitS, rounds, runs, bytes: runs[0]?.bytes ?? 0 },
+      name,
+      limitS,
+      rounds,
+      runs,
+      bytes: runs[0]?.bytes ?? 0,
       durationS: median(runs.map((run) => run.durationS)),
       aboveBytes: Math.max(...runs.map((run) => run.aboveBytes)),
     })
@@ -160,7 +171,9 @@ async function runReportNeighbours(context: ScenarioContext, course: CourseMonth
   return {
     figures: [
       atMost('neighbours: PUBACK p99 beside reports : alone', ratio, BESIDE_RATIO, {
-        ...{ digits: 2, detail, isJudged: !isShort },
+        digits: 2,
+        detail,
+        isJudged: !isShort,
       }),
       told(
         'neighbours: reports answered meanwhile',

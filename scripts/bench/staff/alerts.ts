@@ -72,7 +72,9 @@ export async function runAlerts(context: ScenarioContext): Promise<ScenarioRepor
   await tellReceivers(gateway, await receivers.call('listen'), sizes.receivers)
   const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', fork('tablets'))
   await tablets.call('signIn', {
-    ...{ port: gateway.ports.http, apiKey: await createStaff(gateway), tablets: sizes.tablets },
+    port: gateway.ports.http,
+    apiKey: await createStaff(gateway),
+    tablets: sizes.tablets,
   })
   await untilResting(gateway, barn, sizes.carts)
   await tablets.call('allLiveAtMs', sizes.carts, LIMIT_MS)
@@ -165,10 +167,13 @@ function createFigures(
   const delivered = runs.map(({ deliveredMs }) => deliveredMs ?? Number.POSITIVE_INFINITY)
   return [
     atMost(`staff: ${carts} alerts at once: at the last tablet`, slowest(runs), TARGET_MS, {
-      ...{ unit: ' ms', isJudged },
+      unit: ' ms',
+      isJudged,
     }),
     atMost('staff: alerts: PUBACK p99 of others beside : alone', ratio, TARGET_RATIO, {
-      ...{ digits: 2, detail, isJudged },
+      digits: 2,
+      detail,
+      isJudged,
     }),
     noneOf(
       `staff: runs in which webhooks that answer waited for those of ${receivers} that hang`,

@@ -15,7 +15,8 @@ function listen(path: string, text: string): Promise<number> {
   app.get(path, async (c) => {
     const body = await compress(JSON.stringify(value))
     return c.body(new Uint8Array(body), 200, {
-      ...{ 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      'content-type': 'application/json',
+      'content-encoding': 'gzip',
       'content-length': String(body.length),
     })
   })

@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { type CpuProfile, shareOf } from './cpu-profile.ts'
 
 const node = (id: number, functionName: string, url: string, children: number[] = []) => ({
-  ...{ id, callFrame: { functionName, url } },
+  id,
+  callFrame: { functionName, url },
   children,
 })
 

@@ -177,7 +177,10 @@ function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
     const own = runsOf(runs, rate)
     const detail = `${formatCount(median(own.map(({ perS }) => perS)))} messages/s`
     return atMost(`staff: main thread a device and second, ${rate.name}`, usOf(own), TARGET_US, {
-      ...{ unit: ' us', digits: 1, detail, isJudged },
+      unit: ' us',
+      digits: 1,
+      detail,
+      isJudged,
     })
   })
 }

@@ -48,11 +48,15 @@ export async function runIngest(context: ScenarioContext): Promise<ScenarioRepor
   const count = isShort ? SHORT_DEVICES : DEVICES
   const subjects: Subject[] = [
     {
-      ...{ name: 'before', entry: BEFORE ?? entry, dataDir: bench.createFolder('before') },
+      name: 'before',
+      entry: BEFORE ?? entry,
+      dataDir: bench.createFolder('before'),
       prepare: ({ api }) => api.registerDevices(count),
     },
     {
-      ...{ name: 'with all', entry, dataDir: bench.createFolder('with-all') },
+      name: 'with all',
+      entry,
+      dataDir: bench.createFolder('with-all'),
       prepare: async (gateway) => {
         await openCourse(gateway)
         await must(gateway, 'POST', '/webhooks', { url: NOWHERE })
@@ -111,7 +115,9 @@ function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
   const what = BEFORE === undefined ? 'a course that nobody has described' : 'before'
   return [
     atLeast(`staff: ingest with all of it : ${what}`, ratio, TARGET_RATIO, {
-      ...{ digits: 2, detail, isJudged },
+      digits: 2,
+      detail,
+      isJudged,
     }),
     noneOf(
       'staff: acknowledged but not stored',

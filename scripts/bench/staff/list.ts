@@ -63,7 +63,12 @@ export async function runList(context: ScenarioContext): Promise<ScenarioReport>
     for (const { name, port, pid } of round % 2 === 0 ? subjects : subjects.toReversed()) {
       const cpuBeforeS = readCpuSeconds(pid)
       const result = await client.call('run', {
-        ...{ port, path: PATH, key: ADMIN_KEY, connections: CONNECTIONS, warmupS, durationS },
+        port,
+        path: PATH,
+        key: ADMIN_KEY,
+        connections: CONNECTIONS,
+        warmupS,
+        durationS,
         acceptEncoding: 'gzip',
       })
       runs.push({ subject: name, result, serverCpuS: readCpuSeconds(pid) - cpuBeforeS })
@@ -111,7 +116,9 @@ function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
   const detail = `${formatCount(gateway)} : ${formatCount(bare)}/s`
   return [
     atLeast(`staff: GET ${PATH}, gateway : bare server`, gateway / bare, TARGET_RATIO, {
-      ...{ digits: 2, detail, isJudged },
+      digits: 2,
+      detail,
+      isJudged,
     }),
     noneOf(
       'staff: lists not answered 200',

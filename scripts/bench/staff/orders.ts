@@ -60,7 +60,9 @@ export async function runOrders(context: ScenarioContext): Promise<ScenarioRepor
   await openCourse(gateway)
   const locks = await registerCarts(gateway, { count: sizes.locked, deviceType: 'teebox', id: 'lock' })
   const screens = await registerCarts(gateway, {
-    ...{ count: sizes.recalled, deviceType: 'cartcaddie', id: 'screen' },
+    count: sizes.recalled,
+    deviceType: 'cartcaddie',
+    id: 'screen',
   })
   const others = await gateway.api.registerDevices(sizes.others)
   const orders = [lockAll(sizes.locked), recallAll(screens.length)]
@@ -81,7 +83,8 @@ export async function runOrders(context: ScenarioContext): Promise<ScenarioRepor
 function lockAll(count: number): Order {
   const carts = Array.from({ length: count }, (_, i) => `lock ${i + 1}`)
   return {
-    ...{ name: `lock ${count} carts`, count },
+    name: `lock ${count} carts`,
+    count,
     give: async (gateway) => {
       const { results } = await must(gateway, 'POST', '/carts/lock', { carts })
       return results.filter(({ code }: { code?: string }) => code !== undefined).length
@@ -92,7 +95,8 @@ function lockAll(count: number): Order {
 
 function recallAll(count: number): Order {
   return {
-    ...{ name: `recall ${count} screens`, count },
+    name: `recall ${count} screens`,
+    count,
     give: async (gateway) => {
       await must(gateway, 'POST', '/recall', {})
       return 0
@@ -161,10 +165,14 @@ function createFigures(runs: readonly Run[], isJudged: boolean): Figure[] {
         own.reduce((sum, { refused }) => sum + refused, 0),
       ),
       atMost(`staff: ${name}: at the last of them`, median(heard), TARGET_S, {
-        ...{ unit: ' s', digits: 2, isJudged },
+        unit: ' s',
+        digits: 2,
+        isJudged,
       }),
       atMost(`staff: ${name}: PUBACK p99 of others beside : alone`, ratio, TARGET_RATIO, {
-        ...{ digits: 2, detail, isJudged },
+        digits: 2,
+        detail,
+        isJudged,
       }),
       noneOf(`staff: ${name}: messages of others lost`, countLost(pairs.flatMap(Object.values))),
     ]

@@ -68,7 +68,9 @@ function strip(id: string, properties: object, south: number, north: number) {
     Array.from({ length: corners }, (_, i) => [from + ((to - from) * i) / (corners - 1), lat])
   const ring = [...along(south, WEST, EAST), ...along(north, EAST, WEST), [WEST, south]]
   return {
-    ...{ type: 'Feature', id, properties: { name: id, ...properties } },
+    type: 'Feature',
+    id,
+    properties: { name: id, ...properties },
     geometry: { type: 'Polygon', coordinates: [ring] },
   }
 }

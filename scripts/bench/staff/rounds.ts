@@ -35,7 +35,9 @@ export async function runRounds(context: ScenarioContext): Promise<ScenarioRepor
   const gateway = await startGateway(bench, { entry, dataDir: bench.createFolder('rounds') })
   await drawHoles(gateway)
   const devices = await registerCarts(gateway, {
-    ...{ count: isShort ? SHORT_CARTS : CARTS, deviceType: 'teebox', id: 'cart' },
+    count: isShort ? SHORT_CARTS : CARTS,
+    deviceType: 'teebox',
+    id: 'cart',
   })
   const nowMs = Date.now()
   const stored = await inParallel(devices, AT_ONCE, ({ hardwareId }) => storeDay(gateway, hardwareId, nowMs))
@@ -60,26 +62,30 @@ export async function runRounds(context: ScenarioContext): Promise<ScenarioRepor
   return {
     figures: [
       below('staff: GET /rounds/active beside devices, median', median(tookMs), ACTIVE_MS, {
-        ...{ unit: ' ms', digits: 1, isJudged, detail: `p99 ${p99Ms.toFixed(1)}` },
+        unit: ' ms',
+        digits: 1,
+        isJudged,
+        detail: `p99 ${p99Ms.toFixed(1)}`,
       }),
       below(
         `staff: ${TABLETS} tablets that ask every ${TABLETS_EVERY_S} s, % of a core`,
         tabletsShare * 100,
         TABLETS_SHARE * 100,
         {
-          ...{
-            unit: ' %',
-            digits: 2,
-            isJudged,
-            detail: `${(asked * 100).toFixed(1)} - ${(alone * 100).toFixed(1)}`,
-          },
+          unit: ' %',
+          digits: 2,
+          isJudged,
+          detail: `${(asked * 100).toFixed(1)} - ${(alone * 100).toFixed(1)}`,
         },
       ),
       below(`staff: GET /rounds of a day, ${formatCount(fixes)} positions, median`, day.durationS, DAY_S, {
-        ...{ unit: ' s', digits: 2, isJudged },
+        unit: ' s',
+        digits: 2,
+        isJudged,
       }),
       below('staff: GET /rounds of a day, memory above idle', day.aboveBytes / 1e6, DAY_MB, {
-        ...{ unit: ' MB', isJudged },
+        unit: ' MB',
+        isJudged,
       }),
     ],
     raw: { fixes, tookMs, alone, asked, day },

@@ -14,7 +14,10 @@ const TEST_LIMIT = { timeout: 300_000 }
 /** Set CARTBARN_TEST_LONG=1 for those too that use nothing that the others do not. */
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 const SCENARIOS = {
-  ...{ heartbeat: runHeartbeat, orders: runOrders, rounds: runRounds, alerts: runAlerts },
+  heartbeat: runHeartbeat,
+  orders: runOrders,
+  rounds: runRounds,
+  alerts: runAlerts,
   ...(isLong ? { ingest: runIngest, list: runList, tablets: runTabletsReturn } : {}),
 }
 

@@ -109,7 +109,10 @@ async function slowestAlertMs(count: number, limitMs: number): Promise<number | 
 }
 
 const functions = answerCalls({
-  ...{ signIn, allLiveAtMs, forgetAlerts, slowestAlertMs },
+  signIn,
+  allLiveAtMs,
+  forgetAlerts,
+  slowestAlertMs,
   /** How many are cut off now. */
   countCutOff: () => tablets.filter(({ live }) => live === null).length,
   stop: () => {

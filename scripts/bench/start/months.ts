@@ -16,7 +16,9 @@ const DURATION_S = 20
 const WARMUP_S = 2
 
 const monthsOf = ({ ports }: GatewayProcess) => ({
-  ...{ path: '/telemetry/months', port: ports.http, key: ADMIN_KEY },
+  path: '/telemetry/months',
+  port: ports.http,
+  key: ADMIN_KEY,
 })
 
 /** The bytes of each month of a year: how long they take, and what devices notice of somebody who asks without a pause. */
@@ -59,10 +61,12 @@ export async function runMonths(
     figures: [
       below(`months: of a year, median of ${rounds}`, median(warm), WARM_S, { unit: ' s', ...judged }),
       below('months: the same, the data folder out of the file cache', median(cold), COLD_S, {
-        ...{ unit: ' s', ...judged },
+        unit: ' s',
+        ...judged,
       }),
       atMost('months: PUBACK p99 beside one after the other : alone', ratio, BESIDE_RATIO, {
-        ...{ detail, ...judged },
+        detail,
+        ...judged,
       }),
       noneOf('months: not acknowledged', countLost(pairs.flatMap(({ alone, beside }) => [alone, beside]))),
     ],

@@ -53,7 +53,8 @@ type Run = (context: ScenarioContext, year: () => Promise<Year>) => Promise<Scen
 export function createStartScenarios(): Scenario[] {
   let made: Promise<Year> | undefined
   const scenario = (name: string, summary: string, run: Run): Scenario => ({
-    ...{ name, summary },
+    name,
+    summary,
     run: (context) => {
       const year = () => {
         made ??= makeYear(context)
@@ -98,10 +99,7 @@ async function runListening(context: ScenarioContext, year: () => Promise<Year>)
     figures: [
       told('listening: on the disk', `${records} fixes and as many voltages, ${formatMb(size)} MB`),
       atMost(`listening: exec to listening, warm, median of ${rounds}`, median(warm), WARM_MS, judged),
-      atMost(
-        `listening: the same, the data folder out of the file cache`,
-        ...([median(cold), COLD_MS, judged] as const),
-      ),
+      atMost(`listening: the same, the data folder out of the file cache`, median(cold), COLD_MS, judged),
     ],
     raw: { records, bytes: size, warm, cold },
   }
@@ -134,8 +132,10 @@ async function runRest(context: ScenarioContext, year: () => Promise<Year>): Pro
       atMost('rest: private dirty memory', privateDirtyBytes / 1e6, RESTING_DIRTY_MB, judged),
       atMost('rest: resident memory', residentBytes / 1e6, RESTING_RESIDENT_MB, judged),
       below('rest: CPU of a core', percent, RESTING_CPU_PERCENT, {
-        ...{ unit: ' %', digits: 2, isJudged: !isShort },
-        ...{ detail: `${settling.percent.toFixed(2)} in the ${settleS} s before` },
+        unit: ' %',
+        digits: 2,
+        isJudged: !isShort,
+        detail: `${settling.percent.toFixed(2)} in the ${settleS} s before`,
       }),
       noneOf('rest: not acknowledged', result.sent - result.acknowledged),
     ],
@@ -161,7 +161,9 @@ async function runTrips(context: ScenarioContext, year: () => Promise<Year>): Pr
   return {
     figures: [
       atMost('trips: resident memory, at most', peakBytes / 1e6, TRIPS_RESIDENT_MB, {
-        ...{ unit: ' MB', detail: `${result.downloads} answers`, isJudged: !isShort },
+        unit: ' MB',
+        detail: `${result.downloads} answers`,
+        isJudged: !isShort,
       }),
       told('trips: private dirty memory after it', `${formatMb(after.privateDirtyBytes)} MB`),
       noneOf('trips: not acknowledged', result.result.sent - result.result.acknowledged),

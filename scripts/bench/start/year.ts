@@ -21,7 +21,10 @@ const COMMIT_BLOCKS = 500
 
 /** Twelve hours a day: a fix in five seconds while the cart is out, in sixty while it is in. */
 const STYLE: TrackStyle = {
-  ...{ name: 'year', intervalS: 5, latenessMs: 0, speed: 'tenths' },
+  name: 'year',
+  intervalS: 5,
+  latenessMs: 0,
+  speed: 'tenths',
   keeps: (cart, second) =>
     second > WORK_BEGINS_S && second <= WORK_ENDS_S && (!cart.isLocked || second % 60 === 0),
 }
@@ -91,7 +94,8 @@ function* repeated(track: GpsRecords, n: number, toMs: number): Generator<GpsRec
       yield {
         atMs: atMs.map((at) => at + shiftMs),
         latE7: latE7.map((lat) => lat + n * PLACE_STEP_E7),
-        ...{ longE7, speedMilliKmh },
+        longE7,
+        speedMilliKmh,
       }
     }
   }
@@ -113,7 +117,9 @@ function insert<R extends Records>(
     connection,
     { deviceId, stream: kind.name },
     {
-      ...{ firstMs: atMs[0] ?? 0, lastMs: atMs[atMs.length - 1] ?? 0, count: atMs.length },
+      firstMs: atMs[0] ?? 0,
+      lastMs: atMs[atMs.length - 1] ?? 0,
+      count: atMs.length,
       records: encodeBlock(kind, records),
     },
   )

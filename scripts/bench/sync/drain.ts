@@ -94,7 +94,8 @@ export async function runDrain(context: ScenarioContext): Promise<ScenarioReport
       atMost('drain: PUBACK p99 beside : alone', ratio, TARGET_RATIO, { digits: 2, detail, isJudged }),
       atMost('drain: bytes a row on the wire', wireBytes, TARGET_WIRE_BYTES, { digits: 2, isJudged }),
       atMost('drain: bytes a row in PostgreSQL, all tables and indexes', hubBytes, TARGET_HUB_BYTES, {
-        ...{ digits: 2, isJudged },
+        digits: 2,
+        isJudged,
       }),
       noneOf('drain: not acknowledged to devices', countLost(rounds.map(({ beside }) => beside))),
     ],
@@ -138,7 +139,11 @@ async function drainOnce(
   await gateway.process.stop()
   await ground.stop()
   return {
-    ...{ alone, beside, rows, wireBytes, hubBytes },
+    alone,
+    beside,
+    rows,
+    wireBytes,
+    hubBytes,
     mapS: (mapMs - helloMs) / 1000,
     drainS: (doneMs - helloMs) / 1000,
   }

@@ -64,11 +64,13 @@ export async function runLag(context: ScenarioContext): Promise<ScenarioReport> 
     figures: [
       // without a row there is no lag to speak of
       below('lag: from the device to the row of the hub, p95', p95 ?? Number.NaN, TARGET_LAG_S, {
-        ...{ unit: ' s', digits: 1 },
+        unit: ' s',
+        digits: 1,
       }),
       noneOf('lag: rows missing at the hub', missing),
       atMost('lag: bytes a row on the wire, live', sent.data / rows, TARGET_WIRE_BYTES, {
-        ...{ digits: 2, isJudged: !isShort },
+        digits: 2,
+        isJudged: !isShort,
       }),
       // the states of devices take as much after a year: the drain is what is judged
       told('lag: bytes a row in PostgreSQL so far, states of devices included', (hubBytes / rows).toFixed(2)),

@@ -21,8 +21,16 @@ export async function runSites(context: ScenarioContext): Promise<ScenarioReport
   const durationS = context.durationS ?? (isShort ? SHORT_DURATION_S : DURATION_S)
   const ground = await SyncGround.create(context)
   const fleet = bench.spawn('sites', process.execPath, [
-    ...[ENTRY, 'simulate', '--sites', String(sites), '--hub', ground.hubUrl],
-    ...['--key', HUB_ADMIN_KEY, '--duration', String(durationS)],
+    ENTRY,
+    'simulate',
+    '--sites',
+    String(sites),
+    '--hub',
+    ground.hubUrl,
+    '--key',
+    HUB_ADMIN_KEY,
+    '--duration',
+    String(durationS),
   ])
   const result = await fleet.take('summary', durationS * 1000 + END_LIMIT_MS, readSummary)
   await fleet.stop()

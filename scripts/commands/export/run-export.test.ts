@@ -89,7 +89,16 @@ test('from and to are included', async () => {
   const records = await recordsOf('cart-1')
   const [from, to] = [records[5]?.timestamp ?? '', records[9]?.timestamp ?? '']
   const { code, out } = await exportTo(
-    ...['--device', 'cart-1', '--from', from, '--to', to, '--format', 'ndjson', '--out', '-'],
+    '--device',
+    'cart-1',
+    '--from',
+    from,
+    '--to',
+    to,
+    '--format',
+    'ndjson',
+    '--out',
+    '-',
   )
   assert.equal(code, 0)
   const lines = out.trim().split('\n')

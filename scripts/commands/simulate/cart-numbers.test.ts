@@ -7,21 +7,21 @@ const planned = planFleet({ seed: 1, carts: 4, center: { lat: 0, long: 0 }, pref
   (cart) => cart.devices,
 )
 const known = (hardwareId: string, more: Partial<KnownDevice> = {}): KnownDevice => ({
-  ...{ hardware_id: hardwareId, name: null, cart: null },
+  hardware_id: hardwareId,
+  name: null,
+  cart: null,
   ...more,
 })
 const cartsBeside = (...devices: KnownDevice[]) => Object.fromEntries(chooseCarts(planned, devices, 't'))
 
 test('devices of one cart have its number, counted from 1', () => {
   assert.deepEqual(cartsBeside(), {
-    ...{
-      't-tb-001': '1',
-      't-cc-001': '1',
-      't-tb-002': '2',
-      't-cc-003': '3',
-      't-tb-004': '4',
-      't-cc-004': '4',
-    },
+    't-tb-001': '1',
+    't-cc-001': '1',
+    't-tb-002': '2',
+    't-cc-003': '3',
+    't-tb-004': '4',
+    't-cc-004': '4',
   })
 })
 

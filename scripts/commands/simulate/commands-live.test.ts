@@ -31,7 +31,10 @@ before(async () => {
   const devices = plan.fleet.flatMap((cart) => cart.devices)
   const signal = new AbortController().signal
   credentials = await registerDevices(devices, {
-    ...{ gatewayUrl: g.http, adminKey: ADMIN_KEY, prefix: 'sim', signal },
+    gatewayUrl: g.http,
+    adminKey: ADMIN_KEY,
+    prefix: 'sim',
+    signal,
   })
   // where zones are fetched from is the group's
   await g.request('POST', '/groups', { body: { name: 'Front nine', group_id: 7 } })
@@ -50,7 +53,12 @@ before(async () => {
       const own = credentials.get(hardwareId)
       assert.ok(own !== undefined)
       return new DeviceClient({
-        ...{ brokerUrl: g.mqtt, hardwareId, deviceType, credentials: own, qos: 1, traffic: new Traffic() },
+        brokerUrl: g.mqtt,
+        hardwareId,
+        deviceType,
+        credentials: own,
+        qos: 1,
+        traffic: new Traffic(),
         boot: () => live.boot,
         onMessage: (topic, payload) => live.receive(topic, payload),
       })

@@ -159,7 +159,10 @@ export class DeviceClient implements DeviceLink {
     const { isEnrolmentKey, cart } = credentials
     const enrols = isEnrolmentKey === true && cart != null
     const birth = JSON.stringify({
-      ...{ online: true, fw, type: deviceType, boot: boot() },
+      online: true,
+      fw,
+      type: deviceType,
+      boot: boot(),
       ...(enrols && { cart }),
     })
     void this.#publishOn(client, 'st', birth, 1, true)

@@ -17,7 +17,11 @@ test('simulated devices enrol, and come back with the password they were given, 
   const { signal } = new AbortController()
   const register = () =>
     registerDevices(devices, {
-      ...{ gatewayUrl: gateway.http, adminKey: ADMIN_KEY, enrolmentKey: KEY, prefix: 't', signal },
+      gatewayUrl: gateway.http,
+      adminKey: ADMIN_KEY,
+      enrolmentKey: KEY,
+      prefix: 't',
+      signal,
     })
   const credentials = await register()
   assert.deepEqual(new Set([...credentials.values()].map(({ password }) => password)), new Set([KEY]))

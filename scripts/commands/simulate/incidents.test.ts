@@ -28,7 +28,11 @@ async function drive(minutes: number, carts = 10, hasIncidents = true) {
   const clock = { atMs: START_MS, nowMs: () => clock.atMs }
   const links = new Map<string, FakeLink>()
   const fleet = new LiveFleet({
-    ...{ plan: { ...plan, shadows: [] }, gatewayUrl: 'http://127.0.0.1:1', speedUp: 1, days: 1, clock },
+    plan: { ...plan, shadows: [] },
+    gatewayUrl: 'http://127.0.0.1:1',
+    speedUp: 1,
+    days: 1,
+    clock,
     createLink(live) {
       const link = new FakeLink()
       links.set(live.device.hardwareId, link)

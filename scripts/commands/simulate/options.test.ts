@@ -49,8 +49,23 @@ test('--help prints every option', async () => {
   const { code, out } = await folder.run(simulate, ['--help', '--carts', '3'])
   assert.equal(code, 0)
   for (const option of [
-    ...['url', 'mqtt', 'key', 'carts', 'days', 'seed', 'speed-up', 'qos', 'history', 'live', 'past'],
-    ...['duration', 'center', 'prefix', 'set-up', 'no-incidents', 'help'],
+    'url',
+    'mqtt',
+    'key',
+    'carts',
+    'days',
+    'seed',
+    'speed-up',
+    'qos',
+    'history',
+    'live',
+    'past',
+    'duration',
+    'center',
+    'prefix',
+    'set-up',
+    'no-incidents',
+    'help',
   ]) {
     assert.ok(out.includes(`--${option} `), option)
   }

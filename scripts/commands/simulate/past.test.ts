@@ -80,7 +80,12 @@ test('what was interrupted is gone on with, and comes to the same', async () => 
   }
   const { signal } = stopping
   const interrupted = importPast({
-    ...{ plan, days: DAYS, gatewayUrl: g.http, adminKey: ADMIN_KEY, signal, progress },
+    plan,
+    days: DAYS,
+    gatewayUrl: g.http,
+    adminKey: ADMIN_KEY,
+    signal,
+    progress,
   })
   await assert.rejects(interrupted, { name: 'AbortError' })
   const before = await Promise.all(ids.map(countOf))

@@ -75,8 +75,15 @@ function groundOf(plan: FleetPlan) {
     const { name, type, hole = null } = properties
     return [
       {
-        ...{ id: String(id), name, type, hole: hole ?? null, isEnabled: true, isVisible: true },
-        ...{ message: null, maxSpeedKmh: null, shape: { kind: 'polygon', ring } },
+        id: String(id),
+        name,
+        type,
+        hole: hole ?? null,
+        isEnabled: true,
+        isVisible: true,
+        message: null,
+        maxSpeedKmh: null,
+        shape: { kind: 'polygon', ring },
       },
     ]
   })

@@ -76,7 +76,9 @@ test('a real course keeps its settings and its zones', async (t) => {
   const settings = { name: 'Pebble Creek', time_zone: 'Europe/Berlin' }
   const { body: before } = await gateway.request('PATCH', '/site', { body: settings })
   const barn = {
-    ...{ type: 'Feature', id: 'barn', properties: { name: 'Barn', type: 'parking', radius_m: 30 } },
+    type: 'Feature',
+    id: 'barn',
+    properties: { name: 'Barn', type: 'parking', radius_m: 30 },
     geometry: { type: 'Point', coordinates: [11, 48] },
   }
   const headers = { 'If-Match': '*' }

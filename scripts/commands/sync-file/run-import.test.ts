@@ -10,8 +10,14 @@ import { runSyncImport } from './run-import.ts'
 
 const cursors = Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, NO_CURSOR]))
 const head = {
-  ...{ cartbarn_sync: 1, site: 'links', epoch: 'a'.repeat(32), forked_from: null, program: 'test' },
-  ...{ exported_at_ms: 0, ends: Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, 0])), cursors },
+  cartbarn_sync: 1,
+  site: 'links',
+  epoch: 'a'.repeat(32),
+  forked_from: null,
+  program: 'test',
+  exported_at_ms: 0,
+  ends: Object.fromEntries(SYNC_STREAMS.map((stream) => [stream, 0])),
+  cursors,
 }
 const WHOLE = `${JSON.stringify({ head })}\n${JSON.stringify({ end: { parts: 0, rows: 0, cursors } })}\n`
 // nobody listens there: what is wrong with a file is said before anybody is asked
@@ -23,7 +29,11 @@ async function run(bytes: Uint8Array): Promise<[code: number, said: string]> {
   try {
     writeFileSync(join(folder, 'a.gz'), bytes)
     const io = {
-      ...{ env: {}, folder, stdin: new PassThrough(), stdout: new PassThrough(), stderr },
+      env: {},
+      folder,
+      stdin: new PassThrough(),
+      stdout: new PassThrough(),
+      stderr,
       signal: new AbortController().signal,
     }
     const code = await runSyncImport(['a.gz', ...HUB], io)

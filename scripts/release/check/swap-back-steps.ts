@@ -94,8 +94,13 @@ function putLater(machine: Machine, program: string | Buffer): string {
     writeFileSync(join(folder, 'program'), program, { mode: 0o755 })
     return basename(
       buildDeb({
-        ...{ program: join(folder, 'program'), version: LATER, licences: '', changelog: '', changedAtS: 0 },
-        ...{ architecture: process.arch === 'arm64' ? 'arm64' : 'amd64', folder: join(machine.root, 'root') },
+        program: join(folder, 'program'),
+        version: LATER,
+        licences: '',
+        changelog: '',
+        changedAtS: 0,
+        architecture: process.arch === 'arm64' ? 'arm64' : 'amd64',
+        folder: join(machine.root, 'root'),
       }),
     )
   } finally {

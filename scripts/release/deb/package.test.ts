@@ -63,7 +63,10 @@ test(
     for (const path of [
       ...units.map((unit) => `usr/lib/systemd/system/${unit}`),
       ...pages,
-      ...['usr/lib/cartbarn/cartbarn', 'usr/bin/cartbarn', 'etc/cartbarn/', 'usr/lib/cartbarn/cartbarn.conf'],
+      'usr/lib/cartbarn/cartbarn',
+      'usr/bin/cartbarn',
+      'etc/cartbarn/',
+      'usr/lib/cartbarn/cartbarn.conf',
       'usr/lib/cartbarn/swap-back',
     ])
       assert.ok(
@@ -215,7 +218,9 @@ test('the units expose the machine little', {
     return Number(/exposure level for cartbarn[\w-]*\.service: ([\d.]+)/.exec(said)?.[1])
   }
   const [gateway, hub, swapBack] = [
-    ...['cartbarn.service', 'cartbarn-hub.service', 'cartbarn-swap-back.service'],
+    'cartbarn.service',
+    'cartbarn-hub.service',
+    'cartbarn-swap-back.service',
   ].map(exposure)
   assert.ok(gateway !== undefined && gateway <= 1.8, `${gateway}`)
   assert.ok(hub !== undefined && hub <= 1.8, `${hub}`)

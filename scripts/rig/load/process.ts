@@ -74,9 +74,14 @@ export function startDeviceLoad(
   options: Partial<Pick<LoadPlan, 'warmupS' | 'durationS' | 'keepsJournal'>> = {},
 ): LoadProcess {
   return new LoadProcess(bench, {
-    ...{ port: gateway.ports.mqtt, clients, session: 'device' },
+    port: gateway.ports.mqtt,
+    clients,
+    session: 'device',
     perClientPerS: perDevicePerS,
-    ...{ warmupS: 0, durationS: null, notBeforeMs: 0, keepsJournal: false },
+    warmupS: 0,
+    durationS: null,
+    notBeforeMs: 0,
+    keepsJournal: false,
     ...options,
   })
 }

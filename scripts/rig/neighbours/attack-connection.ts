@@ -34,7 +34,10 @@ export class AttackConnection {
     this.#socket?.removeAllListeners('close').destroy()
     const { port, after } = this.#plan
     const socket = net.connect({
-      ...{ host: '127.0.0.1', port, localAddress: NEIGHBOUR_ADDRESS, noDelay: true },
+      host: '127.0.0.1',
+      port,
+      localAddress: NEIGHBOUR_ADDRESS,
+      noDelay: true,
       allowHalfOpen: after === 'never closes its end',
     })
     this.#socket = socket

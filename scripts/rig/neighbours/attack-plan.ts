@@ -45,8 +45,13 @@ export function planOf(
   plan: Pick<AttackPlan, 'port' | 'speaks' | 'connections' | 'opensPerS' | 'first'> & Partial<AttackPlan>,
 ): AttackPlan {
   return {
-    ...{ reopensPerS: 0, churnPerS: 0, next: [], nextPerS: 0, numbersAt: [] },
-    ...{ waitsFor: 'an answer', after: 'stays' },
+    reopensPerS: 0,
+    churnPerS: 0,
+    next: [],
+    nextPerS: 0,
+    numbersAt: [],
+    waitsFor: 'an answer',
+    after: 'stays',
     ...plan,
   }
 }

@@ -30,7 +30,10 @@ const NUMBER = '0000000000'
 export const ROW_OF_GOOD_KEYS = 'bad-keys'
 /** Enough of them for a short form of torture; a short look of the benchmark takes the others. */
 export const SHORT_NEIGHBOURS: readonly string[] = [
-  ...['sockets-60', 'subscribers', 'lock-events', ROW_OF_GOOD_KEYS],
+  'sockets-60',
+  'subscribers',
+  'lock-events',
+  ROW_OF_GOOD_KEYS,
 ]
 /** Characters: what the audit sent, and the most that is looked for. */
 const LONG_SEARCH = 15_000
@@ -59,14 +62,19 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   ),
   neighbour('sockets-2000', 'the same with 2,000 sockets tried', (course, ports, isShort) => ({
     ...chatter(course, ports.http, isShort ? 100 : 2000),
-    ...{ opensPerS: 500, reopensPerS: 200 },
+    opensPerS: 500,
+    reopensPerS: 200,
   })),
   neighbour(
     'subscribers',
     '600 MQTT connections of a user without devices, 13 filters each',
     ({ nobody }, { mqtt }, isShort) =>
       planOf({
-        ...{ port: mqtt, speaks: 'mqtt', connections: isShort ? 30 : 600, opensPerS: 300, reopensPerS: 50 },
+        port: mqtt,
+        speaks: 'mqtt',
+        connections: isShort ? 30 : 600,
+        opensPerS: 300,
+        reopensPerS: 50,
         first: clients(isShort ? 30 : 600, (i) => [
           login(nobody, `wide-${i}`, true),
           subscribeAllPacket(WIDE_FILTERS, 0),
@@ -78,7 +86,10 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     '12,000 kept sessions tried by one viewer of one cart',
     ({ viewer }, { mqtt }, isShort) =>
       planOf({
-        ...{ port: mqtt, speaks: 'mqtt', connections: isShort ? 100 : 12_000, opensPerS: 1000 },
+        port: mqtt,
+        speaks: 'mqtt',
+        connections: isShort ? 100 : 12_000,
+        opensPerS: 1000,
         after: 'leaves once subscribed',
         first: clients(isShort ? 100 : 12_000, (i) => [
           login(viewer, `kept-${i}`, false),
@@ -91,7 +102,11 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'filters of 60 KB in 20 kept sessions of a user without devices',
     ({ nobody }, { mqtt }, isShort) =>
       planOf({
-        ...{ port: mqtt, speaks: 'mqtt', connections: isShort ? 2 : 20, opensPerS: 50, reopensPerS: 20 },
+        port: mqtt,
+        speaks: 'mqtt',
+        connections: isShort ? 2 : 20,
+        opensPerS: 50,
+        reopensPerS: 20,
         first: clients(20, (i) => [login(nobody, `long-${i}`, false)]),
         next: Array.from({ length: 100 }, (_, i) =>
           subscribeAllPacket([`${String(i).padStart(3, '0')}/${'f'.repeat(60_000)}`], 1),
@@ -104,8 +119,13 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     'lists of 400,000 lock events, over and over from four connections',
     (course, { http }) =>
       planOf({
-        ...{ port: http, speaks: 'http', connections: 4, opensPerS: 50, reopensPerS: 10 },
-        ...{ waitsFor: 'each answer', nextPerS: 45 },
+        port: http,
+        speaks: 'http',
+        connections: 4,
+        opensPerS: 50,
+        reopensPerS: 10,
+        waitsFor: 'each answer',
+        nextPerS: 45,
         ...asked(
           // as deep as there are events, as deep as is allowed, and all of them for nothing
           [`offset=${course.lockEvents - 2000}`, 'offset=10000', 'source=keypad'].map((query) =>
@@ -116,8 +136,13 @@ export const NEIGHBOURS: readonly Neighbour[] = [
   ),
   neighbour('searches', 'searches for 15 KB from four connections', (course, { http }) =>
     planOf({
-      ...{ port: http, speaks: 'http', connections: 4, opensPerS: 50, reopensPerS: 10 },
-      ...{ waitsFor: 'each answer', nextPerS: 45 },
+      port: http,
+      speaks: 'http',
+      connections: 4,
+      opensPerS: 50,
+      reopensPerS: 10,
+      waitsFor: 'each answer',
+      nextPerS: 45,
       ...asked([LONG_SEARCH, LONGEST_SEARCH].map((length) => searchRequest(length, course.captain))),
     }),
   ),
@@ -125,16 +150,26 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     const message = eventsMessage(rogue.hardwareId, isShort ? 100 : 900)
     const { hardwareId: username, password } = rogue
     return planOf({
-      ...{ port: mqtt, speaks: 'mqtt', connections: 1, opensPerS: 50, reopensPerS: 10 },
+      port: mqtt,
+      speaks: 'mqtt',
+      connections: 1,
+      opensPerS: 50,
+      reopensPerS: 10,
       first: [connectPacket({ clientId: username, username, password })],
       next: [message],
-      ...{ nextPerS: 38, numbersAt: placesOf(message, NUMBER) },
+      nextPerS: 38,
+      numbersAt: placesOf(message, NUMBER),
     })
   }),
   neighbour('stalled-downloads', '400 downloads of one user that are not read', (course, { http }, isShort) =>
     planOf({
-      ...{ port: http, speaks: 'http', connections: isShort ? 40 : 400, opensPerS: 200, reopensPerS: 20 },
-      ...{ after: 'stops reading', first: [getRequest(course.longHistoryPath, course.captain)] },
+      port: http,
+      speaks: 'http',
+      connections: isShort ? 40 : 400,
+      opensPerS: 200,
+      reopensPerS: 20,
+      after: 'stops reading',
+      first: [getRequest(course.longHistoryPath, course.captain)],
     }),
   ),
   neighbour(
@@ -142,11 +177,13 @@ export const NEIGHBOURS: readonly Neighbour[] = [
     '1,000 refused upgrades whose connections the client never closes',
     (_, { http }, isShort) =>
       planOf({
-        ...{ port: http, speaks: 'http', connections: isShort ? 100 : 1000, opensPerS: 500, reopensPerS: 50 },
-        ...{
-          after: 'never closes its end',
-          first: ['/realtime', '/nowhere'].map((path) => upgradeRequest(path)),
-        },
+        port: http,
+        speaks: 'http',
+        connections: isShort ? 100 : 1000,
+        opensPerS: 500,
+        reopensPerS: 50,
+        after: 'never closes its end',
+        first: ['/realtime', '/nowhere'].map((path) => upgradeRequest(path)),
       }),
   ),
   neighbour(ROW_OF_GOOD_KEYS, '20 bad keys after a restart, and 20 a minute from then on', (_, { http }) => {
@@ -154,15 +191,32 @@ export const NEIGHBOURS: readonly Neighbour[] = [
       getRequest('/devices', { password: `guess-${i}-0123456789` }),
     )
     return planOf({
-      ...{ port: http, speaks: 'http', connections: 20, opensPerS: 100, reopensPerS: 1 },
-      ...{ first: guesses, next: guesses, nextPerS: 20 / 60 },
+      port: http,
+      speaks: 'http',
+      connections: 20,
+      opensPerS: 100,
+      reopensPerS: 1,
+      first: guesses,
+      next: guesses,
+      nextPerS: 20 / 60,
     })
   }),
 ]
 
 const WIDE_FILTERS = [
-  ...['#', '+/#', 'dev/#', 'dev/+/#', 'dev/+/+', '+/+/+', '+/+/tlm', 'dev/+/tlm', 'dev/+/st', '+/+/#'],
-  ...['+/+/evt', 'dev/+/evt', '+/+/st'],
+  '#',
+  '+/#',
+  'dev/#',
+  'dev/+/#',
+  'dev/+/+',
+  '+/+/+',
+  '+/+/tlm',
+  'dev/+/tlm',
+  'dev/+/st',
+  '+/+/#',
+  '+/+/evt',
+  'dev/+/evt',
+  '+/+/st',
 ]
 
 /** Sockets that in turn ask for a lock with much beside it, and subscribe to and unsubscribe from 200 devices. */
@@ -176,7 +230,11 @@ function chatter(course: AttackedCourse, port: number, connections: number): Att
     { type: 'unsubscribe', hardwareIds },
   ]
   return planOf({
-    ...{ port, speaks: 'websocket', connections, opensPerS: 100, reopensPerS: 50 },
+    port,
+    speaks: 'websocket',
+    connections,
+    opensPerS: 100,
+    reopensPerS: 50,
     first: [upgradeRequest('/realtime', viewer)],
     next: messages.map((message) => webSocketFrame(JSON.stringify(message))),
     // a socket may send 50 a second

@@ -26,7 +26,9 @@ test('a reading may be gone once it is old, in truth, or by the time the gateway
   const nowMs = Date.UTC(2026, 4, 1)
   const kept = { byRetentionMs: 60 * DAY_MS, purges: [] }
   const reading = (trueDays: number, gatewayDays: number | null) => ({
-    ...{ hardwareId: 'x', voltageMv: 1, trueMs: nowMs - trueDays * DAY_MS },
+    hardwareId: 'x',
+    voltageMv: 1,
+    trueMs: nowMs - trueDays * DAY_MS,
     saidMs: gatewayDays === null ? nowMs - trueDays * DAY_MS : null,
     gatewayMs: nowMs - (gatewayDays ?? 0) * DAY_MS,
   })

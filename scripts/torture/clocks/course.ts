@@ -191,8 +191,11 @@ export class ClockCourse {
     }
     return {
       acknowledged: this.#sent.length,
-      ...{ missing, unsaid: this.#unsaid, inQuarantine: quarantined.size },
-      ...{ redated: this.#redated, doubts: this.#doubts },
+      missing,
+      unsaid: this.#unsaid,
+      inQuarantine: quarantined.size,
+      redated: this.#redated,
+      doubts: this.#doubts,
     }
   }
 

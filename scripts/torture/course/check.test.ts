@@ -4,15 +4,31 @@ import { type CourseCheck, judgeAlerts, type StoredAlert } from './check.ts'
 import { Uptime } from './uptime.ts'
 
 const EMPTY: CourseCheck = {
-  ...{ excursions: 0, stays: 0, missing: 0, twice: 0, late: 0, longestMs: 0, notClosed: 0 },
-  ...{ notDelivered: 0, deliveredTwice: 0, outOfOrder: 0, notLocked: 0, lockedTwice: 0 },
+  excursions: 0,
+  stays: 0,
+  missing: 0,
+  twice: 0,
+  late: 0,
+  longestMs: 0,
+  notClosed: 0,
+  notDelivered: 0,
+  deliveredTwice: 0,
+  outOfOrder: 0,
+  notLocked: 0,
+  lockedTwice: 0,
 }
 const alert = (alertId: string, openedAtMs: number, isClosed = true): StoredAlert => ({
-  ...{ alertId, openedAtMs, isClosed },
+  alertId,
+  openedAtMs,
+  isClosed,
 })
 const told = (alertId: string, ...events: string[]) =>
   events.map((event, i) => ({
-    ...{ deliveryId: `${alertId}${i}`, event, alertId, kind: 'outside', cart: 'cart 1' },
+    deliveryId: `${alertId}${i}`,
+    event,
+    alertId,
+    kind: 'outside',
+    cart: 'cart 1',
   }))
 
 function judge(knownAtMs: number[], stored: StoredAlert[], deliveries = told('a', 'opened', 'closed')) {

@@ -55,8 +55,18 @@ export async function checkCourse(
   uptime: Uptime,
 ): Promise<CourseCheck> {
   const check: CourseCheck = {
-    ...{ excursions: 0, stays: 0, missing: 0, twice: 0, late: 0, longestMs: 0, notClosed: 0 },
-    ...{ notDelivered: 0, deliveredTwice: 0, outOfOrder: 0, notLocked: 0, lockedTwice: 0 },
+    excursions: 0,
+    stays: 0,
+    missing: 0,
+    twice: 0,
+    late: 0,
+    longestMs: 0,
+    notClosed: 0,
+    notDelivered: 0,
+    deliveredTwice: 0,
+    outOfOrder: 0,
+    notLocked: 0,
+    lockedTwice: 0,
   }
   for (const cart of carts) {
     const stored = await readAlerts(gateway, cart)
@@ -103,7 +113,9 @@ async function readAlerts(gateway: GatewayProcess, { cart }: GolfCart): Promise<
   const { alerts } = alertsSchema.parse(await must(gateway, 'GET', path))
   return alerts
     .map(({ alert_id, opened_at, closed_at }) => ({
-      ...{ alertId: alert_id, openedAtMs: Date.parse(opened_at), isClosed: closed_at !== null },
+      alertId: alert_id,
+      openedAtMs: Date.parse(opened_at),
+      isClosed: closed_at !== null,
     }))
     .sort((a, b) => a.openedAtMs - b.openedAtMs)
 }

@@ -85,13 +85,11 @@ async function torture(context: TortureContext): Promise<Outcome> {
   receiver.stop()
   const { changes, gone, overdue, endedUnattended } = greenkeeper
   return {
-    ...{
-      kills,
-      check,
-      ground: { changes, gone, overdue, endedUnattended },
-      fleet: fleetCheck,
-      repeated: receiver.repeated,
-    },
+    kills,
+    check,
+    ground: { changes, gone, overdue, endedUnattended },
+    fleet: fleetCheck,
+    repeated: receiver.repeated,
     missed: carts.flatMap(({ missed }) => missed),
     damage: findDamage(bench, dataDir),
   }

@@ -15,9 +15,13 @@ export function groundZone(kind: 'fairway' | 'green' | 'mark', hole: number, ena
   ]
   const id = kind === 'mark' ? kind : `${kind}-${hole}`
   return {
-    ...{ type: 'Feature' as const, id, geometry: { type: 'Polygon' as const, coordinates: [ring] } },
+    type: 'Feature' as const,
+    id,
+    geometry: { type: 'Polygon' as const, coordinates: [ring] },
     properties: {
-      ...{ name: kind === 'mark' ? 'mark 0' : id, type: 'alert' as const, enabled },
+      name: kind === 'mark' ? 'mark 0' : id,
+      type: 'alert' as const,
+      enabled,
       ...(hole > 0 ? { hole } : {}),
     },
   }

@@ -218,7 +218,9 @@ export function connectDevice(
   { hardwareId, password }: CourseDevice,
 ): Promise<MqttClient> {
   return connectAsync(`mqtt://127.0.0.1:${ports.mqtt}`, {
-    ...{ clientId: hardwareId, username: hardwareId, password },
+    clientId: hardwareId,
+    username: hardwareId,
+    password,
     reconnectPeriod: 0,
   })
 }

@@ -118,7 +118,11 @@ class DamageTorture {
       lastLine = line
     })
     const outcome: Outcome = {
-      ...{ what: `${what} (${folder})`, strike: chosen, comparison: null, said: '', isSaid: false },
+      what: `${what} (${folder})`,
+      strike: chosen,
+      comparison: null,
+      said: '',
+      isSaid: false,
       unacknowledged: [],
     }
     try {

@@ -73,19 +73,19 @@ export const log: TortureScenario = {
 async function killWriters(bench: Workbench, kills: number, seed: number): Promise<Tally> {
   const random = createRandom('log', seed)
   const tally: Tally = {
-    ...{
-      seed,
-      kills: 0,
-      transactions: 0,
-      frames: 0,
-      torn: 0,
-      damaged: 0,
-      losing: 0,
-      mended: 0,
-      lost: 0,
-      untold: 0,
-    },
-    ...{ falseAlarms: [], tornAlarms: [], silent: [] },
+    seed,
+    kills: 0,
+    transactions: 0,
+    frames: 0,
+    torn: 0,
+    damaged: 0,
+    losing: 0,
+    mended: 0,
+    lost: 0,
+    untold: 0,
+    falseAlarms: [],
+    tornAlarms: [],
+    silent: [],
   }
   const judge = new Judge(bench.createFolder('log-copy'), random, tally)
   let [path, contentSeed] = ['', 0]

@@ -45,15 +45,26 @@ function questionsOf({ devices, users, groupIds, fromMs, toMs }: Course): Questi
   const range = `from=${toIso(fromMs)}&to=${toIso(toMs)}`
   const ids = devices.map(({ hardwareId }) => hardwareId)
   const paths = [
-    ...['/devices?limit=1000', '/groups', '/users', '/device-types', '/audit-log?limit=1000', '/stats'],
-    ...['/lock-events?limit=1000', '/commands?limit=1000', '/geofence-events?limit=1000', '/mqtt/quarantine'],
+    '/devices?limit=1000',
+    '/groups',
+    '/users',
+    '/device-types',
+    '/audit-log?limit=1000',
+    '/stats',
+    '/lock-events?limit=1000',
+    '/commands?limit=1000',
+    '/geofence-events?limit=1000',
+    '/mqtt/quarantine',
     `/trips?${range}`,
     ...ids.flatMap((id) => [
       ...['', '/details', '/config', '/gps/latest', '/battery/latest', '/telemetry/stats', '/commands'].map(
         (end) => `/devices/${id}${end}`,
       ),
-      ...[`/devices/${id}/gps?${range}`, `/devices/${id}/battery?${range}`, `/trips/${id}?${range}`],
-      ...[`/lock-events?limit=1000&hardware_id=${id}`, `/geofence-events?limit=1000&hardware_id=${id}`],
+      `/devices/${id}/gps?${range}`,
+      `/devices/${id}/battery?${range}`,
+      `/trips/${id}?${range}`,
+      `/lock-events?limit=1000&hardware_id=${id}`,
+      `/geofence-events?limit=1000&hardware_id=${id}`,
     ]),
     ...groupIds.flatMap((id) =>
       ['', '/devices', '/config', '/geofences'].map((end) => `/groups/${id}${end}`),

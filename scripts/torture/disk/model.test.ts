@@ -70,8 +70,12 @@ test('a removed file comes back unless the folder is synced', () => {
 
 test('a renamed file is at the one name or the other, and the file that was there comes back unless the folder is synced', () => {
   const renamed: DiskRecord[] = [
-    ...[open(3, 'db-next', true), at(3, 0, 'new'), ...sync(3, 0)],
-    ...[open(4, ''), ...sync(4, 1), { kind: 'rename' as const, name: 'db-next', to: 'db' }],
+    open(3, 'db-next', true),
+    at(3, 0, 'new'),
+    ...sync(3, 0),
+    open(4, ''),
+    ...sync(4, 1),
+    { kind: 'rename' as const, name: 'db-next', to: 'db' },
   ]
   const before = replay(renamed).afterCut('none', never)
   assert.deepEqual([contentOf(before, 'db'), contentOf(before, 'db-next')], [OLD, 'new'])

@@ -140,8 +140,14 @@ export class ExpectedHistory {
     const times = [...listed]
     const there = new Set(times)
     const faults: HistoryFaults = {
-      ...{ expected: 0, listed: times.length, missing: 0, excused: 0, returned: 0, unknown: 0 },
-      ...{ twice: times.length - there.size, examples: [] },
+      expected: 0,
+      listed: times.length,
+      missing: 0,
+      excused: 0,
+      returned: 0,
+      unknown: 0,
+      twice: times.length - there.size,
+      examples: [],
     }
     const note = (fault: string, atMs: number) => {
       if (faults.examples.length < MAX_EXAMPLES)

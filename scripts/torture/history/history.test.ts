@@ -22,7 +22,13 @@ test('a history that is sealed, added to and deleted from survives kills and pow
     assert.ok(expected > 0 && listed >= expected)
     assert.deepEqual(examples, [])
     assert.deepEqual(faults, {
-      ...{ missing: 0, excused: 0, returned: 0, unknown: 0, twice: 0, wrongValues: 0, wrongCounts: 0 },
+      missing: 0,
+      excused: 0,
+      returned: 0,
+      unknown: 0,
+      twice: 0,
+      wrongValues: 0,
+      wrongCounts: 0,
     })
   }
   assert.equal(outcome.incompleteImports, 0)

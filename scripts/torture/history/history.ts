@@ -145,8 +145,11 @@ class Victim {
     void requests.pause()
     this.#traffic.close()
     return {
-      ...{ whileSealing: this.#whileSealing, checks: this.#checks, damage: this.#damage },
-      ...{ imports: requests.imports, deletions: requests.deletions },
+      whileSealing: this.#whileSealing,
+      checks: this.#checks,
+      damage: this.#damage,
+      imports: requests.imports,
+      deletions: requests.deletions,
       incompleteImports: requests.incomplete,
     }
   }
@@ -188,8 +191,13 @@ function print(outcome: HistoryOutcome): void {
     ['while sealing', 'deleting', 'importing', 'looks', 'deletions', 'imports', 'records'],
     [
       [
-        ...[whileSealing, deletions.brokenOff, imports.brokenOff, checks.length],
-        ...[deletions.confirmed, imports.confirmed, checks.at(-1)?.listed ?? 0],
+        whileSealing,
+        deletions.brokenOff,
+        imports.brokenOff,
+        checks.length,
+        deletions.confirmed,
+        imports.confirmed,
+        checks.at(-1)?.listed ?? 0,
       ].map(formatCount),
     ],
   )
@@ -202,7 +210,10 @@ function createFigures(outcome: HistoryOutcome, isShort: boolean): Figure[] {
   const sum = (fault: Exclude<keyof TrafficFaults, 'examples'>) =>
     checks.reduce((total, faults) => total + faults[fault], 0)
   const some = (name: string, count: number): Figure => ({
-    ...{ name, target: '> 0', reached: formatCount(count), passed: isShort ? null : count > 0 },
+    name,
+    target: '> 0',
+    reached: formatCount(count),
+    passed: isShort ? null : count > 0,
   })
   return [
     noneOf(`history: records acknowledged but missing, of ${formatCount(sum('expected'))}`, sum('missing')),

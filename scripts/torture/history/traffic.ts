@@ -69,8 +69,16 @@ export class HistoryTraffic {
   /** Reads the whole history and compares it with the expected records; only after `pause`. */
   async check(): Promise<TrafficFaults> {
     const total: TrafficFaults = {
-      ...{ expected: 0, listed: 0, missing: 0, excused: 0, returned: 0, unknown: 0, twice: 0 },
-      ...{ wrongValues: 0, wrongCounts: 0, examples: [] },
+      expected: 0,
+      listed: 0,
+      missing: 0,
+      excused: 0,
+      returned: 0,
+      unknown: 0,
+      twice: 0,
+      wrongValues: 0,
+      wrongCounts: 0,
+      examples: [],
     }
     for (const [device, hardwareId] of this.#hardwareIds.entries()) {
       const listed: Record<TelemetryStream, number> = { gps: 0, battery: 0 }

@@ -160,7 +160,8 @@ async function furnish({ api, ports }: GatewayProcess, pastSamples: number): Pro
   await sendPast(seen, ports.mqtt, pastSamples)
   return {
     course: {
-      ...{ rogue, lockEvents: 10_000 },
+      rogue,
+      lockEvents: 10_000,
       viewer: await person('viewer', [seen.hardwareId]),
       nobody: await person('nobody', []),
       captain: await person('captain', all.slice(0, 200)),
@@ -186,8 +187,10 @@ async function sendPast({ hardwareId, password }: BenchDevice, port: number, cou
   const fromMs = Date.now() - count * 1000
   for (let at = 0; at < count; at += SAMPLES_A_MESSAGE) {
     const samples = Array.from({ length: SAMPLES_A_MESSAGE }, (_, i) => ({
-      ...{ ts: fromMs + (at + i) * 1000, speed: 5 },
-      ...{ lat: 36.5 + ((i * 37) % 900) / 1e4, long: -121.9 + ((i * 53) % 900) / 1e4 },
+      ts: fromMs + (at + i) * 1000,
+      speed: 5,
+      lat: 36.5 + ((i * 37) % 900) / 1e4,
+      long: -121.9 + ((i * 53) % 900) / 1e4,
     }))
     client.publish({
       topic: `dev/${hardwareId}/tlm`,

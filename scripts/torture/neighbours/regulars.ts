@@ -36,8 +36,13 @@ export class Regulars {
   readonly #topic: string
   readonly #sentAtMs = new Map<string, number>()
   readonly #result: Omit<RegularsResult, 'unacknowledged'> = {
-    ...{ answered: 0, refused: 0, unanswered: 0, longestAnswerMs: 0 },
-    ...{ samples: 0, longestAcknowledgementMs: 0, examples: [] },
+    answered: 0,
+    refused: 0,
+    unanswered: 0,
+    longestAnswerMs: 0,
+    samples: 0,
+    longestAcknowledgementMs: 0,
+    examples: [],
   }
   readonly #loops: Promise<void>[] = []
   #isStopping = false

@@ -70,8 +70,12 @@ function print({ kills, cuts, check: { deliveries, wills } }: Outcome): void {
     ['to be delivered', 'missing', 'twice', 'repeated at QoS 1', 'out of order', 'wills'],
     [
       [
-        ...[deliveries.expected, deliveries.missing, deliveries.twice, deliveries.repeated],
-        ...[deliveries.outOfOrder, wills.owed],
+        deliveries.expected,
+        deliveries.missing,
+        deliveries.twice,
+        deliveries.repeated,
+        deliveries.outOfOrder,
+        wills.owed,
       ].map(formatCount),
     ],
   )

@@ -16,9 +16,7 @@ const PHOTO_BYTES = 3_000_000
 /** Of the places in a drawing: the larger half of them is replicated in pieces. */
 const DRAWING_THOUSANDS = [60, 140] as const
 
-const CHANGES = [
-  ...['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command'],
-] as const
+const CHANGES = ['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 'command', 'command'] as const
 const COURSE_CHANGES = ['photo', 'photo', 'drawing'] as const
 type Change = (typeof CHANGES | typeof COURSE_CHANGES)[number]
 

@@ -26,8 +26,11 @@ async function open(t: TestContext) {
   await front.start()
   t.after(() => front.stop())
   const g = await startGateway({
-    ...{ CARTBARN_UPSTREAM_URL: front.url, CARTBARN_UPSTREAM_KEY: key, CARTBARN_SITE_ID: siteId },
-    ...{ CARTBARN_UPSTREAM_HOLD_MS: '0', CARTBARN_UPSTREAM_RETRY_S: '1' },
+    CARTBARN_UPSTREAM_URL: front.url,
+    CARTBARN_UPSTREAM_KEY: key,
+    CARTBARN_SITE_ID: siteId,
+    CARTBARN_UPSTREAM_HOLD_MS: '0',
+    CARTBARN_UPSTREAM_RETRY_S: '1',
   })
   t.after(() => g.stop())
   const piecesThere = async () => {
@@ -47,7 +50,8 @@ async function open(t: TestContext) {
 
 async function place(g: TestGateway, weight: number): Promise<Buffer> {
   const { status, body } = await g.request('PUT', `/course/photo?corners=${CORNERS}`, {
-    ...{ body: png({ weight }), headers: { 'content-type': 'image/png' } },
+    body: png({ weight }),
+    headers: { 'content-type': 'image/png' },
   })
   assert.equal(status, 200, JSON.stringify(body))
   const photo = await g.app.request('/course/photo', { headers: { 'x-api-key': ADMIN_KEY } })

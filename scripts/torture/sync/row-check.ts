@@ -40,8 +40,14 @@ const ENTITIES: Record<(typeof ENTITY_TABLES)[number], Compared> = {
   user: {
     sql: 'SELECT *, user_id AS key FROM user',
     hidden: [
-      ...['key_hash', 'pin_hash', 'updated_at_ms', 'total_requests', 'requests_today'],
-      ...['last_reset_ms', 'first_used_at_ms', 'last_used_at_ms'],
+      'key_hash',
+      'pin_hash',
+      'updated_at_ms',
+      'total_requests',
+      'requests_today',
+      'last_reset_ms',
+      'first_used_at_ms',
+      'last_used_at_ms',
     ],
   },
   command: {

@@ -95,7 +95,11 @@ async function live(context: TortureContext, database: HubDatabase, cycles: numb
     }
     const unnoticed = await world.findUnnoticed()
     return {
-      ...{ database, seed, cycles, judgements, unnoticed },
+      database,
+      seed,
+      cycles,
+      judgements,
+      unnoticed,
       killsBetweenPieces: world.killsBetweenPieces,
       epochs: await world.countEpochs(),
       kills: Object.fromEntries(world.kills),
@@ -117,8 +121,13 @@ function print({ lives, stories }: Outcome): void {
       ['records', 'excused', 'events', 'entities', 'blocks', 'faults on the way', 'actions'],
       [
         [
-          ...[looked?.records ?? 0, looked?.excused ?? 0, looked?.events ?? 0, looked?.entities ?? 0],
-          ...[looked?.blocks ?? 0, sum(faults) - (faults.none ?? 0), sum(actions)],
+          looked?.records ?? 0,
+          looked?.excused ?? 0,
+          looked?.events ?? 0,
+          looked?.entities ?? 0,
+          looked?.blocks ?? 0,
+          sum(faults) - (faults.none ?? 0),
+          sum(actions),
         ].map(formatCount),
       ],
     )

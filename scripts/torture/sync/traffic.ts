@@ -22,8 +22,24 @@ const DOWN_MS = 100
 
 /** The requests to the API besides the samples of devices. */
 const ACTIONS = [
-  ...['change', 'change', 'change', 'change', 'change', 'import', 'import', 'import', 'import'],
-  ...['erase', 'purge', 'delete', 'register', 'register', 'course', 'course', 'course', 'course'],
+  'change',
+  'change',
+  'change',
+  'change',
+  'change',
+  'import',
+  'import',
+  'import',
+  'import',
+  'erase',
+  'purge',
+  'delete',
+  'register',
+  'register',
+  'course',
+  'course',
+  'course',
+  'course',
 ] as const
 
 /** Devices of a site and a client of its API, which change everything that is replicated. */

@@ -48,7 +48,16 @@ const RETRY_S = '2'
 
 /** The programs that a cycle kills. */
 const VICTIMS = [
-  ...['gateway', 'gateway', 'hub', 'hub', 'database', 'nothing', 'nothing', 'nothing', 'nothing', 'nothing'],
+  'gateway',
+  'gateway',
+  'hub',
+  'hub',
+  'database',
+  'nothing',
+  'nothing',
+  'nothing',
+  'nothing',
+  'nothing',
 ] as const
 export type Victim = (typeof VICTIMS)[number]
 
@@ -235,7 +244,10 @@ export class SyncWorld {
   async #startGateway(): Promise<void> {
     const { bench, entry } = this.#context
     this.#gateway = spawnGateway(bench, {
-      ...{ entry, dataDir: this.dataDir, ports: this.#ports, env: this.#env },
+      entry,
+      dataDir: this.dataDir,
+      ports: this.#ports,
+      env: this.#env,
     })
     await untilListening(this.#gateway)
     this.#isUp = true

@@ -29,8 +29,14 @@ for (const kind of DATABASE_KINDS) {
       const large = 2 ** 53 - 1
       const bytes = Uint8Array.from([0, 255, 92, 39])
       const inserted = await database.run('INSERT INTO thing VALUES ($1, $2, $3, $4), ($5, $6, $7, $8)', [
-        ...[large, bytes, "a 'b' \\ \u{1f6a9}", true],
-        ...[2, null, null, null],
+        large,
+        bytes,
+        "a 'b' \\ \u{1f6a9}",
+        true,
+        2,
+        null,
+        null,
+        null,
       ])
       assert.equal(inserted, 2)
       const row = await database.get<{ id: number; bytes: Uint8Array; label: string; flag: boolean }>(

@@ -28,8 +28,13 @@ export async function insertBlocks(sql: Sql, siteId: string, blocks: readonly Ne
     'telemetry_block',
     ['site_id', 'hardware_id', 'stream', 'last_ms', 'first_ms', 'record_count', 'body'],
     blocks.map(({ hardwareId, stream, lastMs, firstMs, count, body }) => [
-      ...[siteId, hardwareId, stream, lastMs, firstMs],
-      ...[count, body],
+      siteId,
+      hardwareId,
+      stream,
+      lastMs,
+      firstMs,
+      count,
+      body,
     ]),
   )
 }

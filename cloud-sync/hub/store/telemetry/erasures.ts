@@ -28,8 +28,15 @@ export async function insertErasure(
                           at_ms, received_at_ms)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
     [
-      ...[siteId, noteId, epoch, erase.hardware_id, JSON.stringify(erase.kinds)],
-      ...[erase.telemetry_through, erase.history_through, at.atMs, at.nowMs],
+      siteId,
+      noteId,
+      epoch,
+      erase.hardware_id,
+      JSON.stringify(erase.kinds),
+      erase.telemetry_through,
+      erase.history_through,
+      at.atMs,
+      at.nowMs,
     ],
   )
 }

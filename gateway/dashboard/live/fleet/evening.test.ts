@@ -9,7 +9,12 @@ const AT = '2026-05-01T20:00:00.000Z'
 
 function told(commandId: string, status: 'published' | 'completed' | 'failed' | 'timeout', error?: string) {
   const message: ServerMessage = {
-    ...{ type: 'command_status', commandId, hardwareId: 'd', command: 'lock', status, timestamp: AT },
+    type: 'command_status',
+    commandId,
+    hardwareId: 'd',
+    command: 'lock',
+    status,
+    timestamp: AT,
     ...(error === undefined ? {} : { error }),
   }
   return message
@@ -19,18 +24,25 @@ describe('the evening', () => {
   test('tells open, out and locked apart; out of service is neither open nor out', () => {
     const service = { since: AT, why: 'Brakes', by: { user_id: 'u', name: 'Jane' } }
     const alert: AlertJson = {
-      ...{ alert_id: 'a', kind: 'not_charging', cart: '10', hardware_id: 'tb-10', opened_at: AT },
-      ...{ closed_at: null, acknowledged_at: null, acknowledged_by: null, note: null, details: {} },
+      alert_id: 'a',
+      kind: 'not_charging',
+      cart: '10',
+      hardware_id: 'tb-10',
+      opened_at: AT,
+      closed_at: null,
+      acknowledged_at: null,
+      acknowledged_by: null,
+      note: null,
+      details: {},
     }
     const carts = [
-      ...[
-        parkedJson('10'),
-        parkedJson('2'),
-        openJson('3'),
-        cartJson('4'),
-        cartJson('5', { state: 'silent' }),
-      ],
-      ...[openJson('6', { out_of_service: service }), cartJson('7', { out_of_service: service })],
+      parkedJson('10'),
+      parkedJson('2'),
+      openJson('3'),
+      cartJson('4'),
+      cartJson('5', { state: 'silent' }),
+      openJson('6', { out_of_service: service }),
+      cartJson('7', { out_of_service: service }),
       parkedJson('8', { lock: null }),
     ]
     const { open, out, locked, notCharging } = groupEvening(carts, [alert])
@@ -47,11 +59,9 @@ function started(results: Parameters<BulkLock['start']>[0]): BulkLock {
 
 describe('one press of the button', () => {
   const results = [
-    ...[
-      { cart: '1', command_id: 'c1' },
-      { cart: '2', command_id: 'c2' },
-      { cart: '3', command_id: 'c3' },
-    ],
+    { cart: '1', command_id: 'c1' },
+    { cart: '2', command_id: 'c2' },
+    { cart: '3', command_id: 'c3' },
     { cart: '4', code: 'on_course' },
   ]
 

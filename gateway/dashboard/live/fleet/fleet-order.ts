@@ -6,8 +6,14 @@ export const FLEET_SORTS = ['matters', 'number', 'battery', 'heard'] as const
 export type FleetSort = (typeof FLEET_SORTS)[number]
 
 export const FLEET_FILTERS = [
-  ...(['all', 'in', 'out', 'low', 'silent', 'outside'] as const),
-  ...(['open', 'out_of_service'] as const),
+  'all',
+  'in',
+  'out',
+  'low',
+  'silent',
+  'outside',
+  'open',
+  'out_of_service',
 ] as const
 export type FleetFilter = (typeof FLEET_FILTERS)[number]
 

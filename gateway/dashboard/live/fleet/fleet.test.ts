@@ -77,8 +77,12 @@ test('between two verdicts a cart moves with the device that speaks for it, and 
   fleet.take(snapshot())
   fleet.take(fix('tb-17', 28.5))
   assert.deepEqual(fleet.carts.get('17')?.position, {
-    ...{ lat: 28.5, long: -81.5, speed: 12, heading: null },
-    ...{ at: LATER, hardware_id: 'tb-17' },
+    lat: 28.5,
+    long: -81.5,
+    speed: 12,
+    heading: null,
+    at: LATER,
+    hardware_id: 'tb-17',
   })
   const caddie = { hardware_id: 'cc-17', device_type: 'cartcaddie', is_online: true }
   const known = cartJson('17')

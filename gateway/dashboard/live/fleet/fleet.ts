@@ -103,7 +103,10 @@ export class Fleet {
       last_heard_at: last_responded_at,
       position: hasFix
         ? {
-            ...{ lat, long, at: timestamp, hardware_id: hardwareId },
+            lat,
+            long,
+            at: timestamp,
+            hardware_id: hardwareId,
             speed: typeof speed === 'number' ? speed : null,
             heading: typeof payload.heading === 'number' ? payload.heading : (cart.position?.heading ?? null),
           }

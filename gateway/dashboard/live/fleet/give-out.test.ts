@@ -32,8 +32,10 @@ describe('the carts to give out first', () => {
 
   test('the least used comes first, of equals the fullest, then the smaller number', () => {
     const carts = [
-      ...[parkedJson('10', charged(80)), parkedJson('2', charged(80))],
-      ...[parkedJson('3', charged(95)), parkedJson('4', charged(60))],
+      parkedJson('10', charged(80)),
+      parkedJson('2', charged(80)),
+      parkedJson('3', charged(95)),
+      parkedJson('4', charged(60)),
     ]
     const usage = new Map([...['10', '2', '3'].map((cart) => [cart, 12] as const), ['4', 3.5]])
     assert.deepEqual(

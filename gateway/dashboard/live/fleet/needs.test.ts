@@ -41,7 +41,12 @@ test('a cart on the course has one line, for what is worst; the worst of all is 
     ],
   )
   assert.deepEqual(shown(needs), [
-    ...['moved_while_locked 3', 'outside 74', 'silent 73', 'silent 27', 'low 75', 'disk site'],
+    'moved_while_locked 3',
+    'outside 74',
+    'silent 73',
+    'silent 27',
+    'low 75',
+    'disk site',
   ])
   assert.equal(needs.count, 6)
   assert.equal(needs.lines[1]?.alert?.kind, 'outside')

@@ -6,19 +6,25 @@ import { isOpenInBarn } from './fleet-order.ts'
 
 /** Why a cart, or the site, needs somebody; what is worse comes first. */
 export const REASONS = [
-  ...(['moved_while_locked', 'moved_after_hours', 'outside', 'zone_stay', 'silent', 'locked_out'] as const),
-  ...([
-    'out_after_closing',
-    'low',
-    'device_twice',
-    'device_clock',
-    'disk',
-    'clock',
-    'sync',
-    'backup',
-  ] as const),
-  ...(['certificate', 'pin_locked'] as const),
-  ...(['unlocked', 'not_charging', 'no_position'] as const),
+  'moved_while_locked',
+  'moved_after_hours',
+  'outside',
+  'zone_stay',
+  'silent',
+  'locked_out',
+  'out_after_closing',
+  'low',
+  'device_twice',
+  'device_clock',
+  'disk',
+  'clock',
+  'sync',
+  'backup',
+  'certificate',
+  'pin_locked',
+  'unlocked',
+  'not_charging',
+  'no_position',
 ] as const
 export type Reason = (typeof REASONS)[number]
 
@@ -47,12 +53,23 @@ export interface Needs {
 
 /** Reasons that kinds of alerts are. */
 const REASON_OF: Record<AlertKind, Reason> = {
-  ...{ moved_while_locked: 'moved_while_locked', moved_after_hours: 'moved_after_hours', outside: 'outside' },
-  ...{ zone_stay: 'zone_stay', silent_on_course: 'silent', out_after_closing: 'out_after_closing' },
-  ...{ low_battery: 'low', open_after_closing: 'unlocked', not_charging: 'not_charging' },
-  ...{ device_twice: 'device_twice', device_clock: 'device_clock' },
-  ...{ disk: 'disk', clock: 'clock', sync: 'sync', backup: 'backup' },
-  ...{ certificate: 'certificate', pin_locked: 'pin_locked' },
+  moved_while_locked: 'moved_while_locked',
+  moved_after_hours: 'moved_after_hours',
+  outside: 'outside',
+  zone_stay: 'zone_stay',
+  silent_on_course: 'silent',
+  out_after_closing: 'out_after_closing',
+  low_battery: 'low',
+  open_after_closing: 'unlocked',
+  not_charging: 'not_charging',
+  device_twice: 'device_twice',
+  device_clock: 'device_clock',
+  disk: 'disk',
+  clock: 'clock',
+  sync: 'sync',
+  backup: 'backup',
+  certificate: 'certificate',
+  pin_locked: 'pin_locked',
 }
 
 /** Of these several carts are one line, once they stand in the barn. */

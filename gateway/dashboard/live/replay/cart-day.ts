@@ -37,7 +37,9 @@ export async function readCartDay(
   const answer = await api.call('GET /carts/{cart}/track', { path: { cart }, query: { date }, signal })
   const day = { fromMs: Date.parse(answer.from), toMs: Date.parse(answer.to) }
   const devices = answer.devices.map(({ hardware_id, device_type, gps }) => ({
-    ...{ hardwareId: hardware_id, deviceType: device_type, track: trackOf(gps, day.fromMs) },
+    hardwareId: hardware_id,
+    deviceType: device_type,
+    track: trackOf(gps, day.fromMs),
   }))
   const track = spokenTrack(devices)
   const main = mainDevice(devices, track)
@@ -53,7 +55,11 @@ export async function readCartDay(
   ])
   const voltages = spokenVoltages(answer.devices, day.fromMs)
   return {
-    ...{ day, devices, track, voltages, span: hoursWith([track.atMs, voltages.atMs], day) },
+    day,
+    devices,
+    track,
+    voltages,
+    span: hoursWith([track.atMs, voltages.atMs], day),
     events: dayEvents({ ...trips, locks: locks.flat(), zones, alerts: alerts.alerts }),
     drivenM: trips.trips.reduce((sum, { distance }) => sum + distance, 0),
     hasGaps: answer.warnings !== undefined,

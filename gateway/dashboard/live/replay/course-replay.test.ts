@@ -47,7 +47,8 @@ beforeEach(() => {
   // it answers in the shape of GET /replay, and nothing else is asked
   const api = { call: answer } as unknown as Pick<ApiClient, 'call'>
   const deps = {
-    ...{ api, setTimer: (action: () => void) => timers.push(action) },
+    api,
+    setTimer: (action: () => void) => timers.push(action),
     onWait: (waits: boolean) => {
       isWaiting = waits
     },

@@ -24,21 +24,36 @@ export interface DayHappenings {
 export function dayEvents({ trips, stops, locks, zones, alerts }: DayHappenings): DayEvent[] {
   const events: DayEvent[] = [
     ...trips.map((trip) => ({
-      ...{ kind: 'trip' as const, trip, key: `trip ${trip.startTime}` },
-      ...{ atMs: Date.parse(trip.startTime), untilMs: Date.parse(trip.endTime) },
+      kind: 'trip' as const,
+      trip,
+      key: `trip ${trip.startTime}`,
+      atMs: Date.parse(trip.startTime),
+      untilMs: Date.parse(trip.endTime),
     })),
     ...stops.map((stop) => ({
-      ...{ kind: 'stop' as const, stop, key: `stop ${stop.startTime}` },
-      ...{ atMs: Date.parse(stop.startTime), untilMs: Date.parse(stop.endTime) },
+      kind: 'stop' as const,
+      stop,
+      key: `stop ${stop.startTime}`,
+      atMs: Date.parse(stop.startTime),
+      untilMs: Date.parse(stop.endTime),
     })),
     ...locks.map((event) => ({
-      ...{ kind: 'lock' as const, event, key: `lock ${event.event_id}`, atMs: Date.parse(event.timestamp) },
+      kind: 'lock' as const,
+      event,
+      key: `lock ${event.event_id}`,
+      atMs: Date.parse(event.timestamp),
     })),
     ...zones.map((event) => ({
-      ...{ kind: 'zone' as const, event, key: `zone ${event.event_id}`, atMs: Date.parse(event.timestamp) },
+      kind: 'zone' as const,
+      event,
+      key: `zone ${event.event_id}`,
+      atMs: Date.parse(event.timestamp),
     })),
     ...alerts.map((alert) => ({
-      ...{ kind: 'alert' as const, alert, key: `alert ${alert.alert_id}`, atMs: Date.parse(alert.opened_at) },
+      kind: 'alert' as const,
+      alert,
+      key: `alert ${alert.alert_id}`,
+      atMs: Date.parse(alert.opened_at),
     })),
   ]
   return events.sort((a, b) => a.atMs - b.atMs)

@@ -59,15 +59,22 @@ export class ReplayedCart {
       startedAtMs: 0,
     })
     const devices = said.map(({ hardwareId, deviceType, isOnline }) => ({
-      ...{ hardwareId, deviceType, name: null, isOnline },
+      hardwareId,
+      deviceType,
+      name: null,
+      isOnline,
     }))
     const cart =
       verdict.position === null
         ? null
         : toCartJson(
             {
-              ...{ key: this.#key, devices, verdict, notes: NOTHING_SAID },
-              ...{ autoLockAtMs: null, openAlertIds: [] },
+              key: this.#key,
+              devices,
+              verdict,
+              notes: NOTHING_SAID,
+              autoLockAtMs: null,
+              openAlertIds: [],
             },
             false,
           )
@@ -98,7 +105,14 @@ export class ReplayedCart {
 
 function unheard({ hardwareId, deviceType }: ReplayedDevice): CartDevice {
   return {
-    ...{ hardwareId, deviceType, isOnline: true, heardAtMs: null, saidSleep: false },
-    ...{ motion: MOTIONLESS, stays: [], outSinceMs: null, lock: null },
+    hardwareId,
+    deviceType,
+    isOnline: true,
+    heardAtMs: null,
+    saidSleep: false,
+    motion: MOTIONLESS,
+    stays: [],
+    outSinceMs: null,
+    lock: null,
   }
 }

@@ -5,7 +5,8 @@ import { mainDevice, spokenTrack } from './spoken-track.ts'
 import { trackOf } from './track.ts'
 
 const device = (hardwareId: string, deviceType: string, ...seen: Seen[]) => ({
-  ...{ hardwareId, deviceType },
+  hardwareId,
+  deviceType,
   track: trackOf(deviceTrackJson(hardwareId, deviceType, seen).gps, 0),
 })
 const told = (...devices: ReturnType<typeof device>[]) => {

@@ -24,8 +24,11 @@ export function spokenTrack(devices: readonly TrackedDevice[]): SpokenTrack {
   const total = devices.reduce((sum, { track }) => sum + track.atMs.length, 0)
   const next = devices.map(() => 0)
   const spoken = {
-    ...{ atMs: new Float64Array(total), latE7: new Int32Array(total), longE7: new Int32Array(total) },
-    ...{ speedKmh: new Float32Array(total), device: new Uint8Array(total) },
+    atMs: new Float64Array(total),
+    latE7: new Int32Array(total),
+    longE7: new Int32Array(total),
+    speedKmh: new Float32Array(total),
+    device: new Uint8Array(total),
   }
   let count = 0
   let lockMs = Number.NEGATIVE_INFINITY
@@ -49,8 +52,10 @@ export function spokenTrack(devices: readonly TrackedDevice[]): SpokenTrack {
     count++
   }
   return {
-    ...{ atMs: spoken.atMs.subarray(0, count), latE7: spoken.latE7.subarray(0, count) },
-    ...{ longE7: spoken.longE7.subarray(0, count), speedKmh: spoken.speedKmh.subarray(0, count) },
+    atMs: spoken.atMs.subarray(0, count),
+    latE7: spoken.latE7.subarray(0, count),
+    longE7: spoken.longE7.subarray(0, count),
+    speedKmh: spoken.speedKmh.subarray(0, count),
     device: spoken.device.subarray(0, count),
   }
 }

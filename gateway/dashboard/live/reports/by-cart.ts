@@ -34,7 +34,8 @@ export type PackSort = (typeof PACK_SORTS)[number]
 /** What each cart was used, in the order of the rows. */
 export function useByCart(rows: readonly UtilisationRowJson[]): CartUse[] {
   return grouped(rows).map(([cart, ofCart]) => ({
-    ...{ cart, rows: ofCart },
+    cart,
+    rows: ofCart,
     hours: sum(ofCart, ({ hours_out }) => hours_out),
     distanceM: sum(ofCart, ({ distance }) => distance),
     rounds: sum(ofCart, ({ rounds }) => rounds),
@@ -49,7 +50,8 @@ export function packByCart(rows: readonly BatteryRowJson[]): CartPack[] {
     )
     const lows = ofCart.flatMap(({ lowest_voltage: volts }) => volts ?? [])
     return {
-      ...{ cart, rows: ofCart },
+      cart,
+      rows: ofCart,
       morningV: mornings.at(-1)?.volts ?? null,
       trendV: trendOf(mornings),
       lowestV: lows.length === 0 ? null : Math.min(...lows),

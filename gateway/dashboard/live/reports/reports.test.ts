@@ -41,8 +41,10 @@ test('use is added up by cart and by day', () => {
 
 test('a pack that loses volts from morning to morning comes first', () => {
   const day = (cart: string, ofMonth: number, rest: number | null, lowest: number | null) => ({
-    ...{ cart, date: `2026-05-${String(ofMonth).padStart(2, '0')}` },
-    ...{ rest_voltage_morning: rest, lowest_voltage: lowest },
+    cart,
+    date: `2026-05-${String(ofMonth).padStart(2, '0')}`,
+    rest_voltage_morning: rest,
+    lowest_voltage: lowest,
   })
   const rows = [
     ...[1, 2, 3, 8].map((i) => day('1', i, 50.5, 47)),

@@ -21,7 +21,9 @@ export function useClosedAlerts({ kind, cart }: AlertFilter): Closed & { more: (
 
   const load = async (known: readonly AlertJson[], isWanted: () => boolean = () => true) => {
     const query = {
-      ...{ state: 'closed' as const, limit: PAGE, offset: known.length },
+      state: 'closed' as const,
+      limit: PAGE,
+      offset: known.length,
       ...(kind === null ? {} : { kind }),
       ...(cart === '' ? {} : { cart }),
     }

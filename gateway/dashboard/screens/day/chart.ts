@@ -33,7 +33,9 @@ export function drawChart(element: HTMLElement, line: ChartLine, options: ChartO
   }
   const chart = new uPlot(
     {
-      ...{ width: element.clientWidth, height, padding: [8, RIGHT_PX, hasHours ? 0 : 6, 0] },
+      width: element.clientWidth,
+      height,
+      padding: [8, RIGHT_PX, hasHours ? 0 : 6, 0],
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone),
       legend: { show: false },
       cursor: { show: false },
@@ -44,12 +46,17 @@ export function drawChart(element: HTMLElement, line: ChartLine, options: ChartO
       axes: [
         {
           ...axis,
-          ...{ show: hasHours, size: HOURS_PX, space: 60, gap: 2 },
+          show: hasHours,
+          size: HOURS_PX,
+          space: 60,
+          gap: 2,
           values: (_, splits) => splits.map((seconds) => formatTime(seconds * 1000, timeZone)),
         },
         {
           ...axis,
-          ...{ size: LEFT_PX, space: 26, gap: 6 },
+          size: LEFT_PX,
+          space: 26,
+          gap: 6,
           values: (_, splits) => splits.map(format),
         },
       ],

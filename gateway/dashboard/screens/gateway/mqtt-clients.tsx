@@ -25,7 +25,8 @@ export function MqttClientsPage() {
   const query = {
     ...(search.trim() === '' ? {} : { search: search.trim() }),
     ...(shown === 'all' ? {} : { connected: shown === 'connected' ? ('true' as const) : ('false' as const) }),
-    ...{ limit: PAGE, offset },
+    limit: PAGE,
+    offset,
   }
   const list = useAdminList(
     () => api.call('GET /mqtt/clients', { query }),

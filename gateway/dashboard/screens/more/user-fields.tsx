@@ -21,7 +21,10 @@ export interface UserDraft {
 
 /** Somebody new: sees all carts, as most who work here do. */
 export const NEW_USER: UserDraft = {
-  ...{ name: '', role: 'staff', scope: { isAll: true, typed: '' }, masksCodes: false },
+  name: '',
+  role: 'staff',
+  scope: { isAll: true, typed: '' },
+  masksCodes: false,
 }
 
 export function draftOf(user: UserJson): UserDraft {
@@ -33,7 +36,9 @@ export function draftOf(user: UserJson): UserDraft {
 export function useUserBody(): (draft: UserDraft) => InputOf<'POST /users'>['body'] {
   const { fleet } = useDashboard()
   return ({ name, role, scope, masksCodes }) => ({
-    ...{ name: name.trim(), role, mask_codes: masksCodes },
+    name: name.trim(),
+    role,
+    mask_codes: masksCodes,
     allowed_hardware_ids: hardwareIdsIn(scope, fleet.carts),
   })
 }

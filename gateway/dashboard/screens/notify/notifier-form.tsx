@@ -31,7 +31,9 @@ export function NotifierForm({ notifier, onDone }: NotifierFormProps) {
   const save = async () => {
     const isTold = channel !== 'email' && token.trim() !== ''
     const body = {
-      ...{ to: to.trim(), kinds, between },
+      to: to.trim(),
+      kinds,
+      between,
       ...(isTold ? { token: token.trim() } : {}),
       after_unacknowledged_min: after === '' ? null : Number(after),
     }

@@ -51,7 +51,9 @@ export function BatteryReport() {
         shown === undefined
           ? null
           : {
-              ...{ name: texts.chartPack(texts.cart(shown.cart)), lines, isBars: false },
+              name: texts.chartPack(texts.cart(shown.cart)),
+              lines,
+              isBars: false,
               format: (value) => formatNumber(value, 1),
             }
       }

@@ -42,7 +42,9 @@ export function drawDays(
   })
   const chart = new uPlot(
     {
-      ...{ width: element.clientWidth, height: HEIGHT_PX, padding: [10, 14, 0, 0] },
+      width: element.clientWidth,
+      height: HEIGHT_PX,
+      padding: [10, 14, 0, 0],
       legend: { show: false },
       cursor: { show: false },
       scales: {

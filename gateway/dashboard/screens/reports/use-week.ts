@@ -12,7 +12,9 @@ export function useWeek() {
   const toMs = nowMs - back * WEEK_MS
   const range = { from: new Date(toMs - WEEK_MS).toISOString(), to: new Date(toMs).toISOString() }
   const format = new Intl.DateTimeFormat(language.value === 'de' ? 'de-DE' : 'en-GB', {
-    ...({ day: 'numeric', month: 'short', timeZone: site.value.time_zone } as const),
+    day: 'numeric',
+    month: 'short',
+    timeZone: site.value.time_zone,
   })
   return {
     range,

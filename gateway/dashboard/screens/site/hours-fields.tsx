@@ -9,7 +9,13 @@ type Day = NonNullable<Hours[Weekday]>
 /** What is proposed for a day that opens. */
 const USUAL: Day = ['07:00', '20:00']
 const USUAL_WEEK: Hours = likeMonday({
-  ...{ mon: USUAL, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null },
+  mon: USUAL,
+  tue: null,
+  wed: null,
+  thu: null,
+  fri: null,
+  sat: null,
+  sun: null,
 })
 /** The end of a day, which fields for times cannot show. */
 const [MIDNIGHT, END_OF_DAY] = ['00:00', '24:00']

@@ -66,7 +66,16 @@ export function useSiteEditor(
     })
   }
   return {
-    ...{ settings, units, edits, edit, undo, faults, fault, isSending, isSaved, save },
+    settings,
+    units,
+    edits,
+    edit,
+    undo,
+    faults,
+    fault,
+    isSending,
+    isSaved,
+    save,
     changes: changesIn(settings, edits, units),
     isReadOnly: me.value?.user.role !== 'admin',
   }

@@ -23,7 +23,9 @@ writeFileSync(
 
 const stage = createStage({
   settings: {
-    ...{ CARTBARN_CLOCK_CONFIRMED_BY: 'admin', CARTBARN_DATA_DIR: dataDir, CARTBARN_BACKUP_TO: target },
+    CARTBARN_CLOCK_CONFIRMED_BY: 'admin',
+    CARTBARN_DATA_DIR: dataDir,
+    CARTBARN_BACKUP_TO: target,
     CARTBARN_BACKUP_PASSPHRASE: 'the nineteenth hole',
   },
   prepare: async ({ course, gateway }) => {
@@ -247,8 +249,15 @@ stage.test('a notifier is added, and changed', async ({ page, open, gateway, aud
 })
 
 const ADMIN_PAGES = [
-  ...['people', 'tablets', 'notify', 'storage', 'backups'],
-  ...['sync', 'mqtt', 'damage', 'audit-log'],
+  'people',
+  'tablets',
+  'notify',
+  'storage',
+  'backups',
+  'sync',
+  'mqtt',
+  'damage',
+  'audit-log',
 ]
 for (const path of ADMIN_PAGES)
   stage.test(`${path} asks an admin whose rights have ended, and shows it then`, async (scene) => {

@@ -26,7 +26,9 @@ function fairway(hole: number) {
   const { eastM, northM } = PLACES.fairway
   const { lat, long } = toLatLong({ eastM: eastM + (hole - 1) * 200, northM })
   return {
-    ...{ type: 'Feature', id: `fairway-${hole}`, geometry: { type: 'Point', coordinates: [long, lat] } },
+    type: 'Feature',
+    id: `fairway-${hole}`,
+    geometry: { type: 'Point', coordinates: [long, lat] },
     properties: { name: `Fairway ${hole}`, type: 'alert', hole, enabled: false, radius_m: 90 },
   }
 }

@@ -30,7 +30,10 @@ function square({ eastM, northM }: Place, halfM: number): [number, number][] {
 }
 
 const feature = (properties: object, type: string, coordinates: unknown, id?: string) => ({
-  ...{ type: 'Feature', id, properties, geometry: { type, coordinates } },
+  type: 'Feature',
+  id,
+  properties,
+  geometry: { type, coordinates },
 })
 const EXPORT = {
   type: 'FeatureCollection',

@@ -175,7 +175,8 @@ stage.test(
     faults.forgive(answered(400))
     await gateway.request('PUT', '/device-types/mower', {
       body: {
-        ...{ defaults: { speed: 5 }, commands: {} },
+        defaults: { speed: 5 },
+        commands: {},
         config_schema: { type: 'object', properties: { speed: { type: 'number', maximum: 10 } } },
       },
     })

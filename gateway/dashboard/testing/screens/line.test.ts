@@ -62,8 +62,10 @@ async function startUpgrading(): Promise<{ http: string; stop: () => Promise<voi
   const { port } = probe.address() as AddressInfo
   await new Promise((resolve) => probe.close(resolve))
   const config = readConfig({
-    ...{ CARTBARN_DATA_DIR: folder, CARTBARN_HOST: '127.0.0.1' },
-    ...{ CARTBARN_HTTP_PORT: String(port), CARTBARN_MQTT_PORT: '0' },
+    CARTBARN_DATA_DIR: folder,
+    CARTBARN_HOST: '127.0.0.1',
+    CARTBARN_HTTP_PORT: String(port),
+    CARTBARN_MQTT_PORT: '0',
   })
   const begun = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()

@@ -94,8 +94,13 @@ export class S3Client {
     const url = new URL(`${endpoint.replace(/\/+$/, '')}/${path}`)
     for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
     const signer = new AwsV4Signer({
-      ...{ url: url.href, method, region, service: 's3', cache: this.#signingKeys },
-      ...{ accessKeyId: keyId, secretAccessKey: secret },
+      url: url.href,
+      method,
+      region,
+      service: 's3',
+      cache: this.#signingKeys,
+      accessKeyId: keyId,
+      secretAccessKey: secret,
       headers: {
         'X-Amz-Content-Sha256': createHash('sha256')
           .update(content ?? '')

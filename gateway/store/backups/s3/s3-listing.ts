@@ -20,7 +20,10 @@ export function readS3Page(xml: string): S3Page {
   const files: PlacedFile[] = []
   let entry: { key?: string; size?: string } = {}
   let [text, root, isCut, token]: [string, string | undefined, boolean, string | undefined] = [
-    ...(['', undefined, false, undefined] as const),
+    '',
+    undefined,
+    false,
+    undefined,
   ]
   parser.on('error', (error) => {
     throw error

@@ -59,7 +59,8 @@ export class S3Place implements BackupPlace {
 
   async #page(prefix: string, after: string | undefined, most?: number): Promise<S3Page> {
     const query = {
-      ...{ 'list-type': '2', prefix },
+      'list-type': '2',
+      prefix,
       ...(after === undefined ? {} : { 'continuation-token': after }),
       ...(most === undefined ? {} : { 'max-keys': String(most) }),
     }

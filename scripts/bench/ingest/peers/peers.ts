@@ -104,8 +104,12 @@ async function measureCourse(
 ): Promise<CourseRun> {
   const start = (plan: { warmupS: number; durationS: number | null; keepsJournal: boolean }) =>
     new LoadProcess(bench, {
-      ...{ port: peer.port, clients: peer.devices, session: 'bare', perClientPerS: PER_DEVICE_PER_S },
-      ...{ notBeforeMs: 0, ...plan },
+      port: peer.port,
+      clients: peer.devices,
+      session: 'bare',
+      perClientPerS: PER_DEVICE_PER_S,
+      notBeforeMs: 0,
+      ...plan,
     })
   const load = start({ warmupS, durationS, keepsJournal: false })
   await load.measuring()
@@ -139,7 +143,10 @@ async function measureFullSpeed(
   { fullSpeedS }: Sizes,
 ): Promise<FullSpeedRun> {
   const load = await startFullSpeed(bench, {
-    ...{ port: peer.port, clients: peer.devices, window: WINDOW, notBeforeMs: Date.now() },
+    port: peer.port,
+    clients: peer.devices,
+    window: WINDOW,
+    notBeforeMs: Date.now(),
   })
   await warmUp(fullSpeedS)
   const storedBefore = await peer.stored()

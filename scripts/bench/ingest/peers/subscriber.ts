@@ -11,8 +11,12 @@ import { openStore, type Position, type StorePlan, type SubscriberStore } from '
 const BATCH_MS = 50
 
 const payloadSchema = z.object({
-  ...{ ts: z.number(), lat: z.number(), long: z.number(), speed: z.number() },
-  ...{ battery_voltage: z.number(), lock_status: z.number() },
+  ts: z.number(),
+  lat: z.number(),
+  long: z.number(),
+  speed: z.number(),
+  battery_voltage: z.number(),
+  lock_status: z.number(),
 })
 
 let store: SubscriberStore | undefined
@@ -26,8 +30,12 @@ function read(topic: string, payload: Buffer): Position {
     JSON.parse(payload.toString()),
   )
   return {
-    ...{ hardwareId, atMs: ts, ...place },
-    ...{ speedKmh: speed, batteryV: battery_voltage, lockStatus: lock_status },
+    hardwareId,
+    atMs: ts,
+    ...place,
+    speedKmh: speed,
+    batteryV: battery_voltage,
+    lockStatus: lock_status,
   }
 }
 

@@ -23,11 +23,13 @@ export function drawingOf(course: Course, carts: number): Drawing {
       return [long, lat]
     })
   const area = (properties: Tags, ring: readonly Point[]): CourseFeature => ({
-    ...{ type: 'Feature', properties },
+    type: 'Feature',
+    properties,
     geometry: { type: 'Polygon', coordinates: [place([...ring, ...ring.slice(0, 1)])] },
   })
   const line = (properties: Tags, points: readonly Point[]): CourseFeature => ({
-    ...{ type: 'Feature', properties },
+    type: 'Feature',
+    properties,
     geometry: { type: 'LineString', coordinates: place(points) },
   })
   const features = [

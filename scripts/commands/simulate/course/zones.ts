@@ -13,7 +13,8 @@ const HOLE_ROOM_M = 35
 /** The zones of a course and a fleet of that size: its barn, its boundary and its holes. */
 export function zonesOf(course: Course, carts: number): NewGeofences {
   const zone = (ring: readonly Point[], properties: NewFeature['properties']): NewFeature => ({
-    ...{ type: 'Feature', properties },
+    type: 'Feature',
+    properties,
     geometry: { type: 'Polygon', coordinates: [ring.map((point) => position(course, point))] },
   })
   return {

@@ -50,7 +50,9 @@ async function issueKey(
   body?: Readonly<Record<string, string>>,
 ): Promise<string> {
   const response = await fetch(`${url}${path}`, {
-    ...{ method: 'POST', signal, body: body === undefined ? null : JSON.stringify(body) },
+    method: 'POST',
+    signal,
+    body: body === undefined ? null : JSON.stringify(body),
     headers: { 'X-API-Key': adminKey, 'Content-Type': 'application/json' },
   })
   const text = await response.text()

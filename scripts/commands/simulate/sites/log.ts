@@ -133,7 +133,11 @@ function runsOf(hardwareId: string, device: number, looks: readonly SiteLook[]):
 
 function telemetryOnly<Value>(telemetry: Value, none: Value): Record<SyncStream, Value> {
   return {
-    ...{ notes: none, lock_events: none, geofence_events: none, entities: none },
-    ...{ telemetry, history: none },
+    notes: none,
+    lock_events: none,
+    geofence_events: none,
+    entities: none,
+    telemetry,
+    history: none,
   }
 }

@@ -56,7 +56,10 @@ async function startRig(t: TestContext): Promise<Rig> {
     exchange.close()
   })
   return {
-    ...{ ...site, front, figures, looks },
+    ...site,
+    front,
+    figures,
+    looks,
     drive(seconds) {
       for (let i = 0; i < seconds; i++) {
         carts.step()

@@ -91,7 +91,10 @@ export function createSite({ siteId, key }: SiteKey, index: number, parts: SiteP
   const devices = new SiteDevices(carts, seed, index, systemClock.nowMs())
   const log = new SiteLog(devices.hardwareIds(), figures)
   const agent = new SyncAgent({
-    ...{ source: log, latest: devices, site: siteId, dataDir: undefined },
+    source: log,
+    latest: devices,
+    site: siteId,
+    dataDir: undefined,
     upstream: { url, key, isInsecureAllowed, exchange },
     // with the first sample of an interval begins the wait for the others
     holdMs: Math.max(0, intervalS * 1000 - LOOK_MS),
