@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
-import { TABLES } from '#store/damage/tables.ts'
+import { TABLES } from '#store/tables/all.ts'
 import { sealTelemetry } from '#testing/course/telemetry-answers.ts'
 import { type DamageKind, type DamagePlace, damagePage, placesOf } from '#testing/damage/page-damage.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
@@ -19,8 +19,8 @@ const INDEX_STRIDE = isLong ? 1 : 3
 /** Damaged pages of a gateway: with CARTBARN_TEST_LONG=1 each is the only one. */
 const PAGES_AT_ONCE = isLong ? 1 : 6
 /** What is not read whole at the start, nor anywhere near the damage by what the test does: the check at night finds it. */
-function isLarge({ table }: DamagePlace): boolean {
-  return TABLES[table]?.size !== 'small'
+function isLarge({ table }: Pick<DamagePlace, 'table'>): boolean {
+  return !TABLES.has(table) || TABLES.get(table)?.care.size !== undefined
 }
 
 const passwords = new Map<string, string>()
@@ -151,7 +151,7 @@ async function assertGoesOn(damaged: readonly DamagePlace[], kind: DamageKind): 
     const found = damaged.filter(({ table }) => said.some(({ place }) => place === table))
     for (const { place, detail } of said) {
       // what is found damaged in a large table while the gateway runs waits for the next start
-      const waits = TABLES[place]?.size !== 'small' && /until the gateway is restarted/.test(detail)
+      const waits = isLarge({ table: place }) && /until the gateway is restarted/.test(detail)
       if (!waits) assert.match(detail, /npm run repair/)
     }
     if (found.length > 0)

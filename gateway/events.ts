@@ -11,7 +11,6 @@ import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { AuditKind } from '#shared/wire/replication/sync.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
-import type { OtherTable } from '#store/tables/erasure.ts'
 import type { RecallRow } from '#store/tables/recall.ts'
 
 /** What a reading changed in the state of its device: the values that moved, and when it was taken. */
@@ -104,7 +103,7 @@ export interface GatewayEvents {
   /** The key of the user opens nothing any more: rotated, disabled or deleted. */
   keyRevoked: { userId: string; keptSessionId?: string }
   /** An erasure blanked values in rows of this table: who has them in memory reads them again. */
-  erased: { table: OtherTable | 'lock_event' }
+  erased: { table: string }
   /** The head office wants something compared again. */
   resendRequested: { kind: AuditKind | null; dayMs: number | null }
   /** All carts were judged anew, with what time changes of them: at least once a second. */

@@ -1,5 +1,5 @@
 import type { Connection } from '../db/connection.ts'
-import type { TableCare } from './tables.ts'
+import type { TableCare } from '../db/table.ts'
 import { isUnreadable } from './unreadable.ts'
 
 /** What of a table is damaged: nothing, the table itself, or only indexes, by name. */

@@ -2,36 +2,46 @@ import { typedCommand } from '#shared/typed-command.ts'
 import type { Connection } from '../db/connection.ts'
 import { asideName } from '../db/set-aside.ts'
 import type { Mended } from './mend.ts'
-import { type JsonColumn, TABLES } from './tables.ts'
+import type { CheckedJson, Table } from '../db/table.ts'
+import { TABLES } from '../tables/all.ts'
 
 /**
  * Puts those rows aside whose content a start would parse and cannot, as after a flipped bit, and leaves in their place
- * what `TABLES` says. Says what was found.
+ * what the declaration of the table says. Says what was found.
  */
 export function putUnparseableAside(writing: Connection): Mended[] {
-  return Object.entries(TABLES).flatMap(([table, { json = [] }]) =>
-    json.flatMap((column) => putAside(writing, table, column)),
+  return [...TABLES.values()].flatMap((table) =>
+    checkedJson(table).flatMap(([column, json]) => putAside(writing, table, column, json)),
   )
 }
 
+/** The columns of a table that a start parses. */
+export function checkedJson({ json = {} }: Table): [column: string, json: CheckedJson][] {
+  return Object.entries(json).flatMap(([column, one]) => (one === null ? [] : [[column, one]]))
+}
+
 /** The condition of rows whose column is not the JSON it must be. */
-export function isNotJson({ column, type, where = 'true' }: JsonColumn): string {
+export function isNotJson(column: string, { type, where = 'true' }: CheckedJson): string {
   return `${where} AND ${column} IS NOT NULL AND iif(json_valid(${column}), json_type(${column}), '') <> '${type}'`
 }
 
-function putAside(writing: Connection, table: string, json: JsonColumn): Mended[] {
-  const { column, cure } = json
-  const condition = isNotJson(json)
+/** The change that leaves of such a row what the declaration of its table says. */
+export function cureOf(table: string, column: string, { cure }: CheckedJson): string {
+  if (cure === 'delete') return `DELETE FROM ${table}`
+  return `UPDATE ${table} SET ${cure === 'null' ? `${column} = NULL` : cure.set}`
+}
+
+function putAside(writing: Connection, { name: table, care }: Table, column: string, json: CheckedJson): Mended[] {
+  const condition = isNotJson(column, json)
   if (writing.get(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`) === undefined) return []
   const aside = asideName(writing, table)
   const rows = writing.db
     .transaction(() => {
       writing.db.exec(`CREATE TABLE ${aside} AS SELECT * FROM ${table} WHERE ${condition}`)
-      const change = cure === 'delete' ? `DELETE FROM ${table}` : `UPDATE ${table} SET ${cure.set}`
-      return writing.run(`${change} WHERE ${condition}`)
+      return writing.run(`${cureOf(table, column, json)} WHERE ${condition}`)
     })
     .immediate()
-  const { what, meaning } = TABLES[table] ?? { what: table, meaning: '' }
+  const { what, meaning } = care
   const found = `What is in ${column} of ${rows} ${rows === 1 ? 'row' : 'rows'} cannot be read and was put aside.`
   const detail = `Table ${table} (${what}): ${found} ${meaning} Check the disk, and run ${typedCommand('repair')} when the gateway can be stopped.`
   return [{ place: table, outcome: 'set_aside', detail }]

@@ -10,7 +10,7 @@ import { migrate } from '../migrate.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
 import { mendTables } from './mend.ts'
 import { tablesOfSize } from './start.ts'
-import { TABLES } from './tables.ts'
+import { TABLES } from '../tables/all.ts'
 
 // What makes up for the rows that a table lost reads other tables and writes into them, also by triggers.
 
@@ -33,7 +33,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 /** The tables that are needed when rows of this one are lost. */
 function neededBy(table: string): string[] {
   const made = triggers.filter((trigger) => trigger.table === table).map(({ sql }) => sql)
-  const words = new Set([...(TABLES[table]?.afterLoss ?? []), ...made].join('\n').split(/\W+/))
+  const words = new Set([...(TABLES.get(table)?.care.afterLoss ?? []), ...made].join('\n').split(/\W+/))
   return tablesOfSize('small', 'large').filter((name) => name !== table && words.has(name))
 }
 
@@ -52,7 +52,7 @@ function assertWhole(path: string, tables: readonly string[]): void {
 }
 
 test('a table and what it needs are begun anew when all of them are damaged', async (t) => {
-  const tables = tablesOfSize('small', 'large').filter((table) => TABLES[table]?.afterLoss !== undefined)
+  const tables = tablesOfSize('small', 'large').filter((table) => TABLES.get(table)?.care.afterLoss !== undefined)
   for (const table of tables) {
     const needed = neededBy(table)
     const sets = [...needed.map((one) => [one]), ...(needed.length > 1 ? [needed] : [])]

@@ -11,7 +11,7 @@ import { makeIndexAnew } from './index-anew.ts'
 import { mendTables } from './mend.ts'
 import { mendForStart, tablesAside } from './start.ts'
 import { swapRoots } from './swap-roots.ts'
-import { TABLES } from './tables.ts'
+import { TABLES } from '../tables/all.ts'
 import { makeTwin } from './twin.ts'
 
 let folder: string
@@ -135,7 +135,7 @@ for (const index of ['lock_event_by_device', 'lock_event_by_code', 'sqlite_autoi
 test('a twin can be made of every table, and every index can be made anew', () => {
   const connection = openWriter(path)
   connection.db.unsafeMode(true)
-  const tables = Object.keys(TABLES).filter((table) => !table.startsWith('sqlite_'))
+  const tables = [...TABLES.keys()].filter((table) => !table.startsWith('sqlite_'))
   const indexes = connection.all<{ name: string; table: string }>(
     `SELECT name, tbl_name AS "table" FROM sqlite_schema s WHERE type = 'index'
      AND (sql IS NOT NULL OR tbl_name NOT IN (SELECT name FROM pragma_table_list WHERE wr = 1))`,

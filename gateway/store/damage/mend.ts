@@ -2,6 +2,8 @@ import { describeError } from '#shared/errors.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader, openUncheckedReader, stopChecking } from '../db/connection.ts'
 import { storeFaultCode } from '../db/fault.ts'
+import type { TableCare } from '../db/table.ts'
+import { TABLES } from '../tables/all.ts'
 import { type DamagedParts, damagedParts } from './check.ts'
 import type { DamageFinding } from './findings.ts'
 import { makeIndexAnew } from './index-anew.ts'
@@ -10,7 +12,6 @@ import { requireReadableDisk } from './readable-disk.ts'
 import { type Salvaged, salvageTable } from './salvage.ts'
 import { inAnyPlace } from './spare-roots.ts'
 import { swapRoots } from './swap-roots.ts'
-import { TABLES, type TableCare } from './tables.ts'
 import { makeTwin } from './twin.ts'
 import { isUnreadable } from './unreadable.ts'
 
@@ -43,7 +44,7 @@ export function mendTables(file: MendedFile, tables: readonly string[], isRunnin
     const mendings = tables.map(mendingOf)
     const found = mendings.flatMap((mending) => mending.mend())
     return mendings.some(({ isStuck }) => isStuck)
-      ? mendTogether(file, Object.keys(TABLES).map(mendingOf), found)
+      ? mendTogether(file, [...TABLES.keys()].map(mendingOf), found)
       : found
   } finally {
     reading.close()
@@ -114,7 +115,7 @@ class Mending {
 
   constructor(deps: MendingDeps) {
     this.#deps = deps
-    const care = TABLES[deps.table]
+    const care = TABLES.get(deps.table)?.care
     if (care === undefined) throw new Error(`nothing is known of a table ${deps.table}`)
     this.#care = care
   }

@@ -1,6 +1,6 @@
 import type { Connection } from '../db/connection.ts'
 import { isAside } from '../db/set-aside.ts'
-import { NUMBERS_LEFT_OUT } from './tables.ts'
+import { NUMBERS_LEFT_OUT } from '../db/table.ts'
 import { isUnreadable } from './unreadable.ts'
 
 /** Where numbers of a table are used outside of it. */

@@ -2,10 +2,10 @@ import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
 import { isAside, originOf } from '../db/set-aside.ts'
+import { TABLES } from '../tables/all.ts'
 import { putUnparseableAside } from './contents.ts'
 import { type Mended, type MendedFile, mendTables } from './mend.ts'
 import { keepSpareRoots } from './spare-roots.ts'
-import { TABLES } from './tables.ts'
 
 /**
  * Makes the database fit for a start: what is small is checked whole, of the rest `reads`, which a start does. What is
@@ -41,7 +41,7 @@ function asideBefore({ path }: MendedFile): Mended[] {
   const reading = openReader(path)
   try {
     return [...Map.groupBy(tablesAside(reading), originOf)].map(([place, names]) => {
-      const { what = place } = TABLES[place] ?? {}
+      const what = TABLES.get(place)?.care.what ?? place
       const detail = `Table ${place} (${what}): Damaged pages or rows of it were put aside before (${names.join(', ')}). ${typedCommand('repair')} makes a database without them, of all that can be read.`
       return { place, outcome: 'set_aside', detail }
     })
@@ -52,9 +52,9 @@ function asideBefore({ path }: MendedFile): Mended[] {
 
 /** All tables of these sizes, in the order in which they are mended. */
 export function tablesOfSize(...sizes: string[]): string[] {
-  return Object.entries(TABLES)
-    .filter(([, { size }]) => sizes.includes(size))
-    .map(([table]) => table)
+  return [...TABLES.values()]
+    .filter(({ care }) => sizes.includes(care.size ?? 'small'))
+    .map(({ name }) => name)
 }
 
 /** Damage that something met and that no check of the tables finds. */

@@ -2,7 +2,7 @@ import type { Connection } from '../db/connection.ts'
 import { describeFault, storeFaultCode } from '../db/fault.ts'
 import { ownerOfPage } from '../pages/page-owner.ts'
 import type { Mended } from './mend.ts'
-import { TABLES } from './tables.ts'
+import { TABLES } from '../tables/all.ts'
 
 /** A page of which one bit was wrong in the file. */
 interface Corrected {
@@ -68,6 +68,6 @@ function describe(place: string, corrected: readonly Corrected[]): Mended {
 function nameOf(place: string): string {
   if (place === 'schema') return 'The list of the tables'
   if (place === 'file') return 'The database, in no table'
-  const { what } = TABLES[place] ?? {}
+  const what = TABLES.get(place)?.care.what
   return what === undefined ? `Table ${place}` : `Table ${place} (${what})`
 }

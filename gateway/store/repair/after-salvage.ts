@@ -1,39 +1,9 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { type Salvaged, salvageTable } from '../damage/salvage.ts'
 import type { Connection } from '../db/connection.ts'
+import { NUMBERS_LEFT_OUT } from '../db/table.ts'
+import { CHANGE_LOG_ENTRIES, TABLES } from '../tables/all.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../telemetry/batch.ts'
-
-/** Numbers that are left out when it is not known how far they were given. */
-const MARGIN = 1_000_000
-
-/** Rows that are of no use without the row that they belong to. */
-const CHILDREN = [
-  ['device_state', 'device_id NOT IN (SELECT device_id FROM device)'],
-  ['device_config', 'device_id NOT IN (SELECT device_id FROM device)'],
-  ['cart_motion', 'device_id NOT IN (SELECT device_id FROM device)'],
-  ['zone_exempt', 'device_id NOT IN (SELECT device_id FROM device)'],
-  ['group_config', 'group_id NOT IN (SELECT group_id FROM device_group)'],
-  ['block_log', 'block_id NOT IN (SELECT block_id FROM telemetry_block)'],
-] as const
-
-/** Each replicated row and its key in change_log, as its trigger enters it. */
-const ENTRIES = [
-  "SELECT 'device_group', CAST(group_id AS TEXT) FROM device_group",
-  "SELECT 'device_type', name FROM device_type",
-  "SELECT 'device', hardware_id FROM device",
-  "SELECT 'group_config', group_id || '/' || device_type FROM group_config",
-  "SELECT 'device_config', hardware_id FROM device_config JOIN device USING (device_id)",
-  "SELECT 'geofence_set', CAST(group_id AS TEXT) FROM geofence_set",
-  "SELECT 'site', 'site' FROM site",
-  "SELECT 'zone_set', 'site' FROM zone_set",
-  "SELECT 'course', 'site' FROM course",
-  "SELECT 'course_piece', printf('%s/%04d', hash, number) FROM course_piece",
-  "SELECT 'alert', alert_id FROM alert",
-  "SELECT 'cart_note', cart FROM cart_note",
-  "SELECT 'user', user_id FROM user",
-  "SELECT 'command', command_id FROM command",
-  "SELECT 'audit_entry', entry_id FROM audit_entry",
-]
 
 /** Sees to it that no number is given twice: those of AUTOINCREMENT, of the telemetry log and of configurations. Before any is given. */
 export function keepNumbersUnused(from: Connection, to: Connection, tables: readonly Salvaged[]): void {
@@ -51,7 +21,7 @@ export function keepNumbersUnused(from: Connection, to: Connection, tables: read
     )?.seq
     if (known == null && old.isComplete) continue
     to.run('DELETE FROM sqlite_sequence WHERE name = ?', name)
-    const seq = (known ?? 0) + (old.isComplete ? 0 : MARGIN)
+    const seq = (known ?? 0) + (old.isComplete ? 0 : NUMBERS_LEFT_OUT)
     to.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', name, seq)
   }
   to.db.exec('DROP TABLE old_sequence')
@@ -60,7 +30,7 @@ export function keepNumbersUnused(from: Connection, to: Connection, tables: read
   )
   if (!isLogWhole) moveLogEnd(to)
   const versions = tables.find(({ table }) => table === 'config_version')
-  if (versions?.isComplete === false) to.run('UPDATE config_version SET version = version + ?', MARGIN)
+  if (versions?.isComplete === false) to.run('UPDATE config_version SET version = version + ?', NUMBERS_LEFT_OUT)
 }
 
 // where the log ended is not known any more
@@ -73,16 +43,18 @@ function moveLogEnd(to: Connection): void {
   const acknowledged = to.get<{ seq: number }>("SELECT seq FROM sync_cursor WHERE stream = 'telemetry'")?.seq
   to.run(
     'UPDATE telemetry_log_end SET next_seq = ?, cuts = cuts + 1',
-    Math.max(end, logEnd, acknowledged ?? 0) + MARGIN,
+    Math.max(end, logEnd, acknowledged ?? 0) + NUMBERS_LEFT_OUT,
   )
 }
 
 /** Deletes rows that belonged to what is gone; returns how many, by table. */
 export function removeOrphans(to: Connection): Map<string, number> {
   const removed = new Map<string, number>()
-  for (const [table, where] of CHILDREN) {
-    const rows = to.run(`DELETE FROM ${table} WHERE ${where}`)
-    if (rows > 0) removed.set(table, rows)
+  for (const { name, belongsTo } of TABLES.values()) {
+    if (belongsTo === undefined) continue
+    const [column, parent] = belongsTo
+    const rows = to.run(`DELETE FROM ${name} WHERE ${column} NOT IN (SELECT ${column} FROM ${parent})`)
+    if (rows > 0) removed.set(name, rows)
   }
   to.run('UPDATE device SET group_id = NULL WHERE group_id NOT IN (SELECT group_id FROM device_group)')
   return removed
@@ -90,7 +62,7 @@ export function removeOrphans(to: Connection): Map<string, number> {
 
 /** Enters all that the head office may lack in what it is to get. */
 export function enterAll(to: Connection, isBlockLogWhole: boolean): void {
-  for (const entries of ENTRIES) to.run(`INSERT OR IGNORE INTO change_log (entity, key) ${entries}`)
+  for (const entries of CHANGE_LOG_ENTRIES) to.run(`INSERT OR IGNORE INTO change_log (entity, key) ${entries}`)
   to.run('UPDATE command_count SET commands = (SELECT count(*) FROM command)')
   if (isBlockLogWhole) return
   to.run(`INSERT OR IGNORE INTO block_log (block_id) SELECT block_id FROM telemetry_block

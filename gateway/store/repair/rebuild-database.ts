@@ -1,12 +1,12 @@
 import { emptyState } from '#domain/latest-state.ts'
 import { type Salvaged, salvageTable } from '../damage/salvage.ts'
 import type { Key } from '../damage/salvage-keys.ts'
-import { TABLES } from '../damage/tables.ts'
 import type { Connection } from '../db/connection.ts'
 import { quoted } from '../db/table-sql.ts'
 import { forkEpoch } from '../ledger/cursors.ts'
 import { migrate } from '../migrate.ts'
 import { openForFilling } from '../replace/open-for-filling.ts'
+import { TABLES } from '../tables/all.ts'
 import { blockTables } from '../telemetry/blocks-aside.ts'
 import { settleDamagedBlocks } from '../telemetry/damaged-blocks.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
@@ -111,7 +111,7 @@ function salvageAll(
   source = table,
   isWanted: (key: Key) => boolean = () => true,
 ): Salvaged {
-  const takesWrong = TABLES[table]?.hasOwnSums === true
+  const takesWrong = TABLES.get(table)?.care.hasOwnSums === true
   const salvaged = salvageTable(takesWrong ? unchecked : checked, to, table, source, isWanted)
   if (!salvaged.unreadable.some((one) => 'after' in one) || !pages.isOurForm) return salvaged
   const root = checked.get<{ root: number }>(

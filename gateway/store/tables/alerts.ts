@@ -8,6 +8,33 @@ import { syncCursors } from '../ledger/cursors.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { queueDeliveries, type Told, whoIsTold } from './deliveries.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import { table } from '../db/table.ts'
+
+export const closedDayTable = table('closed_day', {
+  care: {
+    what: 'the day of which the closing time was told last',
+    meaning: 'Of a closing time that was an hour ago or less people may be told again.',
+  },
+})
+
+export const alertTable = table('alert', {
+  care: {
+    what: 'the alerts',
+    size: 'large',
+    meaning: 'Alerts that are missing are in no list; those whose reason goes on are opened again.',
+  },
+  json: {
+    details: { type: 'object', cure: { set: "details = '{}'" } },
+    acknowledged_by: { type: 'object', where: 'acknowledged_by IS NOT NULL', cure: 'null' },
+  },
+  replicated: {
+    columns: ['alert_id', 'kind', 'cart', 'hardware_id', 'opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms', 'acknowledged_by', 'note', 'details'],
+    times: ['opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],
+    key: 't.alert_id',
+    where: 't.alert_id = ?',
+  },
+  erases: { json: ['acknowledged_by', 'details'], texts: ['note'] },
+})
 
 /** An alert with what only the gateway needs of it. */
 export interface StoredAlert extends Alert {

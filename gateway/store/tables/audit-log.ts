@@ -3,6 +3,27 @@ import type { AuditAction } from '#shared/audit-actions.ts'
 import type { Connection } from '../db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { table } from '../db/table.ts'
+
+export const auditEntryTable = table('audit_entry', {
+  care: {
+    what: 'the audit log',
+    size: 'large',
+    meaning: 'Entries that are missing are in no list.',
+  },
+  json: {
+    person: null,
+    before: null,
+    after: null,
+  },
+  replicated: {
+    columns: ['entry_id', 'at_ms', 'user_id', 'person', 'session_id', 'address', 'action', 'target', 'before', 'after'],
+    times: ['at_ms'],
+    key: 't.entry_id',
+    where: 't.entry_id = ?',
+  },
+  erases: { json: ['person', 'before', 'after'] },
+})
 
 /** What somebody did; without secrets. */
 export interface AuditRecord {

@@ -1,5 +1,17 @@
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const cartMotionTable = table('cart_motion', {
+  care: {
+    what: 'how carts moved',
+    meaning: 'It is worked out anew from their newest positions.',
+  },
+  json: {
+    motion: { type: 'object', cure: 'delete' },
+  },
+  belongsTo: ['device_id', 'device'],
+})
 
 /** What is kept of how a device moves, as JSON. */
 export interface CartMotionRow {

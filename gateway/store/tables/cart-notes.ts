@@ -1,4 +1,25 @@
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const cartNoteTable = table('cart_note', {
+  care: {
+    what: 'what people said of carts',
+    isRemembered: true,
+    meaning: 'Carts that are missing are in service and may not drive where others may not, until staff say so again.',
+  },
+  json: {
+    out_of_service: { type: 'object', cure: 'null' },
+    exempt: { type: 'object', cure: 'null' },
+  },
+  replicated: {
+    columns: ['cart', 'out_of_service', 'exempt', 'note', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    key: 't.cart',
+    where: 't.cart = ?',
+  },
+  erases: { json: ['out_of_service', 'exempt'], texts: ['note'] },
+  noun: 'cart',
+})
 
 /** What people say of a cart. */
 export interface CartNoteRow {

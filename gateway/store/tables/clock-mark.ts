@@ -1,4 +1,14 @@
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const clockMarkTable = table('clock_mark', {
+  care: {
+    what: 'what time it was last',
+    meaning: 'It is taken from the devices.',
+    afterLoss: [`INSERT OR IGNORE INTO clock_mark (clock_mark_id, at_ms)
+         SELECT 1, ifnull(max(updated_at_ms), 0) FROM device_state`],
+  },
+})
 
 /** What the gateway knew last about the time; each is 0 when it never knew. */
 export interface ClockMarkRow {

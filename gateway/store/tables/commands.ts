@@ -11,6 +11,39 @@ import type { Connection } from '../db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import { table } from '../db/table.ts'
+
+export const commandCountTable = table('command_count', {
+  care: {
+    what: 'the number of commands',
+    meaning: 'They were counted again.',
+    afterLoss: ['INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command'],
+  },
+})
+
+export const commandTable = table('command', {
+  care: {
+    what: 'the commands',
+    size: 'large',
+    meaning: 'Commands that are missing are not sent any more, and not listed.',
+    afterLoss: ['INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command'],
+  },
+  json: {
+    params: { type: 'object', where: "status IN ('pending', 'published', 'acknowledged')", cure: { set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
+          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))` } },
+    metadata: { type: 'object', where: "status IN ('pending', 'published', 'acknowledged')", cure: { set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
+          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))` } },
+    late_ack: { type: 'object', where: "status IN ('pending', 'published', 'acknowledged')", cure: { set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
+          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))` } },
+  },
+  replicated: {
+    columns: ['command_id', 'hardware_id', 'short_id', 'device_type', 'command', 'params', 'metadata', 'ttl_s', 'status', 'requested_by', 'retry_of', 'created_at_ms', 'published_at_ms', 'acknowledged_at_ms', 'completed_at_ms', 'error', 'late_ack', 'forced'],
+    marks: ['forced'],
+    times: ['created_at_ms', 'published_at_ms', 'acknowledged_at_ms', 'completed_at_ms'],
+    key: 't.command_id',
+    where: 't.command_id = ?',
+  },
+})
 
 /** A command with all that became of it. */
 export interface CommandRow extends CommandProgress {

@@ -1,5 +1,6 @@
 import type { CourseContent } from '#shared/wire/course.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
 
 /**
  * Of each piece of a content: as base64, 64 KB of a request to the head office, during which carts' states wait on a slow
@@ -8,6 +9,26 @@ import type { Connection } from '../db/connection.ts'
 export const PIECE_BYTES = 49_152
 /** The key of a piece as the head office has it: in order of its number. */
 const KEY = (table: string) => `printf('%s/%04d', ${table}.hash, ${table}.number)`
+
+export const coursePieceTable = table('course_piece', {
+  care: {
+    what: 'the photo and a large drawing of the course, in pieces',
+    size: 'large',
+    isRemembered: true,
+    meaning: 'The one of which pieces are missing is not shown until an admin uploads it again.',
+  },
+  replicated: {
+    columns: ['hash', 'number', 'bytes'],
+    blobs: ['bytes'],
+    key: KEY('t'),
+    // the head office is told of one after the other
+    sentWith: `JOIN change_log told ON told.entity = 'course_piece' AND told.key = ${KEY('t')}`,
+    where: 't.hash = ? AND t.number = ?',
+    valuesOf: (key) => [key.split('/', 1)[0] ?? '', Number(key.slice(key.indexOf('/') + 1))],
+  },
+  noun: 'course',
+})
+
 const UNTOLD = `SELECT 'course_piece', ${KEY('p')} FROM course_piece p
   WHERE NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'course_piece' AND key = ${KEY('p')})
   ORDER BY p.hash, p.number`

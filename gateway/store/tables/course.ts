@@ -6,7 +6,41 @@ import type { Corners } from '#shared/photo/upright.ts'
 import type { CourseContent } from '#shared/wire/course.ts'
 import type { Connection } from '../db/connection.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { contentOf, dropUnusedPieces, hasPieces, joinPieces, putPieces } from './course-pieces.ts'
+import { contentOf, dropUnusedPieces, hasPieces, joinPieces, PIECE_BYTES, putPieces } from './course-pieces.ts'
+import { table } from '../db/table.ts'
+
+export const courseTable = table('course', {
+  care: {
+    what: 'the drawing of the course',
+    isRemembered: true,
+    meaning: 'The map shows zones and carts only, until an admin uploads it again.',
+  },
+  json: {
+    drawing: null,
+    photo: null,
+  },
+  replicated: {
+    columns: ['version', 'attribution', 'sent', 'drawing', 'photo', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    key: "'site'",
+    from: `(SELECT only AS rowid, only, version, attribution, features AS sent, drawing, updated_at_ms,
+      (SELECT json_object('hash', hash, 'bytes', bytes, 'pieces', (bytes + ${PIECE_BYTES - 1}) / ${PIECE_BYTES},
+        'content_type', content_type, 'corners', json(corners)) FROM course_photo) AS photo FROM course) t`,
+    where: 't.only = 1 AND ? IS NOT NULL',
+  },
+})
+
+export const coursePhotoTable = table('course_photo', {
+  care: {
+    what: 'the photo of the course',
+    size: 'large',
+    isRemembered: true,
+    meaning: 'The map shows no photo until an admin uploads it again.',
+  },
+  json: {
+    corners: { type: 'array', cure: 'delete' },
+  },
+})
 
 /** The drawing of the course as it is kept. */
 export interface CourseRow {

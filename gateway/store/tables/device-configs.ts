@@ -1,6 +1,56 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from '../db/connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import { table } from '../db/table.ts'
+
+export const groupConfigTable = table('group_config', {
+  care: {
+    what: 'the configuration of groups',
+    isRemembered: true,
+    meaning: 'Where it is missing, devices get the defaults of their type.',
+  },
+  json: {
+    config: { type: 'object', cure: 'delete' },
+  },
+  replicated: {
+    columns: ['group_id', 'device_type', 'config'],
+    key: "t.group_id || '/' || t.device_type",
+    where: 't.group_id = ? AND t.device_type = ?',
+    valuesOf: (key) => [Number(key.split('/', 1)[0]), key.slice(key.indexOf('/') + 1)],
+  },
+  belongsTo: ['group_id', 'device_group'],
+  noun: 'config',
+})
+
+export const deviceConfigTable = table('device_config', {
+  care: {
+    what: 'the configuration of single devices',
+    isRemembered: true,
+    meaning: 'Where it is missing, devices get the configuration of their group.',
+  },
+  json: {
+    config: { type: 'object', cure: 'delete' },
+  },
+  replicated: {
+    columns: ['hardware_id', 'config'],
+    key: 'd.hardware_id',
+    from: 'device_config t JOIN device d USING (device_id)',
+    where: 'd.hardware_id = ?',
+  },
+  belongsTo: ['device_id', 'device'],
+  noun: 'config',
+})
+
+export const configVersionTable = table('config_version', {
+  care: {
+    what: 'the last version of a configuration',
+    isRemembered: true,
+    meaning: 'Versions go on above all that devices were told.',
+    afterLoss: [`INSERT OR IGNORE INTO config_version (config_version_id, version)
+         SELECT 1, 1000 + ifnull(max(iif(json_valid(body), json_extract(body, '$.v'), 0)), 0)
+         FROM (SELECT CAST(payload AS TEXT) AS body FROM mqtt_retained WHERE topic LIKE 'dev/%/cfg')`],
+  },
+})
 
 /** The configurations published to devices, to be stored in the transaction that changes them. */
 export interface Publication {

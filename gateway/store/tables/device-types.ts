@@ -1,6 +1,25 @@
 import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
 import type { Connection } from '../db/connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
+import { table } from '../db/table.ts'
+
+export const deviceTypeTable = table('device_type', {
+  care: {
+    what: 'the device types that were added here',
+    isRemembered: true,
+    meaning: 'Types that are missing must be added again.',
+  },
+  json: {
+    defaults: { type: 'object', cure: 'delete' },
+    config_schema: { type: 'object', cure: 'delete' },
+    commands: { type: 'object', cure: 'delete' },
+  },
+  replicated: {
+    columns: ['name', 'description', 'defaults', 'config_schema', 'commands'],
+    key: 't.name',
+    where: 't.name = ?',
+  },
+})
 
 /** A type as the API put it. */
 export interface DeviceTypeRow {

@@ -9,6 +9,43 @@ import { failCommandsOf } from './commands.ts'
 import { type Publication, storePublication } from './device-configs.ts'
 import { isGroup } from './groups.ts'
 import { deleteMqttTraces } from './mqtt-sessions.ts'
+import { table } from '../db/table.ts'
+
+export const deviceTable = table('device', {
+  care: {
+    what: 'the devices',
+    isRemembered: true,
+    meaning: 'Devices that are missing cannot log in until they are registered again; their history is not shown.',
+  },
+  replicated: {
+    columns: ['device_id', 'hardware_id', 'short_id', 'device_type', 'name', 'cart', 'group_id', 'created_at_ms', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    key: 't.hardware_id',
+    where: 't.hardware_id = ?',
+  },
+})
+
+export const deviceStateTable = table('device_state', {
+  care: {
+    what: 'the latest state of the devices',
+    meaning: 'Devices that are missing in it show no state until they send the next one, and their records are not counted. What is missing comes back when it is sent again.',
+    afterLoss: [`INSERT OR IGNORE INTO device_state (device_id, latest, updated_at_ms)
+         SELECT device_id, '{}', updated_at_ms FROM device`],
+  },
+  json: {
+    latest: { type: 'object', cure: { set: "latest = '{}'" } },
+    watch: { type: 'object', cure: 'null' },
+  },
+  belongsTo: ['device_id', 'device'],
+})
+
+export const removedDeviceTable = table('removed_device', {
+  care: {
+    what: 'the ids of devices that were taken off the register',
+    isRemembered: true,
+    meaning: 'A device that is missing in it can enrol again with the shared key.',
+  },
+})
 
 /** A device as it is registered. */
 export interface DeviceRow {

@@ -2,40 +2,32 @@ import { blankStrings } from '#shared/blank-strings.ts'
 import type { BlankedEvent } from '#shared/wire/schema/blanks.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
+import { TABLES } from './all.ts'
 
 /** Whom or what nothing is to be kept of. */
 export type ErasedSubject = { person: string } | { code: string }
 
-/** A table with columns that may name a person or a code: JSON, and texts that people wrote. */
-interface Telling {
+/** A table in which an erasure looks for persons and codes. */
+interface SearchedTable {
   readonly table: string
   readonly json: readonly string[]
   readonly texts: readonly string[]
 }
 
 /**
- * Beside lock events and commands, all that tells of persons and codes. Triggers of these tables enter what changes in the
- * change log; who has rows of them in memory listens to the event `erased`.
+ * The tables that may name persons and codes, besides lock events and commands. Their triggers enter each change in the
+ * change log; parts that have their rows in memory listen to the event `erased`.
  */
-const OTHERS = [
-  { table: 'audit_entry', json: ['person', 'before', 'after'], texts: [] },
-  { table: 'cart_note', json: ['out_of_service', 'exempt'], texts: ['note'] },
-  { table: 'alert', json: ['acknowledged_by', 'details'], texts: ['note'] },
-  { table: 'zone_version', json: [], texts: ['user_name'] },
-  { table: 'zone_set', json: ['switches'], texts: [] },
-] as const satisfies readonly Telling[]
+const OTHERS: readonly SearchedTable[] = [...TABLES.values()].flatMap(({ name, erases }) =>
+  erases === undefined ? [] : [{ table: name, json: erases.json ?? [], texts: erases.texts ?? [] }],
+)
 
-/** A table that an erasure looks through beside lock events and commands. */
-export type OtherTable = (typeof OTHERS)[number]['table']
-
-type Table = 'lock_event' | 'command' | OtherTable
-
-/** In the order in which they are looked through. */
-const TABLES: readonly Table[] = ['lock_event', 'command', ...OTHERS.map(({ table }) => table)]
+/** In the order in which they are searched. */
+const SEARCHED = ['lock_event', 'command', ...OTHERS.map(({ table }) => table)]
 
 /** Up to where an erasure has looked. */
 export interface ErasurePosition {
-  table: Table
+  table: string
   seq: number
 }
 
@@ -53,7 +45,7 @@ export interface ErasureStep extends Erased {
   /** Where the next step goes on; null when all was looked at. */
   after: ErasurePosition | null
   /** The table in which it blanked `other`; null where it blanked none. */
-  otherTable: OtherTable | null
+  otherTable: string | null
 }
 
 /** How far a step looks: some milliseconds. */
@@ -81,7 +73,7 @@ export function eraseStep(
   const { table, seq } = input.after ?? { table: 'lock_event', seq: 0 }
   const fromSeq = firstSeq(connection, table, seq)
   if (fromSeq === null) return { ...NOTHING, after: beginningBehind(table), otherTable: null }
-  const other = OTHERS.find((telling) => telling.table === table)
+  const other = OTHERS.find((searched) => searched.table === table)
   // every page that is freed is overwritten too, which is too dear for what devices send
   connection.db.pragma('secure_delete = ON')
   try {
@@ -101,12 +93,12 @@ export function eraseStep(
 }
 
 /** Where the table begins that is looked through after this one; null after the last. */
-function beginningBehind(table: Table): ErasurePosition | null {
-  const next = TABLES[TABLES.indexOf(table) + 1]
+function beginningBehind(table: string): ErasurePosition | null {
+  const next = SEARCHED[SEARCHED.indexOf(table) + 1]
   return next === undefined ? null : { table: next, seq: 0 }
 }
 
-function firstSeq(connection: Connection, table: Table, afterSeq: number): number | null {
+function firstSeq(connection: Connection, table: string, afterSeq: number): number | null {
   // of tables with a seq that is it, too
   const sql = `SELECT rowid AS seq FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT 1`
   return connection.get<{ seq: number }>(sql, afterSeq)?.seq ?? null
@@ -166,7 +158,7 @@ function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: 
 function eraseOthers(
   connection: Connection,
   subject: ErasedSubject,
-  { table, json, texts }: Telling,
+  { table, json, texts }: SearchedTable,
   fromSeq: number,
 ): number {
   const columns = [...json, ...texts]

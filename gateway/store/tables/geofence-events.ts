@@ -11,6 +11,15 @@ import {
   ofRegistration,
 } from '../db/list-page.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { table } from '../db/table.ts'
+
+export const geofenceEventTable = table('geofence_event', {
+  care: {
+    what: 'the zone events',
+    size: 'large',
+    meaning: 'Zone events that are missing are in no list.',
+  },
+})
 
 /** A device entered or left a zone; group, name and type of the zone are what they were then. */
 export interface GeofenceEventRow {

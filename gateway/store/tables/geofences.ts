@@ -1,6 +1,26 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from '../db/connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import { table } from '../db/table.ts'
+
+export const geofenceSetTable = table('geofence_set', {
+  care: {
+    what: 'the zones',
+    isRemembered: true,
+    meaning: 'Zones that are missing must be drawn again; carts keep those they have until then.',
+  },
+  json: {
+    zones: { type: 'array', cure: { set: "zones = '[]', version = version + 1" } },
+  },
+  replicated: {
+    columns: ['group_id', 'version', 'zones', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    key: 'CAST(t.group_id AS TEXT)',
+    where: 't.group_id = ?',
+    valuesOf: (key) => [Number(key)],
+  },
+  noun: 'zones',
+})
 
 /** The zones of a group as they are kept. */
 export interface GeofenceSetRow {

@@ -2,6 +2,27 @@ import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
 import type { Connection } from '../db/connection.ts'
 import { type GeofenceSetChange, saveGeofenceSet } from './geofences.ts'
+import { table } from '../db/table.ts'
+
+export const deviceGroupTable = table('device_group', {
+  care: {
+    what: 'the groups',
+    isRemembered: true,
+    meaning: 'Groups that are missing and have devices or zones are there again under a name made of their number.',
+    afterLoss: [`INSERT OR IGNORE INTO device_group (group_id, name, created_at_ms, updated_at_ms)
+         SELECT group_id, 'Group ' || group_id, at_ms, at_ms FROM (
+           SELECT group_id, max(updated_at_ms) AS at_ms FROM device WHERE group_id IS NOT NULL GROUP BY group_id
+           UNION ALL SELECT group_id, max(updated_at_ms) FROM geofence_set WHERE zones <> '[]' GROUP BY group_id)`],
+  },
+  replicated: {
+    columns: ['group_id', 'name', 'created_at_ms', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    key: 'CAST(t.group_id AS TEXT)',
+    where: 't.group_id = ?',
+    valuesOf: (key) => [Number(key)],
+  },
+  noun: 'group',
+})
 
 export interface GroupRow {
   groupId: number

@@ -1,5 +1,14 @@
 import { DAY_MS } from '#shared/time.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const idempotencyKeyTable = table('idempotency_key', {
+  care: {
+    what: 'which requests were made already',
+    size: 'large',
+    meaning: 'A request that is repeated may be performed twice.',
+  },
+})
 
 /** What a request with an Idempotency-Key was, and what it created. */
 export interface IdempotencyKey {

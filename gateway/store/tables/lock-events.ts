@@ -10,6 +10,15 @@ import {
   ofRegistration,
 } from '../db/list-page.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import { table } from '../db/table.ts'
+
+export const lockEventTable = table('lock_event', {
+  care: {
+    what: 'the lock events',
+    size: 'large',
+    meaning: 'Lock events that are missing are in no list.',
+  },
+})
 
 export interface LockEventRow {
   eventId: string

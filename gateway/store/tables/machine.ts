@@ -1,5 +1,16 @@
 import type { MachineSigns } from '#domain/machine.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const machineTable = table('machine', {
+  care: {
+    what: 'which machine the gateway runs on',
+    meaning: 'The next start takes the machine that it finds.',
+  },
+  json: {
+    signs: { type: 'object', cure: 'delete' },
+  },
+})
 
 /** The machine that this database was used on; empty when nothing is known of it. */
 export function knownMachine(connection: Connection): MachineSigns {

@@ -9,6 +9,64 @@ import type {
   StoredWill,
 } from '#domain/mqtt-sessions.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const mqttSessionTable = table('mqtt_session', {
+  care: {
+    what: 'the sessions of MQTT clients',
+    meaning: 'Clients that are missing begin a new session when they connect next.',
+  },
+})
+
+export const mqttSubscriptionTable = table('mqtt_subscription', {
+  care: {
+    what: 'the subscriptions of MQTT clients',
+    meaning: 'Clients that are missing get nothing until they subscribe again.',
+  },
+  json: {
+    extra: { type: 'object', cure: 'null' },
+  },
+})
+
+export const mqttQueuedTable = table('mqtt_queued', {
+  care: {
+    what: 'messages that wait for an MQTT client',
+    meaning: 'Messages that are missing do not reach their client.',
+  },
+  json: {
+    extra: { type: 'object', cure: 'null' },
+  },
+})
+
+export const mqttReceivedTable = table('mqtt_received', {
+  care: {
+    what: 'which QoS 2 messages were taken',
+    meaning: 'A message may be delivered twice.',
+  },
+  json: {
+    extra: { type: 'object', cure: 'null' },
+  },
+})
+
+export const mqttRetainedTable = table('mqtt_retained', {
+  care: {
+    what: 'the retained messages',
+    meaning: 'Configurations and zones are published anew at the start; others when they are sent again.',
+  },
+  json: {
+    extra: { type: 'object', cure: 'null' },
+  },
+})
+
+export const mqttWillTable = table('mqtt_will', {
+  care: {
+    what: 'the last wills of MQTT clients',
+    meaning: 'A last will that is missing is not published.',
+  },
+  json: {
+    extra: { type: 'object', cure: 'null' },
+  },
+})
 
 interface MessageRow {
   topic: string

@@ -3,6 +3,19 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { NotifierChannel } from '#shared/wire/notifiers.ts'
 import type { Connection } from '../db/connection.ts'
 import { deleteDeliveriesOf } from './outbox.ts'
+import { table } from '../db/table.ts'
+
+export const notifierTable = table('notifier', {
+  care: {
+    what: 'the notifiers',
+    isRemembered: true,
+    meaning: 'Notifiers that are missing tell nobody until an admin makes them anew.',
+  },
+  json: {
+    kinds: { type: 'array', cure: 'null' },
+    hours: { type: 'array', cure: 'null' },
+  },
+})
 
 /** Somebody who is told of alerts. */
 export interface NotifierRow {

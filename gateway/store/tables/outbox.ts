@@ -1,4 +1,16 @@
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const deliveryTable = table('delivery', {
+  care: {
+    what: 'what webhooks and notifiers are still to be told',
+    meaning: 'They are not told of what is missing; the alerts themselves are there.',
+  },
+  json: {
+    targets: { type: 'object', cure: 'delete' },
+    body: { type: 'object', cure: 'delete' },
+  },
+})
 
 /** Something to be told; what it is lies in its body. */
 export interface DeliveryRow {

@@ -1,4 +1,16 @@
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const pinTriesTable = table('pin_tries', {
+  care: {
+    what: 'how often PINs were wrong',
+    isRemembered: true,
+    meaning: 'People whose row is missing have all their tries again after the next start.',
+  },
+  json: {
+    wrong: { type: 'array', cure: 'delete' },
+  },
+})
 
 /** How often PINs of a person were wrong on all tablets, when that was written down. */
 export interface PinTriesRow {

@@ -1,6 +1,15 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from '../db/connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import { table } from '../db/table.ts'
+
+export const quarantineTable = table('quarantine', {
+  care: {
+    what: 'payloads that could not be read',
+    size: 'large',
+    meaning: 'Some of them are not shown any more.',
+  },
+})
 
 export interface NewQuarantineEntry {
   receivedAtMs: number

@@ -1,6 +1,26 @@
 import { NotFoundError } from '#shared/errors.ts'
 import type { Connection } from '../db/connection.ts'
 import { type CommandRow, supersedeMessages } from './commands.ts'
+import { table } from '../db/table.ts'
+
+export const recallTable = table('recall', {
+  care: {
+    what: 'whether all carts are called in',
+    isRemembered: true,
+    meaning: 'Call them in again if they are to come in.',
+  },
+  json: {
+    scope: { type: 'array', where: 'scope IS NOT NULL', cure: { set: "scope = '[]'" } },
+  },
+})
+
+export const recallMessageTable = table('recall_message', {
+  care: {
+    what: 'which screens were told that all carts are called in',
+    isRemembered: true,
+    meaning: 'Screens that are missing are told again after the next start.',
+  },
+})
 
 /** All carts, or those in somebody's scope, are called in. */
 export interface RecallRow {

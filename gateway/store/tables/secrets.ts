@@ -1,4 +1,13 @@
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const secretTable = table('secret', {
+  care: {
+    what: 'what the gateway signs with',
+    isRemembered: true,
+    meaning: 'It is made anew; download links from before are not accepted.',
+  },
+})
 
 /** Not a secret: says that the key of an admin was given to, or shown to, the person who runs the gateway. */
 export const ADMIN_KEY_TOLD = { name: 'admin_key_told', value: new Uint8Array([1]) }

@@ -1,6 +1,15 @@
 import type { AuditAction } from '#shared/audit-actions.ts'
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const sessionTable = table('session', {
+  care: {
+    what: 'the browsers that are signed in',
+    isRemembered: true,
+    meaning: 'Those that are missing sign in again.',
+  },
+})
 
 /** A browser that is signed in; of its cookie only the hash is kept. */
 export interface SessionRow {

@@ -1,6 +1,24 @@
 import { DEFAULT_SITE_SETTINGS, type SiteSettings } from '#shared/site/settings.ts'
 import { patchSiteSettings, toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
+
+export const siteTable = table('site', {
+  care: {
+    what: 'the settings of the site',
+    isRemembered: true,
+    meaning: 'They are the defaults until an admin sets them again.',
+  },
+  json: {
+    settings: { type: 'object', cure: 'delete' },
+  },
+  replicated: {
+    columns: ['settings', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    key: "'site'",
+    where: 't.only = 1 AND ? IS NOT NULL',
+  },
+})
 
 /** What people have said of their course; the defaults for what nobody has. */
 export function siteSettings(connection: Connection): SiteSettings {

@@ -2,6 +2,24 @@ import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Role, UserRole } from '#shared/wire/users.ts'
 import type { Connection } from '../db/connection.ts'
 import { endSessionsOf } from './sessions.ts'
+import { table } from '../db/table.ts'
+
+export const userTable = table('user', {
+  care: {
+    what: 'the users and their API keys',
+    isRemembered: true,
+    meaning: 'Users who are missing cannot log in until an admin makes them anew.',
+  },
+  json: {
+    allowed_hardware_ids: { type: 'array', cure: { set: "allowed_hardware_ids = '[]'" } },
+  },
+  replicated: {
+    columns: ['user_id', 'name', 'email', 'role', 'is_active', 'allowed_hardware_ids', 'mask_codes', 'created_at_ms'],
+    flags: ['is_active', 'mask_codes'],
+    key: 't.user_id',
+    where: 't.user_id = ?',
+  },
+})
 
 export interface UserRow {
   userId: string

@@ -2,6 +2,18 @@ import { ConflictError } from '#shared/errors.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Connection } from '../db/connection.ts'
 import { deleteDeliveriesOf } from './outbox.ts'
+import { table } from '../db/table.ts'
+
+export const webhookTable = table('webhook', {
+  care: {
+    what: 'the webhooks',
+    isRemembered: true,
+    meaning: 'Webhooks that are missing are told of nothing until an admin makes them anew.',
+  },
+  json: {
+    kinds: { type: 'array', cure: 'null' },
+  },
+})
 
 /** A program that is told of alerts over HTTP. */
 export interface WebhookRow {

@@ -1,5 +1,18 @@
 import type { Connection } from '../db/connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
+import { table } from '../db/table.ts'
+
+export const zoneExemptTable = table('zone_exempt', {
+  care: {
+    what: 'which devices were told of zones that their carts may be in',
+    isRemembered: true,
+    meaning: 'They are told again while it holds.',
+  },
+  json: {
+    zone_types: { type: 'array', cure: { set: "zone_types = '[]'" } },
+  },
+  belongsTo: ['device_id', 'device'],
+})
 
 /** In which zones a device may be that others may not. */
 export interface ZoneExemptRow {

@@ -1,6 +1,37 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Connection } from '../db/connection.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
+import { table } from '../db/table.ts'
+
+export const zoneVersionTable = table('zone_version', {
+  care: {
+    what: 'the last sets of zones of the site',
+    meaning: 'Sets that are missing cannot be put in force again.',
+  },
+  erases: { texts: ['user_name'] },
+})
+
+export const zoneSetTable = table('zone_set', {
+  care: {
+    what: 'the zones of the site',
+    isRemembered: true,
+    meaning: 'If they are missing, the last set that people made is in force again, with nothing switched; carts keep what they have until then.',
+    afterLoss: [`INSERT OR IGNORE INTO zone_set (only, version, updated_at_ms, zones)
+         SELECT 1, version + 1, at_ms, zones FROM zone_version ORDER BY version DESC LIMIT 1`],
+  },
+  json: {
+    zones: { type: 'array', cure: { set: "zones = '[]', version = version + 1" } },
+    switches: { type: 'object', cure: { set: "switches = '{}', version = version + 1" } },
+  },
+  replicated: {
+    columns: ['version', 'zones', 'switches', 'updated_at_ms'],
+    times: ['updated_at_ms'],
+    key: "'site'",
+    where: 't.only = 1 AND ? IS NOT NULL',
+  },
+  erases: { json: ['switches'] },
+  noun: 'zones',
+})
 
 /** The zones of the site as they are kept. */
 export interface ZoneSetRow {

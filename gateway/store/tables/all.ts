@@ -1,0 +1,121 @@
+import { closedDayTable, alertTable } from './alerts.ts'
+import { auditEntryTable } from './audit-log.ts'
+import { cartMotionTable } from './cart-motion.ts'
+import { cartNoteTable } from './cart-notes.ts'
+import { clockMarkTable } from './clock-mark.ts'
+import { closingTable } from './closing.ts'
+import { commandCountTable, commandTable } from './commands.ts'
+import { courseTable, coursePhotoTable } from './course.ts'
+import { coursePieceTable } from './course-pieces.ts'
+import { sqliteSequenceTable, migrationTable } from './database.ts'
+import { groupConfigTable, deviceConfigTable, configVersionTable } from './device-configs.ts'
+import { deviceTypeTable } from './device-types.ts'
+import { deviceTable, deviceStateTable, removedDeviceTable } from './devices.ts'
+import { geofenceEventTable } from './geofence-events.ts'
+import { geofenceSetTable } from './geofences.ts'
+import { deviceGroupTable } from './groups.ts'
+import { idempotencyKeyTable } from './idempotency-keys.ts'
+import { syncIdentityTable, syncCursorTable, eraseMarkTable, intentInboxTable, noteTable, blockLogTable } from './ledger.ts'
+import { lockEventTable } from './lock-events.ts'
+import { machineTable } from './machine.ts'
+import { mqttSessionTable, mqttSubscriptionTable, mqttQueuedTable, mqttReceivedTable, mqttRetainedTable, mqttWillTable } from './mqtt-sessions.ts'
+import { notifierTable } from './notifiers.ts'
+import { deliveryTable } from './outbox.ts'
+import { pinTriesTable } from './pin-tries.ts'
+import { quarantineTable } from './quarantine.ts'
+import { recallTable, recallMessageTable } from './recall.ts'
+import { secretTable } from './secrets.ts'
+import { sessionTable } from './sessions.ts'
+import { siteTable } from './site.ts'
+import { telemetryDeletionTable, telemetryLogEndTable, stateChangeTable, telemetryLogTable, damagedBlockTable, hiddenBlockTable, telemetryBlockTable } from './telemetry.ts'
+import { userTable } from './users.ts'
+import { webhookTable } from './webhooks.ts'
+import { zoneExemptTable } from './zone-exempts.ts'
+import { zoneVersionTable, zoneSetTable } from './zones.ts'
+import { type Table, table } from '../db/table.ts'
+
+/** In the order in which they are mended: what others are completed from comes first. */
+const WITHOUT_CHANGE_LOG: readonly Table[] = [
+  sqliteSequenceTable,
+  migrationTable,
+  syncIdentityTable,
+  syncCursorTable,
+  eraseMarkTable,
+  deviceTable,
+  deviceStateTable,
+  removedDeviceTable,
+  telemetryDeletionTable,
+  userTable,
+  sessionTable,
+  deviceTypeTable,
+  deviceGroupTable,
+  groupConfigTable,
+  deviceConfigTable,
+  configVersionTable,
+  geofenceSetTable,
+  zoneVersionTable,
+  zoneSetTable,
+  siteTable,
+  courseTable,
+  coursePhotoTable,
+  coursePieceTable,
+  closedDayTable,
+  cartMotionTable,
+  cartNoteTable,
+  zoneExemptTable,
+  pinTriesTable,
+  recallTable,
+  recallMessageTable,
+  webhookTable,
+  notifierTable,
+  deliveryTable,
+  secretTable,
+  clockMarkTable,
+  machineTable,
+  mqttSessionTable,
+  mqttSubscriptionTable,
+  mqttQueuedTable,
+  mqttReceivedTable,
+  mqttRetainedTable,
+  mqttWillTable,
+  telemetryLogEndTable,
+  stateChangeTable,
+  telemetryLogTable,
+  commandCountTable,
+  intentInboxTable,
+  noteTable,
+  commandTable,
+  closingTable,
+  idempotencyKeyTable,
+  lockEventTable,
+  geofenceEventTable,
+  auditEntryTable,
+  alertTable,
+  blockLogTable,
+  quarantineTable,
+  damagedBlockTable,
+  hiddenBlockTable,
+  telemetryBlockTable,
+]
+
+/** Of each replicated row its table and its key, as the triggers enter them in the change log: SELECTs of two columns. */
+export const CHANGE_LOG_ENTRIES: readonly string[] = WITHOUT_CHANGE_LOG.flatMap(({ name, replicated }) =>
+  replicated === undefined ? [] : [`SELECT '${name}', ${replicated.key} FROM ${replicated.from ?? `${name} t`}`],
+)
+
+const changeLogTable = table('change_log', {
+  care: {
+    what: 'which changes the head office is to be told',
+    size: 'large',
+    meaning: 'It is told of all rows again. The head office finds what it was not told when it compares.',
+    afterLoss: [`INSERT OR IGNORE INTO change_log (entity, key) ${CHANGE_LOG_ENTRIES.join(' UNION ALL ')}`],
+  },
+})
+
+/**
+ * Every table of the database by name, in the order in which they are mended: what others are completed from comes first.
+ * Of all of them what can be read is kept.
+ */
+export const TABLES: ReadonlyMap<string, Table> = new Map(
+  [...WITHOUT_CHANGE_LOG, changeLogTable].map((one) => [one.name, one]),
+)
