@@ -1,5 +1,4 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
-import { join } from 'node:path'
 import { databasePath } from '#store/db/files.ts'
 import { checkDamage, databaseRefusal, REPAIR } from './check-damage.ts'
 import { type Finding, mind, ok, wrong } from './finding.ts'

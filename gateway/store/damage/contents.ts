@@ -1,9 +1,9 @@
 import { typedCommand } from '#shared/typed-command.ts'
 import type { Connection } from '../db/connection.ts'
 import { asideName } from '../db/set-aside.ts'
-import type { Mended } from './mend.ts'
 import type { CheckedJson, Table } from '../db/table.ts'
 import { TABLES } from '../tables/all.ts'
+import type { Mended } from './mend.ts'
 
 /**
  * Puts those rows aside whose content a start would parse and cannot, as after a flipped bit, and leaves in their place
@@ -31,7 +31,12 @@ export function cureOf(table: string, column: string, { cure }: CheckedJson): st
   return `UPDATE ${table} SET ${cure === 'null' ? `${column} = NULL` : cure.set}`
 }
 
-function putAside(writing: Connection, { name: table, care }: Table, column: string, json: CheckedJson): Mended[] {
+function putAside(
+  writing: Connection,
+  { name: table, care }: Table,
+  column: string,
+  json: CheckedJson,
+): Mended[] {
   const condition = isNotJson(column, json)
   if (writing.get(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`) === undefined) return []
   const aside = asideName(writing, table)

@@ -7,10 +7,10 @@ import { damagePage, pageOf } from '#testing/damage/page-damage.ts'
 import { fillSchema } from '#testing/rows-of-schema.ts'
 import { openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
+import { TABLES } from '../tables/all.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
 import { mendTables } from './mend.ts'
 import { tablesOfSize } from './start.ts'
-import { TABLES } from '../tables/all.ts'
 
 // What makes up for the rows that a table lost reads other tables and writes into them, also by triggers.
 
@@ -52,7 +52,9 @@ function assertWhole(path: string, tables: readonly string[]): void {
 }
 
 test('a table and what it needs are begun anew when all of them are damaged', async (t) => {
-  const tables = tablesOfSize('small', 'large').filter((table) => TABLES.get(table)?.care.afterLoss !== undefined)
+  const tables = tablesOfSize('small', 'large').filter(
+    (table) => TABLES.get(table)?.care.afterLoss !== undefined,
+  )
   for (const table of tables) {
     const needed = neededBy(table)
     const sets = [...needed.map((one) => [one]), ...(needed.length > 1 ? [needed] : [])]

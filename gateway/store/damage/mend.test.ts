@@ -6,12 +6,12 @@ import { afterEach, beforeEach, test } from 'node:test'
 import { type DamageKind, damagePage, placesOf } from '#testing/damage/page-damage.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
+import { TABLES } from '../tables/all.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
 import { makeIndexAnew } from './index-anew.ts'
 import { mendTables } from './mend.ts'
 import { mendForStart, tablesAside } from './start.ts'
 import { swapRoots } from './swap-roots.ts'
-import { TABLES } from '../tables/all.ts'
 import { makeTwin } from './twin.ts'
 
 let folder: string

@@ -1,8 +1,8 @@
 import type { Connection } from '../db/connection.ts'
 import { describeFault, storeFaultCode } from '../db/fault.ts'
 import { ownerOfPage } from '../pages/page-owner.ts'
-import type { Mended } from './mend.ts'
 import { TABLES } from '../tables/all.ts'
+import type { Mended } from './mend.ts'
 
 /** A page of which one bit was wrong in the file. */
 interface Corrected {

@@ -97,7 +97,10 @@ export function fields(...columns: readonly string[]): string {
 }
 
 /** The body of a row as it is sent to the head office. */
-export function sentBody({ replicated, json = {}, name }: Table, stored: Record<string, unknown>): Record<string, unknown> {
+export function sentBody(
+  { replicated, json = {}, name }: Table,
+  stored: Record<string, unknown>,
+): Record<string, unknown> {
   if (replicated === undefined) throw new Error(`${name} is not replicated`)
   const { columns, flags = [], blobs = [], marks = [] } = replicated
   const body: Record<string, unknown> = {}
@@ -113,7 +116,11 @@ export function sentBody({ replicated, json = {}, name }: Table, stored: Record<
 }
 
 /** The stored columns of the replicated row with this key; undefined when there is none. */
-export function storedRow(connection: Connection, { replicated, name }: Table, key: string): Record<string, unknown> | undefined {
+export function storedRow(
+  connection: Connection,
+  { replicated, name }: Table,
+  key: string,
+): Record<string, unknown> | undefined {
   if (replicated === undefined) throw new Error(`${name} is not replicated`)
   const { columns, from = `${name} t`, sentWith = '', where, valuesOf } = replicated
   return connection.get<Record<string, unknown>>(
@@ -123,7 +130,11 @@ export function storedRow(connection: Connection, { replicated, name }: Table, k
 }
 
 /** The body of the row with this key; null when there is none. */
-export function bodyOfKey(connection: Connection, declared: Table, key: string): Record<string, unknown> | null {
+export function bodyOfKey(
+  connection: Connection,
+  declared: Table,
+  key: string,
+): Record<string, unknown> | null {
   const stored = storedRow(connection, declared, key)
   return stored === undefined ? null : sentBody(declared, stored)
 }

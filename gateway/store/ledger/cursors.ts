@@ -1,6 +1,7 @@
 import type { SyncIdentity } from '#shared/sync-source.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 
 export function syncIdentity(connection: Connection): SyncIdentity {
@@ -23,23 +24,29 @@ export function syncCursors(connection: Connection): SyncCursors {
 }
 
 /** Says as which site this database is replicated. Throws when it is another's already. */
-export function claimSite(connection: Connection, { site }: { site: string }): SyncIdentity {
-  connection.run('UPDATE sync_identity SET site = ? WHERE site IS NULL', site)
-  const identity = syncIdentity(connection)
-  if (identity.site !== site) throw new Error(`the database is replicated as site ${identity.site}`)
-  return identity
-}
+export const claimSite = write(
+  (connection: Connection, { site }: { site: string }): SyncIdentity => {
+    connection.run('UPDATE sync_identity SET site = ? WHERE site IS NULL', site)
+    const identity = syncIdentity(connection)
+    if (identity.site !== site) throw new Error(`the database is replicated as site ${identity.site}`)
+    return identity
+  },
+  { audit: null },
+)
 
 /** The database becomes another to the head office: all cursors begin at nothing. */
-export function forkEpoch(connection: Connection, { reason }: { reason: string }): SyncIdentity {
-  const { epoch } = syncIdentity(connection)
-  connection.run(
-    'UPDATE sync_identity SET epoch = lower(hex(randomblob(16))), forked_from = ?',
-    JSON.stringify({ epoch, reason }),
-  )
-  connection.run('DELETE FROM sync_cursor')
-  return syncIdentity(connection)
-}
+export const forkEpoch = write(
+  (connection: Connection, { reason }: { reason: string }): SyncIdentity => {
+    const { epoch } = syncIdentity(connection)
+    connection.run(
+      'UPDATE sync_identity SET epoch = lower(hex(randomblob(16))), forked_from = ?',
+      JSON.stringify({ epoch, reason }),
+    )
+    connection.run('DELETE FROM sync_cursor')
+    return syncIdentity(connection)
+  },
+  { audit: null },
+)
 
 function noCursors(): SyncCursors {
   return {

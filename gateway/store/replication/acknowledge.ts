@@ -1,39 +1,43 @@
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import { tellNextPiece } from '../tables/course-pieces.ts'
 
 /** The head office has everything up to these cursors: what was only kept to tell it goes. */
-export function acknowledge(
-  connection: Connection,
-  { cursors }: { cursors: Partial<Record<SyncStream, SyncCursor>> },
-): null {
-  const known = syncCursors(connection)
-  for (const stream of SYNC_STREAMS) {
-    const cursor = cursors[stream]
-    if (cursor === undefined) continue
-    const { seq, hash } = cursor
-    connection.run(
-      'INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES (?, ?, ?)',
-      stream,
-      seq,
-      hash,
-    )
-    if (stream === 'history') connection.run('DELETE FROM block_log WHERE seq <= ?', seq)
-    if (stream === 'notes') connection.run('DELETE FROM erase_mark WHERE note_seq <= ?', seq)
-    if (stream === 'entities') {
-      forgetGone(connection, known.entities.seq, seq)
-      tellNextPiece(connection, seq)
+export const acknowledge = write(
+  (connection: Connection, { cursors }: { cursors: Partial<Record<SyncStream, SyncCursor>> }): null => {
+    const known = syncCursors(connection)
+    for (const stream of SYNC_STREAMS) {
+      const cursor = cursors[stream]
+      if (cursor === undefined) continue
+      const { seq, hash } = cursor
+      connection.run(
+        'INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES (?, ?, ?)',
+        stream,
+        seq,
+        hash,
+      )
+      if (stream === 'history') connection.run('DELETE FROM block_log WHERE seq <= ?', seq)
+      if (stream === 'notes') connection.run('DELETE FROM erase_mark WHERE note_seq <= ?', seq)
+      if (stream === 'entities') {
+        forgetGone(connection, known.entities.seq, seq)
+        tellNextPiece(connection, seq)
+      }
     }
-  }
-  return null
-}
+    return null
+  },
+  { audit: null },
+)
 
 /** It has less than was acknowledged, or more: its word is taken. */
-export function adoptCursors(connection: Connection, { cursors }: { cursors: SyncCursors }): null {
-  return acknowledge(connection, { cursors })
-}
+export const adoptCursors = write(
+  (connection: Connection, { cursors }: { cursors: SyncCursors }): null => {
+    return acknowledge(connection, { cursors })
+  },
+  { audit: null },
+)
 
 // There are more commands by the year than of anything else, and many pieces of a photo. A hub that has the note of a
 // deletion needs no second one.

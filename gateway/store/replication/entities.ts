@@ -1,4 +1,4 @@
-import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
+import type { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
 import type { Connection } from '../db/connection.ts'
 import { bodyOfKey, type ReplicatedTable, sentBody, storedRow, type Table } from '../db/table.ts'
 import { TABLES } from '../tables/all.ts'
@@ -99,7 +99,13 @@ function withBody(connection: Connection, { seq, entity: table, key }: ChangeRow
   const declared = declarationOf(table)
   const stored = storedRow(connection, declared, key)
   if (stored === undefined) return { seq, table, key, body: null, changedAtMs: null }
-  return { seq, table, key, body: sentBody(declared, stored), changedAtMs: changedAt(declared.replicated, stored) }
+  return {
+    seq,
+    table,
+    key,
+    body: sentBody(declared, stored),
+    changedAtMs: changedAt(declared.replicated, stored),
+  }
 }
 
 function changedAt({ times = [] }: ReplicatedTable, stored: Record<string, unknown>): number | null {

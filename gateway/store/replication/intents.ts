@@ -3,6 +3,7 @@ import { entityRev } from '#shared/sync-hash.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/replicated.ts'
 import type { IntentStatus } from '#shared/wire/replication/sync.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { type EntityTable, entityBody } from './entities.ts'
@@ -55,25 +56,28 @@ export function lastIntentSeq(connection: Connection): number {
  * Throws `intent_known` when it was received before, and `intent_superseded` when what it is about is not what it was
  * made on any more.
  */
-export function recordIntent(connection: Connection, record: IntentRecord): null {
-  const { intentId, seq, kind, status, reason, base, atMs } = record
-  if (findIntent(connection, intentId) !== undefined)
-    throw new ConflictError('intent_known', `${intentId} was received before`)
-  if (base !== null && entityRev(entityBody(connection, base.table, base.key)) !== base.rev)
-    throw new ConflictError('intent_superseded', 'the site has changed it since the intent was made')
-  connection.run(
-    'INSERT INTO intent_inbox (intent_id, seq, kind, status, reason, received_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
-    intentId,
-    seq,
-    kind,
-    status,
-    reason,
-    atMs,
-  )
-  addNote(connection, { kind: 'intent_result', atMs, body: { intent_id: intentId, status, reason } })
-  trim(connection, record)
-  return null
-}
+export const recordIntent = write(
+  (connection: Connection, record: IntentRecord): null => {
+    const { intentId, seq, kind, status, reason, base, atMs } = record
+    if (findIntent(connection, intentId) !== undefined)
+      throw new ConflictError('intent_known', `${intentId} was received before`)
+    if (base !== null && entityRev(entityBody(connection, base.table, base.key)) !== base.rev)
+      throw new ConflictError('intent_superseded', 'the site has changed it since the intent was made')
+    connection.run(
+      'INSERT INTO intent_inbox (intent_id, seq, kind, status, reason, received_at_ms) VALUES (?, ?, ?, ?, ?, ?)',
+      intentId,
+      seq,
+      kind,
+      status,
+      reason,
+      atMs,
+    )
+    addNote(connection, { kind: 'intent_result', atMs, body: { intent_id: intentId, status, reason } })
+    trim(connection, record)
+    return null
+  },
+  { audit: null },
+)
 
 // The one with the highest number stays: it tells which ones are still to be asked for.
 function trim(connection: Connection, { trustedNowMs }: IntentRecord): void {

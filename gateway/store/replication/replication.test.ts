@@ -209,7 +209,7 @@ class Run {
     write((tables) => deleteDevice(tables, { hardwareId: `cart-${device}`, nowMs: 1000 }))
     this.#deviceIds[device] = newDevice(device)
     for (const step of meanwhile) this.do(step)
-    while (write((tables) => deleteTelemetryStep(tables)));
+    while (write((tables) => deleteTelemetryStep(tables, undefined)));
   }
 
   /** Of a block that is damaged, no part was read while it was. */

@@ -3,12 +3,13 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent, AlertState } from '#shared/wire/alerts.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
+import { differences, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
+import { bodyOfKey, table } from '../db/table.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { queueDeliveries, type Told, whoIsTold } from './deliveries.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
-import { table } from '../db/table.ts'
 
 export const closedDayTable = table('closed_day', {
   care: {
@@ -28,7 +29,18 @@ export const alertTable = table('alert', {
     acknowledged_by: { type: 'object', where: 'acknowledged_by IS NOT NULL', cure: 'null' },
   },
   replicated: {
-    columns: ['alert_id', 'kind', 'cart', 'hardware_id', 'opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms', 'acknowledged_by', 'note', 'details'],
+    columns: [
+      'alert_id',
+      'kind',
+      'cart',
+      'hardware_id',
+      'opened_at_ms',
+      'closed_at_ms',
+      'acknowledged_at_ms',
+      'acknowledged_by',
+      'note',
+      'details',
+    ],
     times: ['opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],
     key: 't.alert_id',
     where: 't.alert_id = ?',
@@ -122,21 +134,40 @@ const COLUMNS = `alert_id AS alertId, kind, cart, hardware_id AS hardwareId, sub
  * Writes what happens to alerts, the messages that tell of it, and what is to be delivered, all or nothing. What is so
  * already stays as it is: a write of which nobody knew whether it came through may be asked for again.
  */
-export function saveAlerts(connection: Connection, input: AlertsChange): SavedAlert[] {
-  const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
-  const told = changes.length === 0 ? null : whoIsTold(connection)
-  const saved = told === null ? [] : changes.map((change) => saveAlert(connection, change, told, nowMs))
-  for (const alertId of endedIds)
-    connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
-  for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
-  if (closedDay !== null)
-    connection.run(
-      'INSERT OR REPLACE INTO closed_day (only, date, closes_at_ms) VALUES (1, ?, ?)',
-      closedDay.date,
-      closedDay.closesAtMs,
-    )
-  return saved
-}
+export const saveAlerts = write(
+  (connection: Connection, input: AlertsChange): SavedAlert[] => {
+    const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
+    const told = changes.length === 0 ? null : whoIsTold(connection)
+    const saved = told === null ? [] : changes.map((change) => saveAlert(connection, change, told, nowMs))
+    for (const alertId of endedIds)
+      connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
+    for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
+    if (closedDay !== null)
+      connection.run(
+        'INSERT OR REPLACE INTO closed_day (only, date, closes_at_ms) VALUES (1, ?, ?)',
+        closedDay.date,
+        closedDay.closesAtMs,
+      )
+    return saved
+  },
+  {
+    // what persons do; what the gateway opens and closes by itself is in the list of alerts
+    audit: (connection, { changes }) => {
+      const before = new Map(
+        changes.flatMap(({ byUserId, alert: { alertId } }) =>
+          byUserId === null ? [] : [[alertId, bodyOfKey(connection, alertTable, alertId)] as const],
+        ),
+      )
+      return (saved) =>
+        saved.flatMap(({ event, alert: { alertId }, isNew }) => {
+          const was = before.get(alertId)
+          if (was === undefined || !isNew) return []
+          const [old, now] = differences(was, bodyOfKey(connection, alertTable, alertId))
+          return [{ action: `alert.${event}`, target: alertId, before: old, after: now }]
+        })
+    },
+  },
+)
 
 function saveAlert(
   connection: Connection,
@@ -277,21 +308,21 @@ const STEP_ROWS = 500
  * Deletes some alerts that were closed before `beforeMs`; returns how many. With `keepsUnsent` those stay that the head office has not
  * acknowledged.
  */
-export function deleteAlertsStep(
-  connection: Connection,
-  { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean },
-): number {
-  const isSent = keepsUnsent
-    ? `AND NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'alert' AND key = alert_id AND change_log.seq > ?)`
-    : ''
-  return connection.run(
-    `DELETE FROM alert WHERE seq IN
+export const deleteAlertsStep = write(
+  (connection: Connection, { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean }): number => {
+    const isSent = keepsUnsent
+      ? `AND NOT EXISTS (SELECT 1 FROM change_log WHERE entity = 'alert' AND key = alert_id AND change_log.seq > ?)`
+      : ''
+    return connection.run(
+      `DELETE FROM alert WHERE seq IN
        (SELECT seq FROM alert WHERE closed_at_ms < ? AND awaits_end = 0 ${isSent} ORDER BY closed_at_ms, seq LIMIT ?)`,
-    beforeMs,
-    ...(keepsUnsent ? [syncCursors(connection).entities.seq] : []),
-    STEP_ROWS,
-  )
-}
+      beforeMs,
+      ...(keepsUnsent ? [syncCursors(connection).entities.seq] : []),
+      STEP_ROWS,
+    )
+  },
+  { audit: null },
+)
 
 function toStored(row: AlertRow): StoredAlert {
   const { acknowledgedByJson, detailsJson, awaitsEnd, latE7, longE7, ...alert } = row

@@ -1,38 +1,60 @@
-import { closedDayTable, alertTable } from './alerts.ts'
+import { type Table, table } from '../db/table.ts'
+import { alertTable, closedDayTable } from './alerts.ts'
 import { auditEntryTable } from './audit-log.ts'
 import { cartMotionTable } from './cart-motion.ts'
 import { cartNoteTable } from './cart-notes.ts'
 import { clockMarkTable } from './clock-mark.ts'
 import { closingTable } from './closing.ts'
 import { commandCountTable, commandTable } from './commands.ts'
-import { courseTable, coursePhotoTable } from './course.ts'
+import { coursePhotoTable, courseTable } from './course.ts'
 import { coursePieceTable } from './course-pieces.ts'
-import { sqliteSequenceTable, migrationTable } from './database.ts'
-import { groupConfigTable, deviceConfigTable, configVersionTable } from './device-configs.ts'
+import { migrationTable, sqliteSequenceTable } from './database.ts'
+import { configVersionTable, deviceConfigTable, groupConfigTable } from './device-configs.ts'
 import { deviceTypeTable } from './device-types.ts'
-import { deviceTable, deviceStateTable, removedDeviceTable } from './devices.ts'
+import { deviceStateTable, deviceTable, removedDeviceTable } from './devices.ts'
 import { geofenceEventTable } from './geofence-events.ts'
 import { geofenceSetTable } from './geofences.ts'
 import { deviceGroupTable } from './groups.ts'
 import { idempotencyKeyTable } from './idempotency-keys.ts'
-import { syncIdentityTable, syncCursorTable, eraseMarkTable, intentInboxTable, noteTable, blockLogTable } from './ledger.ts'
+import {
+  blockLogTable,
+  eraseMarkTable,
+  intentInboxTable,
+  noteTable,
+  syncCursorTable,
+  syncIdentityTable,
+} from './ledger.ts'
 import { lockEventTable } from './lock-events.ts'
 import { machineTable } from './machine.ts'
-import { mqttSessionTable, mqttSubscriptionTable, mqttQueuedTable, mqttReceivedTable, mqttRetainedTable, mqttWillTable } from './mqtt-sessions.ts'
+import {
+  mqttQueuedTable,
+  mqttReceivedTable,
+  mqttRetainedTable,
+  mqttSessionTable,
+  mqttSubscriptionTable,
+  mqttWillTable,
+} from './mqtt-sessions.ts'
 import { notifierTable } from './notifiers.ts'
 import { deliveryTable } from './outbox.ts'
 import { pinTriesTable } from './pin-tries.ts'
 import { quarantineTable } from './quarantine.ts'
-import { recallTable, recallMessageTable } from './recall.ts'
+import { recallMessageTable, recallTable } from './recall.ts'
 import { secretTable } from './secrets.ts'
 import { sessionTable } from './sessions.ts'
 import { siteTable } from './site.ts'
-import { telemetryDeletionTable, telemetryLogEndTable, stateChangeTable, telemetryLogTable, damagedBlockTable, hiddenBlockTable, telemetryBlockTable } from './telemetry.ts'
+import {
+  damagedBlockTable,
+  hiddenBlockTable,
+  stateChangeTable,
+  telemetryBlockTable,
+  telemetryDeletionTable,
+  telemetryLogEndTable,
+  telemetryLogTable,
+} from './telemetry.ts'
 import { userTable } from './users.ts'
 import { webhookTable } from './webhooks.ts'
 import { zoneExemptTable } from './zone-exempts.ts'
-import { zoneVersionTable, zoneSetTable } from './zones.ts'
-import { type Table, table } from '../db/table.ts'
+import { zoneSetTable, zoneVersionTable } from './zones.ts'
 
 /** In the order in which they are mended: what others are completed from comes first. */
 const WITHOUT_CHANGE_LOG: readonly Table[] = [
@@ -100,7 +122,9 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
 
 /** Of each replicated row its table and its key, as the triggers enter them in the change log: SELECTs of two columns. */
 export const CHANGE_LOG_ENTRIES: readonly string[] = WITHOUT_CHANGE_LOG.flatMap(({ name, replicated }) =>
-  replicated === undefined ? [] : [`SELECT '${name}', ${replicated.key} FROM ${replicated.from ?? `${name} t`}`],
+  replicated === undefined
+    ? []
+    : [`SELECT '${name}', ${replicated.key} FROM ${replicated.from ?? `${name} t`}`],
 )
 
 const changeLogTable = table('change_log', {

@@ -1,9 +1,8 @@
-import type { Origin } from '#domain/origin.ts'
-import type { AuditAction } from '#shared/audit-actions.ts'
+import { type AuditRecord, type DatedOrigin, event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
-import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { table } from '../db/table.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 export const auditEntryTable = table('audit_entry', {
   care: {
@@ -17,29 +16,24 @@ export const auditEntryTable = table('audit_entry', {
     after: null,
   },
   replicated: {
-    columns: ['entry_id', 'at_ms', 'user_id', 'person', 'session_id', 'address', 'action', 'target', 'before', 'after'],
+    columns: [
+      'entry_id',
+      'at_ms',
+      'user_id',
+      'person',
+      'session_id',
+      'address',
+      'action',
+      'target',
+      'before',
+      'after',
+    ],
     times: ['at_ms'],
     key: 't.entry_id',
     where: 't.entry_id = ?',
   },
   erases: { json: ['person', 'before', 'after'] },
 })
-
-/** What somebody did; without secrets. */
-export interface AuditRecord {
-  action: AuditAction
-  /** The id of what it was done to. */
-  target: string
-  /** What was different before; null for what was not there. */
-  before: object | null
-  /** What it is since; null for what is gone. */
-  after: object | null
-}
-
-/** Who did something, and when. */
-export interface DatedOrigin extends Origin {
-  readonly atMs: number
-}
 
 export interface AuditRow extends Omit<DatedOrigin, 'person'> {
   personJson: string | null
@@ -104,14 +98,28 @@ export function listAuditEntries(
 }
 
 /** There is nothing to write but what the audit log says of it: enrolment is open in memory only. */
-export function noteEnrolment(_connection: Connection, _input: { minutes: number }): null {
-  return null
-}
+export const noteEnrolment = write(
+  (_connection: Connection, _input: { minutes: number }): null => {
+    return null
+  },
+  {
+    audit:
+      (_, { minutes }) =>
+      () => [event('enrolment.opened', 'enrolment', { minutes })],
+  },
+)
 
 /** The same: a backup is no row. */
-export function noteBackup(_connection: Connection, _input: { target: string }): null {
-  return null
-}
+export const noteBackup = write(
+  (_connection: Connection, _input: { target: string }): null => {
+    return null
+  },
+  {
+    audit:
+      (_, { target }) =>
+      () => [event('backup.started', 'backup', { target })],
+  },
+)
 
 function toPersonJson(person: DatedOrigin['person']): object | null {
   return person === null ? null : { user_id: person.userId, name: person.name }

@@ -1,4 +1,5 @@
 import type { ZoneType } from '#shared/zones/zone.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -26,16 +27,19 @@ export function listCartMotions(connection: Connection): CartMotionRow[] {
 }
 
 /** Devices that were deleted meanwhile are left out. */
-export function saveCartMotions(connection: Connection, { rows }: { rows: readonly CartMotionRow[] }): null {
-  for (const { deviceId, motion } of rows)
-    connection.run(
-      `INSERT INTO cart_motion (device_id, motion) SELECT device_id, ? FROM device WHERE device_id = ?
+export const saveCartMotions = write(
+  (connection: Connection, { rows }: { rows: readonly CartMotionRow[] }): null => {
+    for (const { deviceId, motion } of rows)
+      connection.run(
+        `INSERT INTO cart_motion (device_id, motion) SELECT device_id, ? FROM device WHERE device_id = ?
        ON CONFLICT DO UPDATE SET motion = excluded.motion`,
-      motion,
-      deviceId,
-    )
-  return null
-}
+        motion,
+        deviceId,
+      )
+    return null
+  },
+  { audit: null },
+)
 
 /** When devices last left a zone of this type, of those that did since then. */
 export function lastExits(

@@ -1,3 +1,4 @@
+import { changed, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -5,7 +6,8 @@ export const cartNoteTable = table('cart_note', {
   care: {
     what: 'what people said of carts',
     isRemembered: true,
-    meaning: 'Carts that are missing are in service and may not drive where others may not, until staff say so again.',
+    meaning:
+      'Carts that are missing are in service and may not drive where others may not, until staff say so again.',
   },
   json: {
     out_of_service: { type: 'object', cure: 'null' },
@@ -37,23 +39,32 @@ export function listCartNotes(connection: Connection): CartNoteRow[] {
 }
 
 /** One that says nothing is none. */
-export function saveCartNote(
-  connection: Connection,
-  { cart, outOfService, exempt, note, nowMs }: CartNoteRow & { nowMs: number },
-): null {
-  if (outOfService === null && exempt === null && note === null) {
-    connection.run('DELETE FROM cart_note WHERE cart = ?', cart)
-    return null
-  }
-  connection.run(
-    `INSERT INTO cart_note (cart, out_of_service, exempt, note, updated_at_ms) VALUES (?, ?, ?, ?, ?)
+export const saveCartNote = write(
+  (
+    connection: Connection,
+    { cart, outOfService, exempt, note, nowMs }: CartNoteRow & { nowMs: number },
+  ): null => {
+    if (outOfService === null && exempt === null && note === null) {
+      connection.run('DELETE FROM cart_note WHERE cart = ?', cart)
+      return null
+    }
+    connection.run(
+      `INSERT INTO cart_note (cart, out_of_service, exempt, note, updated_at_ms) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET out_of_service = excluded.out_of_service, exempt = excluded.exempt,
        note = excluded.note, updated_at_ms = excluded.updated_at_ms`,
-    cart,
-    outOfService,
-    exempt,
-    note,
-    nowMs,
-  )
-  return null
-}
+      cart,
+      outOfService,
+      exempt,
+      note,
+      nowMs,
+    )
+    return null
+  },
+  {
+    // always an update, whether anything was said of the cart before or not
+    audit: (connection, input, origin) => {
+      const end = changed<typeof input>(cartNoteTable, ({ cart }) => cart)(connection, input, origin)
+      return () => end(null).map((entry) => ({ ...entry, action: 'cart.updated' }))
+    },
+  },
+)

@@ -1,3 +1,4 @@
+import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -5,8 +6,10 @@ export const clockMarkTable = table('clock_mark', {
   care: {
     what: 'what time it was last',
     meaning: 'It is taken from the devices.',
-    afterLoss: [`INSERT OR IGNORE INTO clock_mark (clock_mark_id, at_ms)
-         SELECT 1, ifnull(max(updated_at_ms), 0) FROM device_state`],
+    afterLoss: [
+      `INSERT OR IGNORE INTO clock_mark (clock_mark_id, at_ms)
+         SELECT 1, ifnull(max(updated_at_ms), 0) FROM device_state`,
+    ],
   },
 })
 
@@ -30,19 +33,29 @@ export function clockMark(connection: Connection): ClockMarkRow {
   return row ?? { atMs: 0, confirmedMs: 0, saidMs: 0, saidAgoMs: 0 }
 }
 
-export function recordClockMark(connection: Connection, row: ClockMarkRow): null {
-  const { atMs, confirmedMs, saidMs, saidAgoMs } = row
-  connection.run(
-    'UPDATE clock_mark SET at_ms = ?, confirmed_at_ms = ?, said_at_ms = ?, said_ago_ms = ?',
-    atMs,
-    confirmedMs,
-    saidMs,
-    saidAgoMs,
-  )
-  return null
-}
+export const recordClockMark = write(
+  (connection: Connection, row: ClockMarkRow): null => {
+    const { atMs, confirmedMs, saidMs, saidAgoMs } = row
+    connection.run(
+      'UPDATE clock_mark SET at_ms = ?, confirmed_at_ms = ?, said_at_ms = ?, said_ago_ms = ?',
+      atMs,
+      confirmedMs,
+      saidMs,
+      saidAgoMs,
+    )
+    return null
+  },
+  { audit: null },
+)
 
 /** The same, because an admin says that the clock is right. */
-export function confirmClock(connection: Connection, row: ClockMarkRow): null {
-  return recordClockMark(connection, row)
-}
+export const confirmClock = write(
+  (connection: Connection, row: ClockMarkRow): null => {
+    return recordClockMark(connection, row)
+  },
+  {
+    audit:
+      (_, { confirmedMs }) =>
+      () => [event('clock.confirmed', 'clock', { now_ms: confirmedMs })],
+  },
+)

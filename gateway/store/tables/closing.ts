@@ -1,10 +1,12 @@
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
 export const closingTable = table('closing', {
   care: {
     what: 'on which days the carts were locked at closing time',
-    meaning: 'If closing time was within the last hour, carts in their parking zone may be locked a second time.',
+    meaning:
+      'If closing time was within the last hour, carts in their parking zone may be locked a second time.',
   },
   json: {
     waiting: { type: 'array', cure: { set: "waiting = '[]'" } },
@@ -33,17 +35,23 @@ export function closedDays(connection: Connection): ClosedDay[] {
 }
 
 /** Notes that a day is closed, or which of its carts still wait; the first time of it stays. */
-export function saveClosedDay(connection: Connection, { date, closedAtMs, waiting }: ClosedDay): null {
-  connection.run(
-    `INSERT INTO closing (date, closed_at_ms, waiting) VALUES (?, ?, ?)
+export const saveClosedDay = write(
+  (connection: Connection, { date, closedAtMs, waiting }: ClosedDay): null => {
+    connection.run(
+      `INSERT INTO closing (date, closed_at_ms, waiting) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET waiting = excluded.waiting`,
-    date,
-    closedAtMs,
-    JSON.stringify(waiting),
-  )
-  connection.run(
-    `DELETE FROM closing WHERE date NOT IN (
+      date,
+      closedAtMs,
+      JSON.stringify(waiting),
+    )
+    connection.run(
+      `DELETE FROM closing WHERE date NOT IN (
        SELECT date FROM closing ORDER BY closed_at_ms DESC, date DESC LIMIT ${KEPT_DAYS})`,
-  )
-  return null
-}
+    )
+    return null
+  },
+  {
+    // the locks of that day are entered as commands
+    audit: null,
+  },
+)

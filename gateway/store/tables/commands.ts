@@ -7,17 +7,20 @@ import {
 } from '#domain/commands.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
+import { table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
-import { table } from '../db/table.ts'
 
 export const commandCountTable = table('command_count', {
   care: {
     what: 'the number of commands',
     meaning: 'They were counted again.',
-    afterLoss: ['INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command'],
+    afterLoss: [
+      'INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command',
+    ],
   },
 })
 
@@ -26,18 +29,57 @@ export const commandTable = table('command', {
     what: 'the commands',
     size: 'large',
     meaning: 'Commands that are missing are not sent any more, and not listed.',
-    afterLoss: ['INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command'],
+    afterLoss: [
+      'INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command',
+    ],
   },
   json: {
-    params: { type: 'object', where: "status IN ('pending', 'published', 'acknowledged')", cure: { set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
-          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))` } },
-    metadata: { type: 'object', where: "status IN ('pending', 'published', 'acknowledged')", cure: { set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
-          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))` } },
-    late_ack: { type: 'object', where: "status IN ('pending', 'published', 'acknowledged')", cure: { set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
-          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))` } },
+    params: {
+      type: 'object',
+      where: "status IN ('pending', 'published', 'acknowledged')",
+      cure: {
+        set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
+          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))`,
+      },
+    },
+    metadata: {
+      type: 'object',
+      where: "status IN ('pending', 'published', 'acknowledged')",
+      cure: {
+        set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
+          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))`,
+      },
+    },
+    late_ack: {
+      type: 'object',
+      where: "status IN ('pending', 'published', 'acknowledged')",
+      cure: {
+        set: `status = 'failed', error = 'damaged', params = '{}', metadata = NULL, late_ack = NULL,
+          completed_at_ms = ifnull(acknowledged_at_ms, ifnull(published_at_ms, created_at_ms))`,
+      },
+    },
   },
   replicated: {
-    columns: ['command_id', 'hardware_id', 'short_id', 'device_type', 'command', 'params', 'metadata', 'ttl_s', 'status', 'requested_by', 'retry_of', 'created_at_ms', 'published_at_ms', 'acknowledged_at_ms', 'completed_at_ms', 'error', 'late_ack', 'forced'],
+    columns: [
+      'command_id',
+      'hardware_id',
+      'short_id',
+      'device_type',
+      'command',
+      'params',
+      'metadata',
+      'ttl_s',
+      'status',
+      'requested_by',
+      'retry_of',
+      'created_at_ms',
+      'published_at_ms',
+      'acknowledged_at_ms',
+      'completed_at_ms',
+      'error',
+      'late_ack',
+      'forced',
+    ],
     marks: ['forced'],
     times: ['created_at_ms', 'published_at_ms', 'acknowledged_at_ms', 'completed_at_ms'],
     key: 't.command_id',
@@ -182,36 +224,42 @@ export function supersedeMessages(connection: Connection, commandIds: readonly s
 }
 
 /** Notes that commands were sent, and queues what tells programs of it. Returns them as they are now. */
-export function markCommandsPublished(
-  connection: Connection,
-  input: { sent: readonly { commandId: string; atMs: number }[]; sessionChanges: readonly SessionChange[] },
-): CommandRow[] {
-  for (const change of input.sessionChanges) applySessionChange(connection, change)
-  return input.sent.flatMap(({ commandId, atMs }) =>
-    moveOne(connection, commandId, { kind: 'published', atMs }),
-  )
-}
+export const markCommandsPublished = write(
+  (
+    connection: Connection,
+    input: { sent: readonly { commandId: string; atMs: number }[]; sessionChanges: readonly SessionChange[] },
+  ): CommandRow[] => {
+    for (const change of input.sessionChanges) applySessionChange(connection, change)
+    return input.sent.flatMap(({ commandId, atMs }) =>
+      moveOne(connection, commandId, { kind: 'published', atMs }),
+    )
+  },
+  { audit: null },
+)
 
 /** Ends commands whose time is over. Returns those that are there as they are now. */
-export function expireCommands(
-  connection: Connection,
-  { commandIds }: { commandIds: readonly string[] },
-): CommandRow[] {
-  return commandIds.flatMap((commandId) => moveOne(connection, commandId, { kind: 'expired' }))
-}
+export const expireCommands = write(
+  (connection: Connection, { commandIds }: { commandIds: readonly string[] }): CommandRow[] => {
+    return commandIds.flatMap((commandId) => moveOne(connection, commandId, { kind: 'expired' }))
+  },
+  { audit: null },
+)
 
 /** Ends commands that are not to be sent. Returns those that are there as they are now. */
-export function failCommands(
-  connection: Connection,
-  { failures }: { failures: readonly { commandId: string; error: CommandFailure }[] },
-): CommandRow[] {
-  return failures.flatMap(({ commandId, error }) => {
-    const row = findCommand(connection, commandId)
-    // it was sent on an earlier connection, and the device is at it
-    if (row?.status === 'acknowledged') return [row]
-    return moveOne(connection, commandId, { kind: 'failed', error })
-  })
-}
+export const failCommands = write(
+  (
+    connection: Connection,
+    { failures }: { failures: readonly { commandId: string; error: CommandFailure }[] },
+  ): CommandRow[] => {
+    return failures.flatMap(({ commandId, error }) => {
+      const row = findCommand(connection, commandId)
+      // it was sent on an earlier connection, and the device is at it
+      if (row?.status === 'acknowledged') return [row]
+      return moveOne(connection, commandId, { kind: 'failed', error })
+    })
+  },
+  { audit: null },
+)
 
 /** Who asks for the locks of carts that stand still in their parking zone. */
 export const AUTO_LOCK = 'auto-lock'

@@ -1,4 +1,5 @@
 import type { CourseContent } from '#shared/wire/course.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -94,10 +95,13 @@ export function tellNextPiece(connection: Connection, throughSeq: number): void 
 }
 
 /** Lets all pieces in at once: for a file that is carried to the head office. */
-export function tellAllPieces(connection: Connection, _: Record<string, never>): null {
-  connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD}`)
-  return null
-}
+export const tellAllPieces = write(
+  (connection: Connection, _: Record<string, never>): null => {
+    connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD}`)
+    return null
+  },
+  { audit: null },
+)
 
 /** How many pieces are still to enter the changes. */
 export function countUntoldPieces(connection: Connection): number {

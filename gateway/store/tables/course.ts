@@ -4,10 +4,18 @@ import type { CourseCounts } from '#shared/course/course.ts'
 import type { PhotoType } from '#shared/photo/photo-type.ts'
 import type { Corners } from '#shared/photo/upright.ts'
 import type { CourseContent } from '#shared/wire/course.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { contentOf, dropUnusedPieces, hasPieces, joinPieces, PIECE_BYTES, putPieces } from './course-pieces.ts'
 import { table } from '../db/table.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
+import {
+  contentOf,
+  dropUnusedPieces,
+  hasPieces,
+  joinPieces,
+  PIECE_BYTES,
+  putPieces,
+} from './course-pieces.ts'
 
 export const courseTable = table('course', {
   care: {
@@ -103,46 +111,70 @@ export function courseImage(
 }
 
 /** Puts a drawing in the place of the one there is. */
-export function saveCourse(
-  connection: Connection,
-  { version, attribution, packedFeatures, nowMs }: CourseChange,
-): null {
-  const isWhole = packedFeatures.length <= WHOLE_LENGTH
-  const content = isWhole ? null : Buffer.from(packedFeatures)
-  const drawing = content && contentOf(contentHash(content), content)
-  if (content !== null && drawing !== null) putPieces(connection, drawing.hash, content)
-  connection.run(
-    `INSERT INTO course (only, version, attribution, features, drawing, updated_at_ms) VALUES (1, ?, ?, ?, ?, ?)
+export const saveCourse = write(
+  (connection: Connection, { version, attribution, packedFeatures, nowMs }: CourseChange): null => {
+    const isWhole = packedFeatures.length <= WHOLE_LENGTH
+    const content = isWhole ? null : Buffer.from(packedFeatures)
+    const drawing = content && contentOf(contentHash(content), content)
+    if (content !== null && drawing !== null) putPieces(connection, drawing.hash, content)
+    connection.run(
+      `INSERT INTO course (only, version, attribution, features, drawing, updated_at_ms) VALUES (1, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET version = excluded.version, attribution = excluded.attribution,
        features = excluded.features, drawing = excluded.drawing, updated_at_ms = excluded.updated_at_ms`,
-    version,
-    attribution,
-    isWhole ? packedFeatures : null,
-    drawing && JSON.stringify(drawing),
-    nowMs,
-  )
-  dropUnusedPieces(connection)
-  return null
-}
+      version,
+      attribution,
+      isWhole ? packedFeatures : null,
+      drawing && JSON.stringify(drawing),
+      nowMs,
+    )
+    dropUnusedPieces(connection)
+    return null
+  },
+  {
+    // how many there are of what: the drawing may be megabytes
+    audit: (connection, { version, counts }) => {
+      const before = courseRow(connection)
+      const [isThere, wasThere] = [hasAny(counts), (before?.version ?? 0) > 0]
+      const action = isThere ? (wasThere ? 'course.updated' : 'course.created') : 'course.deleted'
+      return () => [
+        {
+          action,
+          target: 'site',
+          before: before === null ? null : { version: before.version },
+          after: { version, counts },
+        },
+      ]
+    },
+  },
+)
 
 /** Puts a photo in the place of the one there is; null takes that away. The course has another version then. */
-export function saveCoursePhoto(
-  connection: Connection,
-  { photo, course }: { photo: (CoursePhoto & { image: Uint8Array }) | null; course: CourseChange },
-): null {
-  connection.run('DELETE FROM course_photo')
-  if (photo !== null) {
-    putPieces(connection, photo.hash, photo.image)
-    connection.run(
-      'INSERT INTO course_photo (only, content_type, corners, hash, bytes) VALUES (1, ?, ?, ?, ?)',
-      photo.contentType,
-      JSON.stringify(photo.corners),
-      photo.hash,
-      photo.bytes,
-    )
-  }
-  return saveCourse(connection, course)
-}
+export const saveCoursePhoto = write(
+  (
+    connection: Connection,
+    { photo, course }: { photo: (CoursePhoto & { image: Uint8Array }) | null; course: CourseChange },
+  ): null => {
+    connection.run('DELETE FROM course_photo')
+    if (photo !== null) {
+      putPieces(connection, photo.hash, photo.image)
+      connection.run(
+        'INSERT INTO course_photo (only, content_type, corners, hash, bytes) VALUES (1, ?, ?, ?, ?)',
+        photo.contentType,
+        JSON.stringify(photo.corners),
+        photo.hash,
+        photo.bytes,
+      )
+    }
+    return saveCourse(connection, course)
+  },
+  {
+    audit: (connection, { photo }) => {
+      const [before, after] = [coursePhoto(connection), photo].map(photoEntry)
+      const action = after === null ? 'course.photo_deleted' : 'course.photo_updated'
+      return () => [{ action, target: 'site', before: before ?? null, after: after ?? null }]
+    },
+  },
+)
 
 /** Drops a photo, or a drawing, of which not all pieces are there: a head office that had not got all of it shows none, either. */
 export function dropHalfContent(connection: Connection): void {
@@ -150,4 +182,14 @@ export function dropHalfContent(connection: Connection): void {
   if (courseRow(connection)?.packedFeatures === '')
     connection.run('UPDATE course SET features = ?, drawing = NULL', gzipSync('[]').toString('base64'))
   dropUnusedPieces(connection)
+}
+
+function hasAny(counts: object): boolean {
+  return Object.values(counts).some((count) => count > 0)
+}
+
+function photoEntry(photo: CoursePhoto | null): object | null {
+  if (photo === null) return null
+  const { contentType, corners, bytes } = photo
+  return { content_type: contentType, corners, bytes }
 }

@@ -9,6 +9,7 @@ import type { AlertEvent } from '#shared/wire/alerts.ts'
 import type { NotifierChannel } from '#shared/wire/notifiers.ts'
 import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
 import type { WebhookBody } from '#shared/wire/webhooks.ts'
+import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { listNotifiers, type NotifierRow } from './notifiers.ts'
 import { forgetDeliveries, insertDeliveries, insertTest } from './outbox.ts'
@@ -106,15 +107,19 @@ export interface QueuedTest {
 }
 
 /** Queues something that says nothing but that it arrives. Throws `webhook_not_found` or `notifier_not_found`. */
-export function queueTest(
-  connection: Connection,
-  { deliveryId, targetId, channel, nowMs }: QueuedTest,
-): null {
-  requireTarget(connection, targetId, channel === 'webhook' ? 'webhook' : 'notifier')
-  const body = webhookBody(siteSettings(connection), { event: 'test', alert: null }, nowMs)
-  insertTest(connection, { deliveryId, targetId, body, nowMs })
-  return null
-}
+export const queueTest = write(
+  (connection: Connection, { deliveryId, targetId, channel, nowMs }: QueuedTest): null => {
+    requireTarget(connection, targetId, channel === 'webhook' ? 'webhook' : 'notifier')
+    const body = webhookBody(siteSettings(connection), { event: 'test', alert: null }, nowMs)
+    insertTest(connection, { deliveryId, targetId, body, nowMs })
+    return null
+  },
+  {
+    audit:
+      (_, { channel, targetId }) =>
+      () => [event(channel === 'webhook' ? 'webhook.tested' : 'notifier.tested', targetId, null)],
+  },
+)
 
 /** It may have been deleted since it was asked for. */
 function requireTarget(connection: Connection, targetId: string, table: 'webhook' | 'notifier'): void {

@@ -1,7 +1,9 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { changed, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { applySessionChange } from './mqtt-sessions.ts'
 import { table } from '../db/table.ts'
+import { hardwareIdOf } from '../telemetry/device-state.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
 
 export const groupConfigTable = table('group_config', {
   care: {
@@ -46,9 +48,11 @@ export const configVersionTable = table('config_version', {
     what: 'the last version of a configuration',
     isRemembered: true,
     meaning: 'Versions go on above all that devices were told.',
-    afterLoss: [`INSERT OR IGNORE INTO config_version (config_version_id, version)
+    afterLoss: [
+      `INSERT OR IGNORE INTO config_version (config_version_id, version)
          SELECT 1, 1000 + ifnull(max(iif(json_valid(body), json_extract(body, '$.v'), 0)), 0)
-         FROM (SELECT CAST(payload AS TEXT) AS body FROM mqtt_retained WHERE topic LIKE 'dev/%/cfg')`],
+         FROM (SELECT CAST(payload AS TEXT) AS body FROM mqtt_retained WHERE topic LIKE 'dev/%/cfg')`,
+    ],
   },
 })
 
@@ -93,10 +97,13 @@ export function storePublication(connection: Connection, { version, sessionChang
 }
 
 /** Tells devices what had changed already. */
-export function publishConfigs(connection: Connection, publication: Publication): null {
-  storePublication(connection, publication)
-  return null
-}
+export const publishConfigs = write(
+  (connection: Connection, publication: Publication): null => {
+    storePublication(connection, publication)
+    return null
+  },
+  { audit: null },
+)
 
 interface NewLayer {
   /** A JSON object, or null for an empty layer. */
@@ -104,30 +111,37 @@ interface NewLayer {
   publication: Publication
 }
 
-export function putGroupConfig(
-  connection: Connection,
-  { groupId, deviceType, config, publication }: NewLayer & { groupId: number; deviceType: string },
-): null {
-  if (config === null)
-    connection.run('DELETE FROM group_config WHERE group_id = ? AND device_type = ?', groupId, deviceType)
-  else
-    connection.run(
-      'INSERT OR REPLACE INTO group_config (group_id, device_type, config) VALUES (?, ?, ?)',
-      groupId,
-      deviceType,
-      config,
-    )
-  storePublication(connection, publication)
-  return null
-}
+export const putGroupConfig = write(
+  (
+    connection: Connection,
+    { groupId, deviceType, config, publication }: NewLayer & { groupId: number; deviceType: string },
+  ): null => {
+    if (config === null)
+      connection.run('DELETE FROM group_config WHERE group_id = ? AND device_type = ?', groupId, deviceType)
+    else
+      connection.run(
+        'INSERT OR REPLACE INTO group_config (group_id, device_type, config) VALUES (?, ?, ?)',
+        groupId,
+        deviceType,
+        config,
+      )
+    storePublication(connection, publication)
+    return null
+  },
+  { audit: changed(groupConfigTable, ({ groupId, deviceType }) => `${groupId}/${deviceType}`) },
+)
 
-export function putDeviceConfig(
-  connection: Connection,
-  { deviceId, config, publication }: NewLayer & { deviceId: number },
-): null {
-  if (config === null) connection.run('DELETE FROM device_config WHERE device_id = ?', deviceId)
-  else
-    connection.run('INSERT OR REPLACE INTO device_config (device_id, config) VALUES (?, ?)', deviceId, config)
-  storePublication(connection, publication)
-  return null
-}
+export const putDeviceConfig = write(
+  (connection: Connection, { deviceId, config, publication }: NewLayer & { deviceId: number }): null => {
+    if (config === null) connection.run('DELETE FROM device_config WHERE device_id = ?', deviceId)
+    else
+      connection.run(
+        'INSERT OR REPLACE INTO device_config (device_id, config) VALUES (?, ?)',
+        deviceId,
+        config,
+      )
+    storePublication(connection, publication)
+    return null
+  },
+  { audit: changed(deviceConfigTable, ({ deviceId }, connection) => hardwareIdOf(connection, deviceId)) },
+)

@@ -1,6 +1,14 @@
+import { changed, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { type Publication, storePublication } from './device-configs.ts'
-import { createDevice, type DeviceChange, type DeviceRow, type NewDevice, updateDevice } from './devices.ts'
+import {
+  createDevice,
+  type DeviceChange,
+  type DeviceRow,
+  deviceTable,
+  type NewDevice,
+  updateDevice,
+} from './devices.ts'
 
 export interface ImportedDevices {
   created: readonly Omit<NewDevice, 'publication'>[]
@@ -12,12 +20,18 @@ export interface ImportedDevices {
 const NOTHING_PUBLISHED: Publication = { version: null, sessionChanges: [] }
 
 /** Registers and changes devices, all or none of them. Returns the rows in the order they were given, new ones first. */
-export function importDevices(
-  connection: Connection,
-  { created, updated, publication }: ImportedDevices,
-): DeviceRow[] {
-  const rows = created.map((one) => createDevice(connection, { ...one, publication: NOTHING_PUBLISHED }))
-  for (const change of updated) rows.push(updateDevice(connection, change))
-  storePublication(connection, publication)
-  return rows
-}
+export const importDevices = write(
+  (connection: Connection, { created, updated, publication }: ImportedDevices): DeviceRow[] => {
+    const rows = created.map((one) => createDevice(connection, { ...one, publication: NOTHING_PUBLISHED }))
+    for (const change of updated) rows.push(updateDevice(connection, change))
+    storePublication(connection, publication)
+    return rows
+  },
+  {
+    audit: (connection, { created, updated }, origin) => {
+      const device = changed<{ hardwareId: string }>(deviceTable, ({ hardwareId }) => hardwareId)
+      const ends = [...created, ...updated].map((one) => device(connection, one, origin))
+      return () => ends.flatMap((end) => end(null))
+    },
+  },
+)

@@ -1,7 +1,8 @@
 import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
+import { changed, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { type Publication, storePublication } from './device-configs.ts'
 import { table } from '../db/table.ts'
+import { type Publication, storePublication } from './device-configs.ts'
 
 export const deviceTypeTable = table('device_type', {
   care: {
@@ -48,18 +49,21 @@ export function listDeviceTypes(connection: Connection): DeviceTypeRow[] {
 }
 
 /** Makes or replaces a type. */
-export function putDeviceType(
-  connection: Connection,
-  { type, publication }: { type: DeviceTypeRow; publication: Publication },
-): null {
-  connection.run(
-    'INSERT OR REPLACE INTO device_type (name, description, defaults, config_schema, commands) VALUES (?, ?, ?, ?, ?)',
-    type.name,
-    type.description,
-    JSON.stringify(type.defaults),
-    JSON.stringify(type.configSchema),
-    JSON.stringify(type.commands),
-  )
-  storePublication(connection, publication)
-  return null
-}
+export const putDeviceType = write(
+  (
+    connection: Connection,
+    { type, publication }: { type: DeviceTypeRow; publication: Publication },
+  ): null => {
+    connection.run(
+      'INSERT OR REPLACE INTO device_type (name, description, defaults, config_schema, commands) VALUES (?, ?, ?, ?, ?)',
+      type.name,
+      type.description,
+      JSON.stringify(type.defaults),
+      JSON.stringify(type.configSchema),
+      JSON.stringify(type.commands),
+    )
+    storePublication(connection, publication)
+    return null
+  },
+  { audit: changed(deviceTypeTable, ({ type }) => type.name) },
+)

@@ -1,7 +1,9 @@
 import { emptyState } from '#domain/latest-state.ts'
 import { ConflictError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import { newShortId } from '#shared/ids.ts'
+import { changed, event, withSecret, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
+import { table } from '../db/table.ts'
 import { type DeviceState, STATE_COLUMNS, type StateRow, stateOfRow } from '../telemetry/device-state.ts'
 import { markErasure } from '../telemetry/erasure.ts'
 import { type NewRecords, readUnsaved, UnsavedRecords } from '../telemetry/unsaved-states.ts'
@@ -9,16 +11,26 @@ import { failCommandsOf } from './commands.ts'
 import { type Publication, storePublication } from './device-configs.ts'
 import { isGroup } from './groups.ts'
 import { deleteMqttTraces } from './mqtt-sessions.ts'
-import { table } from '../db/table.ts'
 
 export const deviceTable = table('device', {
   care: {
     what: 'the devices',
     isRemembered: true,
-    meaning: 'Devices that are missing cannot log in until they are registered again; their history is not shown.',
+    meaning:
+      'Devices that are missing cannot log in until they are registered again; their history is not shown.',
   },
   replicated: {
-    columns: ['device_id', 'hardware_id', 'short_id', 'device_type', 'name', 'cart', 'group_id', 'created_at_ms', 'updated_at_ms'],
+    columns: [
+      'device_id',
+      'hardware_id',
+      'short_id',
+      'device_type',
+      'name',
+      'cart',
+      'group_id',
+      'created_at_ms',
+      'updated_at_ms',
+    ],
     times: ['updated_at_ms'],
     key: 't.hardware_id',
     where: 't.hardware_id = ?',
@@ -28,9 +40,12 @@ export const deviceTable = table('device', {
 export const deviceStateTable = table('device_state', {
   care: {
     what: 'the latest state of the devices',
-    meaning: 'Devices that are missing in it show no state until they send the next one, and their records are not counted. What is missing comes back when it is sent again.',
-    afterLoss: [`INSERT OR IGNORE INTO device_state (device_id, latest, updated_at_ms)
-         SELECT device_id, '{}', updated_at_ms FROM device`],
+    meaning:
+      'Devices that are missing in it show no state until they send the next one, and their records are not counted. What is missing comes back when it is sent again.',
+    afterLoss: [
+      `INSERT OR IGNORE INTO device_state (device_id, latest, updated_at_ms)
+         SELECT device_id, '{}', updated_at_ms FROM device`,
+    ],
   },
   json: {
     latest: { type: 'object', cure: { set: "latest = '{}'" } },
@@ -188,39 +203,42 @@ export interface NewDevice {
  * Throws `device_exists` when the id is taken as a hardware id or as a short id (both find a device in a path), and
  * `unknown_group`.
  */
-export function createDevice(connection: Connection, input: NewDevice): DeviceRow {
-  const { hardwareId, deviceType, name, cart = null, groupId, nowMs } = input
-  if (isIdTaken(connection, hardwareId)) {
-    throw new ConflictError('device_exists', `a device ${hardwareId} exists already`)
-  }
-  if (groupId !== null) requireGroup(connection, groupId)
-  let shortId = newShortId()
-  while (isIdTaken(connection, shortId)) shortId = newShortId()
-  connection.run(
-    `INSERT INTO device (hardware_id, short_id, device_type, name, cart, group_id, mqtt_password_hash, is_on_shared_key,
+export const createDevice = write(
+  (connection: Connection, input: NewDevice): DeviceRow => {
+    const { hardwareId, deviceType, name, cart = null, groupId, nowMs } = input
+    if (isIdTaken(connection, hardwareId)) {
+      throw new ConflictError('device_exists', `a device ${hardwareId} exists already`)
+    }
+    if (groupId !== null) requireGroup(connection, groupId)
+    let shortId = newShortId()
+    while (isIdTaken(connection, shortId)) shortId = newShortId()
+    connection.run(
+      `INSERT INTO device (hardware_id, short_id, device_type, name, cart, group_id, mqtt_password_hash, is_on_shared_key,
        created_at_ms, updated_at_ms)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    hardwareId,
-    shortId,
-    deviceType,
-    name,
-    cart,
-    groupId,
-    input.mqttPasswordHash,
-    Number(input.isOnSharedKey ?? false),
-    nowMs,
-    nowMs,
-  )
-  connection.run('DELETE FROM removed_device WHERE hardware_id = ?', hardwareId)
-  connection.run(
-    'INSERT INTO device_state (device_id, latest, updated_at_ms) SELECT device_id, ?, ? FROM device WHERE hardware_id = ?',
-    JSON.stringify(emptyState()),
-    nowMs,
-    hardwareId,
-  )
-  storePublication(connection, input.publication)
-  return findDevice(connection, hardwareId)
-}
+      hardwareId,
+      shortId,
+      deviceType,
+      name,
+      cart,
+      groupId,
+      input.mqttPasswordHash,
+      Number(input.isOnSharedKey ?? false),
+      nowMs,
+      nowMs,
+    )
+    connection.run('DELETE FROM removed_device WHERE hardware_id = ?', hardwareId)
+    connection.run(
+      'INSERT INTO device_state (device_id, latest, updated_at_ms) SELECT device_id, ?, ? FROM device WHERE hardware_id = ?',
+      JSON.stringify(emptyState()),
+      nowMs,
+      hardwareId,
+    )
+    storePublication(connection, input.publication)
+    return findDevice(connection, hardwareId)
+  },
+  { audit: changed(deviceTable, ({ hardwareId }) => hardwareId) },
+)
 
 function isIdTaken(connection: Connection, id: string): boolean {
   return connection.get('SELECT 1 FROM device WHERE hardware_id = ? OR short_id = ?', id, id) !== undefined
@@ -255,64 +273,90 @@ export interface DeviceChange {
 }
 
 /** Throws `unknown_group`. */
-export function updateDevice(connection: Connection, change: DeviceChange): DeviceRow {
-  const known = findDevice(connection, change.hardwareId)
-  if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
-  connection.run(
-    `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, other_group_ack_ms = ?, mqtt_password_hash = ?,
+export const updateDevice = write(
+  (connection: Connection, change: DeviceChange): DeviceRow => {
+    const known = findDevice(connection, change.hardwareId)
+    if (typeof change.groupId === 'number') requireGroup(connection, change.groupId)
+    connection.run(
+      `UPDATE device SET device_type = ?, name = ?, cart = ?, group_id = ?, other_group_ack_ms = ?, mqtt_password_hash = ?,
        is_on_shared_key = ?, updated_at_ms = ?
      WHERE device_id = ?`,
-    change.deviceType ?? known.deviceType,
-    change.name === undefined ? known.name : change.name,
-    change.cart === undefined ? known.cart : change.cart,
-    change.groupId === undefined ? known.groupId : change.groupId,
-    change.otherGroupAckMs === undefined ? known.otherGroupAckMs : change.otherGroupAckMs,
-    change.mqttPasswordHash ?? known.mqttPasswordHash,
-    // who gives it a password has it put into the device
-    Number(known.isOnSharedKey && change.mqttPasswordHash === undefined),
-    change.nowMs,
-    known.deviceId,
-  )
-  if (change.publication !== undefined) storePublication(connection, change.publication)
-  return findDevice(connection, change.hardwareId)
-}
+      change.deviceType ?? known.deviceType,
+      change.name === undefined ? known.name : change.name,
+      change.cart === undefined ? known.cart : change.cart,
+      change.groupId === undefined ? known.groupId : change.groupId,
+      change.otherGroupAckMs === undefined ? known.otherGroupAckMs : change.otherGroupAckMs,
+      change.mqttPasswordHash ?? known.mqttPasswordHash,
+      // who gives it a password has it put into the device
+      Number(known.isOnSharedKey && change.mqttPasswordHash === undefined),
+      change.nowMs,
+      known.deviceId,
+    )
+    if (change.publication !== undefined) storePublication(connection, change.publication)
+    return findDevice(connection, change.hardwareId)
+  },
+  {
+    audit: withSecret(
+      () => 'device.password_rotated',
+      changed(deviceTable, ({ hardwareId }) => hardwareId),
+      (input) => (input.mqttPasswordHash === undefined ? null : input.hardwareId),
+    ),
+  },
+)
 
 /** Gives a device that comes with the shared key another password of its own; null when it needs none any more. */
-export function issuePassword(
-  connection: Connection,
-  input: { hardwareId: string; mqttPasswordHash: string },
-): DeviceRow | null {
-  const issued = connection.run(
-    'UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ? AND is_on_shared_key = 1',
-    input.mqttPasswordHash,
-    input.hardwareId,
-  )
-  return issued === 0 ? null : findDevice(connection, input.hardwareId)
-}
+export const issuePassword = write(
+  (connection: Connection, input: { hardwareId: string; mqttPasswordHash: string }): DeviceRow | null => {
+    const issued = connection.run(
+      'UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ? AND is_on_shared_key = 1',
+      input.mqttPasswordHash,
+      input.hardwareId,
+    )
+    return issued === 0 ? null : findDevice(connection, input.hardwareId)
+  },
+  {
+    audit:
+      (_, { hardwareId }) =>
+      (row) =>
+        row === null ? [] : [event('device.password_issued', hardwareId, null)],
+  },
+)
 
 /** The device has this password: the shared key is void for it. Null when it was given another one since. */
-export function confirmPassword(
-  connection: Connection,
-  input: { hardwareId: string; mqttPasswordHash: string; nowMs: number },
-): DeviceRow | null {
-  const { hardwareId, mqttPasswordHash, nowMs } = input
-  const confirmed = connection.run(
-    `UPDATE device SET is_on_shared_key = 0, updated_at_ms = ?
+export const confirmPassword = write(
+  (
+    connection: Connection,
+    input: { hardwareId: string; mqttPasswordHash: string; nowMs: number },
+  ): DeviceRow | null => {
+    const { hardwareId, mqttPasswordHash, nowMs } = input
+    const confirmed = connection.run(
+      `UPDATE device SET is_on_shared_key = 0, updated_at_ms = ?
      WHERE hardware_id = ? AND mqtt_password_hash = ? AND is_on_shared_key = 1`,
-    nowMs,
-    hardwareId,
-    mqttPasswordHash,
-  )
-  return confirmed === 0 ? null : findDevice(connection, hardwareId)
-}
+      nowMs,
+      hardwareId,
+      mqttPasswordHash,
+    )
+    return confirmed === 0 ? null : findDevice(connection, hardwareId)
+  },
+  {
+    // the device says that it has the password it was issued
+    audit: null,
+  },
+)
 
 /** Devices whose password is the shared key, from before each was issued its own: they are to be issued one. */
-export function voidSharedPasswords(connection: Connection, input: { keyHash: string }): number {
-  return connection.run(
-    `UPDATE device SET is_on_shared_key = 1, mqtt_password_hash = '' WHERE mqtt_password_hash = ?`,
-    input.keyHash,
-  )
-}
+export const voidSharedPasswords = write(
+  (connection: Connection, input: { keyHash: string }): number => {
+    return connection.run(
+      `UPDATE device SET is_on_shared_key = 1, mqtt_password_hash = '' WHERE mqtt_password_hash = ?`,
+      input.keyHash,
+    )
+  },
+  {
+    // at the start, after an upgrade
+    audit: null,
+  },
+)
 
 /** Hardware ids that were taken off the register and not registered again. */
 export function listRemovedDevices(connection: Connection): string[] {
@@ -325,21 +369,21 @@ export function listRemovedDevices(connection: Connection): string[] {
  * Takes a device off the register at once; its telemetry, unreachable from then on, goes in steps of
  * `deleteTelemetryStep` so that a long history never holds up what devices send. Its lock events and commands stay.
  */
-export function deleteDevice(
-  connection: Connection,
-  input: { hardwareId: string; nowMs: number },
-): DeviceRow {
-  const known = findDevice(connection, input.hardwareId)
-  connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
-  connection.run(
-    'INSERT OR REPLACE INTO removed_device (hardware_id, removed_at_ms) VALUES (?, ?)',
-    known.hardwareId,
-    input.nowMs,
-  )
-  deleteMqttTraces(connection, known.hardwareId)
-  failCommandsOf(connection, known.hardwareId)
-  connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
-  // all there is of it in the log is as good as gone: nobody is told whose it is any more
-  markErasure(connection, { hardwareId: known.hardwareId, streams: ['gps', 'battery'], nowMs: input.nowMs })
-  return known
-}
+export const deleteDevice = write(
+  (connection: Connection, input: { hardwareId: string; nowMs: number }): DeviceRow => {
+    const known = findDevice(connection, input.hardwareId)
+    connection.run('DELETE FROM device WHERE device_id = ?', known.deviceId)
+    connection.run(
+      'INSERT OR REPLACE INTO removed_device (hardware_id, removed_at_ms) VALUES (?, ?)',
+      known.hardwareId,
+      input.nowMs,
+    )
+    deleteMqttTraces(connection, known.hardwareId)
+    failCommandsOf(connection, known.hardwareId)
+    connection.run('INSERT INTO telemetry_deletion (device_id) VALUES (?)', known.deviceId)
+    // all there is of it in the log is as good as gone: nobody is told whose it is any more
+    markErasure(connection, { hardwareId: known.hardwareId, streams: ['gps', 'battery'], nowMs: input.nowMs })
+    return known
+  },
+  { audit: changed(deviceTable, ({ hardwareId }) => hardwareId) },
+)

@@ -1,5 +1,6 @@
 import { blankStrings } from '#shared/blank-strings.ts'
 import type { BlankedEvent } from '#shared/wire/schema/blanks.ts'
+import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { TABLES } from './all.ts'
@@ -66,31 +67,40 @@ const BLANK_CODE = `UPDATE lock_event SET code = NULL,
  * Blanks a code, or the values that are a person's name whatever its case, in some rows behind `after`, and tells the head
  * office. What is overwritten is not left in the pages of the file.
  */
-export function eraseStep(
-  connection: Connection,
-  input: { subject: ErasedSubject; after: ErasurePosition | null; nowMs: number },
-): ErasureStep {
-  const { table, seq } = input.after ?? { table: 'lock_event', seq: 0 }
-  const fromSeq = firstSeq(connection, table, seq)
-  if (fromSeq === null) return { ...NOTHING, after: beginningBehind(table), otherTable: null }
-  const other = OTHERS.find((searched) => searched.table === table)
-  // every page that is freed is overwritten too, which is too dear for what devices send
-  connection.db.pragma('secure_delete = ON')
-  try {
-    const after = { table, seq: fromSeq + STEP_SEQS - 1 }
-    if (other !== undefined) {
-      const values = eraseOthers(connection, input.subject, other, fromSeq)
-      return { ...NOTHING, other: values, after, otherTable: values === 0 ? null : other.table }
+export const eraseStep = write(
+  (
+    connection: Connection,
+    input: { subject: ErasedSubject; after: ErasurePosition | null; nowMs: number },
+  ): ErasureStep => {
+    const { table, seq } = input.after ?? { table: 'lock_event', seq: 0 }
+    const fromSeq = firstSeq(connection, table, seq)
+    if (fromSeq === null) return { ...NOTHING, after: beginningBehind(table), otherTable: null }
+    const other = OTHERS.find((searched) => searched.table === table)
+    // every page that is freed is overwritten too, which is too dear for what devices send
+    connection.db.pragma('secure_delete = ON')
+    try {
+      const after = { table, seq: fromSeq + STEP_SEQS - 1 }
+      if (other !== undefined) {
+        const values = eraseOthers(connection, input.subject, other, fromSeq)
+        return { ...NOTHING, other: values, after, otherTable: values === 0 ? null : other.table }
+      }
+      const erased =
+        table === 'command'
+          ? eraseCommands(connection, input.subject, fromSeq)
+          : eraseLockEvents(connection, input.subject, fromSeq, input.nowMs)
+      return { ...NOTHING, ...erased, after, otherTable: null }
+    } finally {
+      connection.db.pragma('secure_delete = FAST')
     }
-    const erased =
-      table === 'command'
-        ? eraseCommands(connection, input.subject, fromSeq)
-        : eraseLockEvents(connection, input.subject, fromSeq, input.nowMs)
-    return { ...NOTHING, ...erased, after, otherTable: null }
-  } finally {
-    connection.db.pragma('secure_delete = FAST')
-  }
-}
+  },
+  {
+    // of whom or what must not be kept here either
+    audit:
+      (_, { subject, after }) =>
+      () =>
+        after === null ? [event('erasure.created', 'code' in subject ? 'code' : 'person', null)] : [],
+  },
+)
 
 /** Where the table begins that is looked through after this one; null after the last. */
 function beginningBehind(table: string): ErasurePosition | null {

@@ -1,3 +1,4 @@
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 
@@ -52,31 +53,34 @@ const STEP_ROWS = 500
  * Deletes some events of before `beforeMs`, oldest first, behind `after`. With `keepsUnsent` those stay that the head
  * office has not acknowledged. Commands that may still move stay.
  */
-export function deleteEventsStep(
-  connection: Connection,
-  input: { beforeMs: number; keepsUnsent: boolean; after: EventPosition | null },
-): EventDeletionStep {
-  const after = input.after ?? { kind: EVENT_KINDS[0], atMs: 0, seq: 0 }
-  const { kind } = after
-  const { timeColumn, isOver, isSent, stream } = TABLES[kind]
-  const looked = connection.all<{ seq: number; atMs: number }>(
-    `SELECT seq, ${timeColumn} AS atMs FROM ${kind} WHERE ${timeColumn} < ? AND (${timeColumn}, seq) > (?, ?)
+export const deleteEventsStep = write(
+  (
+    connection: Connection,
+    input: { beforeMs: number; keepsUnsent: boolean; after: EventPosition | null },
+  ): EventDeletionStep => {
+    const after = input.after ?? { kind: EVENT_KINDS[0], atMs: 0, seq: 0 }
+    const { kind } = after
+    const { timeColumn, isOver, isSent, stream } = TABLES[kind]
+    const looked = connection.all<{ seq: number; atMs: number }>(
+      `SELECT seq, ${timeColumn} AS atMs FROM ${kind} WHERE ${timeColumn} < ? AND (${timeColumn}, seq) > (?, ?)
      ORDER BY ${timeColumn}, seq LIMIT ?`,
-    input.beforeMs,
-    after.atMs,
-    after.seq,
-    STEP_ROWS,
-  )
-  const sql = `DELETE FROM ${kind} WHERE seq IN (SELECT value FROM json_each(?)) AND ${isOver}`
-  const seqs = JSON.stringify(looked.map(({ seq }) => seq))
-  const deleted = input.keepsUnsent
-    ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
-    : connection.run(sql, seqs)
-  if (kind === 'command' && deleted > 0)
-    connection.run('UPDATE command_count SET commands = commands - ?', deleted)
-  const last = looked.at(-1)
-  return { kind, deleted, after: last === undefined ? nextKind(kind) : { kind, ...last } }
-}
+      input.beforeMs,
+      after.atMs,
+      after.seq,
+      STEP_ROWS,
+    )
+    const sql = `DELETE FROM ${kind} WHERE seq IN (SELECT value FROM json_each(?)) AND ${isOver}`
+    const seqs = JSON.stringify(looked.map(({ seq }) => seq))
+    const deleted = input.keepsUnsent
+      ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
+      : connection.run(sql, seqs)
+    if (kind === 'command' && deleted > 0)
+      connection.run('UPDATE command_count SET commands = commands - ?', deleted)
+    const last = looked.at(-1)
+    return { kind, deleted, after: last === undefined ? nextKind(kind) : { kind, ...last } }
+  },
+  { audit: null },
+)
 
 function nextKind(kind: EventKind): EventPosition | null {
   const next = EVENT_KINDS[EVENT_KINDS.indexOf(kind) + 1]

@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { changed, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
+import { bodyOfKey, table } from '../db/table.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
-import { table } from '../db/table.ts'
 
 export const geofenceSetTable = table('geofence_set', {
   care: {
@@ -53,18 +55,32 @@ export function listZoneMessages(connection: Connection): { topic: string; paylo
 }
 
 /** Replaces the zones of a group, together with the messages that tell of it. */
-export function saveGeofenceSet(connection: Connection, change: GeofenceSetChange): null {
-  const { groupId, version, siteVersion, siteSince, zonesJson, updatedAtMs, sessionChanges } = change
-  connection.run(
-    `INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms, site_version, site_since)
+export const saveGeofenceSet = write(
+  (connection: Connection, change: GeofenceSetChange): null => {
+    const { groupId, version, siteVersion, siteSince, zonesJson, updatedAtMs, sessionChanges } = change
+    connection.run(
+      `INSERT OR REPLACE INTO geofence_set (group_id, version, zones, updated_at_ms, site_version, site_since)
      VALUES (?, ?, ?, ?, ?, ?)`,
-    groupId,
-    version,
-    zonesJson,
-    updatedAtMs,
-    siteVersion,
-    siteSince,
-  )
-  for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
-  return null
-}
+      groupId,
+      version,
+      zonesJson,
+      updatedAtMs,
+      siteVersion,
+      siteSince,
+    )
+    for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
+    return null
+  },
+  {
+    audit: (connection, input, origin) => {
+      // published anew, or for the first time in a group that has none of its own
+      const known = bodyOfKey(connection, geofenceSetTable, String(input.groupId))
+      if (isDeepStrictEqual(known?.zones ?? [], JSON.parse(input.zonesJson))) return () => []
+      return changed<typeof input>(geofenceSetTable, ({ groupId }) => String(groupId))(
+        connection,
+        input,
+        origin,
+      )
+    },
+  },
+)

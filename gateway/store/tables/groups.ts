@@ -1,18 +1,22 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import { MAX_GROUP_ID } from '#shared/ids.ts'
+import { changed, event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
+import { bodyOfKey, table } from '../db/table.ts'
 import { type GeofenceSetChange, saveGeofenceSet } from './geofences.ts'
-import { table } from '../db/table.ts'
 
 export const deviceGroupTable = table('device_group', {
   care: {
     what: 'the groups',
     isRemembered: true,
-    meaning: 'Groups that are missing and have devices or zones are there again under a name made of their number.',
-    afterLoss: [`INSERT OR IGNORE INTO device_group (group_id, name, created_at_ms, updated_at_ms)
+    meaning:
+      'Groups that are missing and have devices or zones are there again under a name made of their number.',
+    afterLoss: [
+      `INSERT OR IGNORE INTO device_group (group_id, name, created_at_ms, updated_at_ms)
          SELECT group_id, 'Group ' || group_id, at_ms, at_ms FROM (
            SELECT group_id, max(updated_at_ms) AS at_ms FROM device WHERE group_id IS NOT NULL GROUP BY group_id
-           UNION ALL SELECT group_id, max(updated_at_ms) FROM geofence_set WHERE zones <> '[]' GROUP BY group_id)`],
+           UNION ALL SELECT group_id, max(updated_at_ms) FROM geofence_set WHERE zones <> '[]' GROUP BY group_id)`,
+    ],
   },
   replicated: {
     columns: ['group_id', 'name', 'created_at_ms', 'updated_at_ms'],
@@ -60,19 +64,27 @@ export interface NewGroup {
 }
 
 /** Throws `group_exists`, or `no_group_id_left` when the highest number there is has been given away. */
-export function createGroup(connection: Connection, input: NewGroup): GroupRow {
-  const groupId = input.groupId ?? nextGroupId(connection, input.highestOtherId)
-  if (isGroup(connection, groupId))
-    throw new ConflictError('group_exists', `a group ${groupId} exists already`)
-  connection.run(
-    'INSERT INTO device_group (group_id, name, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?)',
-    groupId,
-    input.name,
-    input.nowMs,
-    input.nowMs,
-  )
-  return findGroup(connection, groupId)
-}
+export const createGroup = write(
+  (connection: Connection, input: NewGroup): GroupRow => {
+    const groupId = input.groupId ?? nextGroupId(connection, input.highestOtherId)
+    if (isGroup(connection, groupId))
+      throw new ConflictError('group_exists', `a group ${groupId} exists already`)
+    connection.run(
+      'INSERT INTO device_group (group_id, name, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?)',
+      groupId,
+      input.name,
+      input.nowMs,
+      input.nowMs,
+    )
+    return findGroup(connection, groupId)
+  },
+  {
+    audit: (connection) => (group) => {
+      const key = String(group.groupId)
+      return [event('group.created', key, bodyOfKey(connection, deviceGroupTable, key))]
+    },
+  },
+)
 
 function nextGroupId(connection: Connection, highestOtherId: number): number {
   const row = connection.get<{ highest: number }>(
@@ -90,25 +102,31 @@ export interface GroupChange {
   nowMs: number
 }
 
-export function updateGroup(connection: Connection, { groupId, name, nowMs }: GroupChange): GroupRow {
-  connection.run(
-    'UPDATE device_group SET name = ?, updated_at_ms = ? WHERE group_id = ?',
-    name,
-    nowMs,
-    groupId,
-  )
-  return findGroup(connection, groupId)
-}
+export const updateGroup = write(
+  (connection: Connection, { groupId, name, nowMs }: GroupChange): GroupRow => {
+    connection.run(
+      'UPDATE device_group SET name = ?, updated_at_ms = ? WHERE group_id = ?',
+      name,
+      nowMs,
+      groupId,
+    )
+    return findGroup(connection, groupId)
+  },
+  { audit: changed(deviceGroupTable, ({ groupId }) => String(groupId)) },
+)
 
 /** Throws `group_not_empty` while a device is in it. `geofenceSet` is what becomes of its zones, if it has any. */
-export function deleteGroup(
-  connection: Connection,
-  { groupId, geofenceSet }: { groupId: number; geofenceSet: GeofenceSetChange | null },
-): GroupRow {
-  const known = findGroup(connection, groupId)
-  if (connection.get('SELECT 1 FROM device WHERE group_id = ? LIMIT 1', groupId) !== undefined)
-    throw new ConflictError('group_not_empty', `there are devices in group ${groupId}`)
-  connection.run('DELETE FROM device_group WHERE group_id = ?', groupId)
-  if (geofenceSet !== null) saveGeofenceSet(connection, geofenceSet)
-  return known
-}
+export const deleteGroup = write(
+  (
+    connection: Connection,
+    { groupId, geofenceSet }: { groupId: number; geofenceSet: GeofenceSetChange | null },
+  ): GroupRow => {
+    const known = findGroup(connection, groupId)
+    if (connection.get('SELECT 1 FROM device WHERE group_id = ? LIMIT 1', groupId) !== undefined)
+      throw new ConflictError('group_not_empty', `there are devices in group ${groupId}`)
+    connection.run('DELETE FROM device_group WHERE group_id = ?', groupId)
+    if (geofenceSet !== null) saveGeofenceSet(connection, geofenceSet)
+    return known
+  },
+  { audit: changed(deviceGroupTable, ({ groupId }) => String(groupId)) },
+)

@@ -9,8 +9,8 @@ import {
   listPage,
   ofRegistration,
 } from '../db/list-page.ts'
-import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { table } from '../db/table.ts'
+import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 export const lockEventTable = table('lock_event', {
   care: {

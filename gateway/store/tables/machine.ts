@@ -1,4 +1,5 @@
 import type { MachineSigns } from '#domain/machine.ts'
+import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -19,17 +20,26 @@ export function knownMachine(connection: Connection): MachineSigns {
   return row === undefined ? {} : JSON.parse(row.signs)
 }
 
-export function noteMachine(connection: Connection, { signs }: { signs: MachineSigns }): null {
-  connection.run('INSERT OR REPLACE INTO machine (only, signs) VALUES (1, ?)', JSON.stringify(signs))
-  return null
-}
+export const noteMachine = write(
+  (connection: Connection, { signs }: { signs: MachineSigns }): null => {
+    connection.run('INSERT OR REPLACE INTO machine (only, signs) VALUES (1, ?)', JSON.stringify(signs))
+    return null
+  },
+  {
+    // a start of the machine of before
+    audit: null,
+  },
+)
 
 /** A person says that this is the machine of this course; null for the one that the next start finds. */
-export function confirmMachine(connection: Connection, { signs }: { signs: MachineSigns | null }): null {
-  if (signs === null) forgetMachine(connection)
-  else noteMachine(connection, { signs })
-  return null
-}
+export const confirmMachine = write(
+  (connection: Connection, { signs }: { signs: MachineSigns | null }): null => {
+    if (signs === null) forgetMachine(connection)
+    else noteMachine(connection, { signs })
+    return null
+  },
+  { audit: () => () => [event('machine.confirmed', 'machine', null)] },
+)
 
 /** The next start takes the machine that it finds. */
 export function forgetMachine(connection: Connection): void {

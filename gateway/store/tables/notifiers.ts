@@ -1,9 +1,10 @@
 import { ConflictError } from '#shared/errors.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { NotifierChannel } from '#shared/wire/notifiers.ts'
+import { type AuditRecord, differences, event, originOf, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { deleteDeliveriesOf } from './outbox.ts'
 import { table } from '../db/table.ts'
+import { deleteDeliveriesOf } from './outbox.ts'
 
 export const notifierTable = table('notifier', {
   care: {
@@ -61,39 +62,82 @@ export function listNotifiers(connection: Connection): NotifierRow[] {
 }
 
 /** Throws `too_many_notifiers`. */
-export function createNotifier(connection: Connection, row: NotifierRow): null {
-  const { n } = connection.get<{ n: number }>('SELECT count(*) AS n FROM notifier') ?? { n: 0 }
-  if (n >= MOST) throw new ConflictError('too_many_notifiers', `there may be ${MOST} notifiers`)
-  connection.run(
-    `INSERT INTO notifier (channel, recipient, token, kinds, hours, after_unacknowledged_min, notifier_id,
+export const createNotifier = write(
+  (connection: Connection, row: NotifierRow): null => {
+    const { n } = connection.get<{ n: number }>('SELECT count(*) AS n FROM notifier') ?? { n: 0 }
+    if (n >= MOST) throw new ConflictError('too_many_notifiers', `there may be ${MOST} notifiers`)
+    connection.run(
+      `INSERT INTO notifier (channel, recipient, token, kinds, hours, after_unacknowledged_min, notifier_id,
        created_at_ms)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...changeable(row),
-    row.notifierId,
-    row.createdAtMs,
-  )
-  return null
-}
+      ...changeable(row),
+      row.notifierId,
+      row.createdAtMs,
+    )
+    return null
+  },
+  { audit: (_, row) => () => [event('notifier.created', row.notifierId, notifierEntry(row))] },
+)
 
 /** Writes what a person may change of it. */
-export function updateNotifier(connection: Connection, row: NotifierRow): null {
-  connection.run(
-    `UPDATE notifier SET channel = ?, recipient = ?, token = ?, kinds = ?, hours = ?, after_unacknowledged_min = ?
+export const updateNotifier = write(
+  (connection: Connection, row: NotifierRow): null => {
+    connection.run(
+      `UPDATE notifier SET channel = ?, recipient = ?, token = ?, kinds = ?, hours = ?, after_unacknowledged_min = ?
      WHERE notifier_id = ?`,
-    ...changeable(row),
-    row.notifierId,
-  )
-  return null
-}
+      ...changeable(row),
+      row.notifierId,
+    )
+    return null
+  },
+  {
+    audit: (connection, row) => {
+      const { notifierId } = row
+      const before = listNotifiers(connection).find((known) => known.notifierId === notifierId)
+      return () => {
+        if (before === undefined) return []
+        const [old, now] = differences(notifierEntry(before), notifierEntry(row))
+        const updated: AuditRecord[] =
+          now === null ? [] : [{ action: 'notifier.updated', target: notifierId, before: old, after: now }]
+        return [
+          ...updated,
+          ...(before.token === row.token ? [] : [event('notifier.token_replaced', notifierId, null)]),
+        ]
+      }
+    },
+  },
+)
 
 /** What it was still to be told goes with it. */
-export function deleteNotifier(connection: Connection, { notifierId }: { notifierId: string }): null {
-  connection.run('DELETE FROM notifier WHERE notifier_id = ?', notifierId)
-  deleteDeliveriesOf(connection, notifierId)
-  return null
-}
+export const deleteNotifier = write(
+  (connection: Connection, { notifierId }: { notifierId: string }): null => {
+    connection.run('DELETE FROM notifier WHERE notifier_id = ?', notifierId)
+    deleteDeliveriesOf(connection, notifierId)
+    return null
+  },
+  {
+    audit: (connection, { notifierId }) => {
+      const before = listNotifiers(connection).find((row) => row.notifierId === notifierId)
+      return () =>
+        before === undefined
+          ? []
+          : [{ action: 'notifier.deleted', target: notifierId, before: notifierEntry(before), after: null }]
+    },
+  },
+)
 
 function changeable({ channel, recipient, token, kinds, hours, afterUnacknowledgedMin }: NotifierRow) {
   const json = (value: object | null) => (value === null ? null : JSON.stringify(value))
   return [channel, recipient, token, json(kinds), json(hours), afterUnacknowledgedMin]
+}
+
+function notifierEntry({
+  channel,
+  recipient,
+  kinds,
+  hours,
+  afterUnacknowledgedMin,
+}: NotifierRow): Record<string, unknown> {
+  const to = channel === 'ntfy' ? originOf(recipient) : recipient
+  return { channel, to, kinds, hours, after_unacknowledged_min: afterUnacknowledgedMin }
 }

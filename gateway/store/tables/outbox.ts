@@ -1,3 +1,4 @@
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -150,28 +151,31 @@ export interface SettledDeliveries {
   outcomes: readonly TargetOutcome[]
 }
 
-export function settleDeliveries(connection: Connection, { settled, outcomes }: SettledDeliveries): null {
-  const bySeq = Map.groupBy(settled, ({ seq }) => seq)
-  for (const [seq, ends] of bySeq)
-    takeOut(
-      connection,
-      seq,
-      ends.map(({ targetId }) => targetId),
-    )
-  // an id is that of one of them only
-  for (const { targetId, lastSuccessAtMs, lastError } of outcomes)
-    for (const [table, id] of [
-      ['webhook', 'webhook_id'],
-      ['notifier', 'notifier_id'],
-    ])
-      connection.run(
-        `UPDATE ${table} SET last_success_at_ms = ?, last_error = ? WHERE ${id} = ?`,
-        lastSuccessAtMs,
-        lastError,
-        targetId,
+export const settleDeliveries = write(
+  (connection: Connection, { settled, outcomes }: SettledDeliveries): null => {
+    const bySeq = Map.groupBy(settled, ({ seq }) => seq)
+    for (const [seq, ends] of bySeq)
+      takeOut(
+        connection,
+        seq,
+        ends.map(({ targetId }) => targetId),
       )
-  return null
-}
+    // an id is that of one of them only
+    for (const { targetId, lastSuccessAtMs, lastError } of outcomes)
+      for (const [table, id] of [
+        ['webhook', 'webhook_id'],
+        ['notifier', 'notifier_id'],
+      ])
+        connection.run(
+          `UPDATE ${table} SET last_success_at_ms = ?, last_error = ? WHERE ${id} = ?`,
+          lastSuccessAtMs,
+          lastError,
+          targetId,
+        )
+    return null
+  },
+  { audit: null },
+)
 
 /** Of a target that there is no more. */
 export function deleteDeliveriesOf(connection: Connection, targetId: string): void {

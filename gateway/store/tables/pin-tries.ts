@@ -1,3 +1,4 @@
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -30,14 +31,20 @@ export function pinTries(connection: Connection): PinTriesRow[] {
 }
 
 /** Nothing that counts is no row. */
-export function savePinTries(connection: Connection, { userId, wrongAgoMs, lockedMs }: PinTriesRow): null {
-  connection.run('DELETE FROM pin_tries WHERE user_id = ?', userId)
-  if (wrongAgoMs.length > 0 || lockedMs > 0)
-    connection.run(
-      'INSERT INTO pin_tries (user_id, wrong, locked_ms) VALUES (?, ?, ?)',
-      userId,
-      JSON.stringify(wrongAgoMs),
-      lockedMs,
-    )
-  return null
-}
+export const savePinTries = write(
+  (connection: Connection, { userId, wrongAgoMs, lockedMs }: PinTriesRow): null => {
+    connection.run('DELETE FROM pin_tries WHERE user_id = ?', userId)
+    if (wrongAgoMs.length > 0 || lockedMs > 0)
+      connection.run(
+        'INSERT INTO pin_tries (user_id, wrong, locked_ms) VALUES (?, ?, ?)',
+        userId,
+        JSON.stringify(wrongAgoMs),
+        lockedMs,
+      )
+    return null
+  },
+  {
+    // the lock of a person has its own entry
+    audit: null,
+  },
+)

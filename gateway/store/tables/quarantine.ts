@@ -1,7 +1,8 @@
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { applySessionChange } from './mqtt-sessions.ts'
 import { table } from '../db/table.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
 
 export const quarantineTable = table('quarantine', {
   care: {
@@ -34,14 +35,20 @@ export function insertQuarantined(connection: Connection, entries: readonly NewQ
 }
 
 /** Keeps a message whose rows could not be stored, with what the MQTT broker has to write for it. */
-export function keepRefused(
-  connection: Connection,
-  { entry, sessionChanges }: { entry: NewQuarantineEntry; sessionChanges: readonly SessionChange[] },
-): null {
-  insertQuarantined(connection, [entry])
-  for (const change of sessionChanges) applySessionChange(connection, change)
-  return null
-}
+export const keepRefused = write(
+  (
+    connection: Connection,
+    { entry, sessionChanges }: { entry: NewQuarantineEntry; sessionChanges: readonly SessionChange[] },
+  ): null => {
+    insertQuarantined(connection, [entry])
+    for (const change of sessionChanges) applySessionChange(connection, change)
+    return null
+  },
+  {
+    // what a device sent
+    audit: null,
+  },
+)
 
 /** Payloads that could not be read, newest first. */
 export function listQuarantine(connection: Connection, limit: number): NewQuarantineEntry[] {

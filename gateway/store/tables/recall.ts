@@ -1,7 +1,8 @@
 import { NotFoundError } from '#shared/errors.ts'
+import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { type CommandRow, supersedeMessages } from './commands.ts'
 import { table } from '../db/table.ts'
+import { type CommandRow, supersedeMessages } from './commands.ts'
 
 export const recallTable = table('recall', {
   care: {
@@ -78,65 +79,82 @@ export function lastRecall(connection: Connection): KnownRecall | null {
 }
 
 /** Begins a recall; what is known of those before it goes. */
-export function startRecall(connection: Connection, recall: RecallRow): null {
-  connection.run('DELETE FROM recall_message')
-  connection.run('DELETE FROM recall')
-  connection.run(
-    `INSERT INTO recall (recall_id, text, started_at_ms, by_user_id, by_name, scope) VALUES (?, ?, ?, ?, ?, ?)`,
-    recall.recallId,
-    recall.text,
-    recall.startedAtMs,
-    recall.by.userId,
-    recall.by.name,
-    recall.scope === null ? null : JSON.stringify(recall.scope),
-  )
-  return null
-}
+export const startRecall = write(
+  (connection: Connection, recall: RecallRow): null => {
+    connection.run('DELETE FROM recall_message')
+    connection.run('DELETE FROM recall')
+    connection.run(
+      `INSERT INTO recall (recall_id, text, started_at_ms, by_user_id, by_name, scope) VALUES (?, ?, ?, ?, ?, ?)`,
+      recall.recallId,
+      recall.text,
+      recall.startedAtMs,
+      recall.by.userId,
+      recall.by.name,
+      recall.scope === null ? null : JSON.stringify(recall.scope),
+    )
+    return null
+  },
+  {
+    audit:
+      (_, { recallId, text, scope }) =>
+      () => [event('recall.created', recallId, { text, hardware_ids: scope })],
+  },
+)
 
 /** Ends it, with what was not sent to screens yet. Returns those commands as they are now. */
-export function endRecall(
-  connection: Connection,
-  { recallId, atMs, text }: { recallId: string; atMs: number; text: string },
-): CommandRow[] {
-  connection.run(
-    'UPDATE recall SET ended_at_ms = ?, end_text = ? WHERE recall_id = ? AND ended_at_ms IS NULL',
-    atMs,
-    text,
-    recallId,
-  )
-  const sql = 'SELECT command_id AS commandId FROM recall_message WHERE recall_id = ? ORDER BY rowid'
-  const messages = connection.all<{ commandId: string }>(sql, recallId)
-  return supersedeMessages(
-    connection,
-    messages.map(({ commandId }) => commandId),
-  )
-}
+export const endRecall = write(
+  (
+    connection: Connection,
+    { recallId, atMs, text }: { recallId: string; atMs: number; text: string },
+  ): CommandRow[] => {
+    connection.run(
+      'UPDATE recall SET ended_at_ms = ?, end_text = ? WHERE recall_id = ? AND ended_at_ms IS NULL',
+      atMs,
+      text,
+      recallId,
+    )
+    const sql = 'SELECT command_id AS commandId FROM recall_message WHERE recall_id = ? ORDER BY rowid'
+    const messages = connection.all<{ commandId: string }>(sql, recallId)
+    return supersedeMessages(
+      connection,
+      messages.map(({ commandId }) => commandId),
+    )
+  },
+  {
+    audit:
+      (_, { recallId, text }) =>
+      () => [event('recall.deleted', recallId, { text })],
+  },
+)
 
 /**
  * Notes which commands tell screens of a recall, in the transaction that creates them. Throws `no_recall` when it has
  * ended meanwhile, or another one has begun.
  */
-export function noteRecallMessages(
-  connection: Connection,
-  { recallId, messages }: { recallId: string; messages: readonly RecallMessage[] },
-): null {
-  const row = connection.get<{ isEnded: number }>(
-    'SELECT ended_at_ms IS NOT NULL AS isEnded FROM recall WHERE recall_id = ?',
-    recallId,
-  )
-  for (const { commandId, hardwareId, isEnd } of messages) {
-    if (row === undefined || (row.isEnded === 1 && !isEnd))
-      throw new NotFoundError('no_recall', 'the carts are not called in any more')
-    connection.run(
-      'INSERT INTO recall_message (command_id, recall_id, hardware_id, is_end) VALUES (?, ?, ?, ?)',
-      commandId,
+export const noteRecallMessages = write(
+  (
+    connection: Connection,
+    { recallId, messages }: { recallId: string; messages: readonly RecallMessage[] },
+  ): null => {
+    const row = connection.get<{ isEnded: number }>(
+      'SELECT ended_at_ms IS NOT NULL AS isEnded FROM recall WHERE recall_id = ?',
       recallId,
-      hardwareId,
-      Number(isEnd),
     )
-  }
-  return null
-}
+    for (const { commandId, hardwareId, isEnd } of messages) {
+      if (row === undefined || (row.isEnded === 1 && !isEnd))
+        throw new NotFoundError('no_recall', 'the carts are not called in any more')
+      connection.run(
+        'INSERT INTO recall_message (command_id, recall_id, hardware_id, is_end) VALUES (?, ?, ?, ?)',
+        commandId,
+        recallId,
+        hardwareId,
+        Number(isEnd),
+      )
+    }
+    return null
+  },
+  { audit: null },
+)
 
 function toRecall({ byUserId, byName, scopeJson, endedAtMs, endText, ...rest }: StoredRecall): RecallRow {
   return {

@@ -1,3 +1,4 @@
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -25,22 +26,25 @@ export function setupSessionId(connection: Connection): string | null {
   return row === undefined ? null : Buffer.from(row.value).toString()
 }
 
-export function keepSetupSession(connection: Connection, { sessionId }: { sessionId: string }): null {
-  connection.run(
-    'INSERT OR REPLACE INTO secret (name, value) VALUES (?, ?)',
-    SETUP_SESSION,
-    Buffer.from(sessionId),
-  )
-  return null
-}
+export const keepSetupSession = write(
+  (connection: Connection, { sessionId }: { sessionId: string }): null => {
+    connection.run(
+      'INSERT OR REPLACE INTO secret (name, value) VALUES (?, ?)',
+      SETUP_SESSION,
+      Buffer.from(sessionId),
+    )
+    return null
+  },
+  { audit: null },
+)
 
 /** The secret of that name; `value` becomes it if there is none yet. */
-export function keepSecret(
-  connection: Connection,
-  { name, value }: { name: string; value: Uint8Array },
-): Uint8Array {
-  connection.run('INSERT OR IGNORE INTO secret (name, value) VALUES (?, ?)', name, value)
-  const row = connection.get<{ value: Uint8Array }>('SELECT value FROM secret WHERE name = ?', name)
-  if (row === undefined) throw new Error(`no secret ${name}`)
-  return row.value
-}
+export const keepSecret = write(
+  (connection: Connection, { name, value }: { name: string; value: Uint8Array }): Uint8Array => {
+    connection.run('INSERT OR IGNORE INTO secret (name, value) VALUES (?, ?)', name, value)
+    const row = connection.get<{ value: Uint8Array }>('SELECT value FROM secret WHERE name = ?', name)
+    if (row === undefined) throw new Error(`no secret ${name}`)
+    return row.value
+  },
+  { audit: null },
+)

@@ -1,5 +1,6 @@
 import type { AuditAction } from '#shared/audit-actions.ts'
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
+import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -44,48 +45,77 @@ export function listSessions(connection: Connection): SessionRow[] {
 }
 
 /** Throws `user_not_found` and `user_inactive`: whatever opened the door, its user may be gone by now. */
-export function createSession(connection: Connection, { row, endedIds }: NewSession): SessionRow {
-  const { sessionId, userId, name, tokenHash, createdAtMs, lastUsedAtMs } = row
-  const user = connection.get<{ isActive: number }>(
-    'SELECT is_active AS isActive FROM user WHERE user_id = ?',
-    userId,
-  )
-  if (user === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
-  if (user.isActive === 0) throw new ConflictError('user_inactive', 'the user is disabled')
-  endSessions(connection, { sessionIds: endedIds })
-  connection.run(
-    `INSERT INTO session (session_id, user_id, name, token_hash, created_at_ms, last_used_at_ms)
+export const createSession = write(
+  (connection: Connection, { row, endedIds }: NewSession): SessionRow => {
+    const { sessionId, userId, name, tokenHash, createdAtMs, lastUsedAtMs } = row
+    const user = connection.get<{ isActive: number }>(
+      'SELECT is_active AS isActive FROM user WHERE user_id = ?',
+      userId,
+    )
+    if (user === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
+    if (user.isActive === 0) throw new ConflictError('user_inactive', 'the user is disabled')
+    endSessions(connection, { sessionIds: endedIds })
+    connection.run(
+      `INSERT INTO session (session_id, user_id, name, token_hash, created_at_ms, last_used_at_ms)
      VALUES (?, ?, ?, ?, ?, ?)`,
-    sessionId,
-    userId,
-    name,
-    tokenHash,
-    createdAtMs,
-    lastUsedAtMs,
-  )
-  return row
-}
+      sessionId,
+      userId,
+      name,
+      tokenHash,
+      createdAtMs,
+      lastUsedAtMs,
+    )
+    return row
+  },
+  {
+    audit:
+      (_, { row: { sessionId, userId, name } }) =>
+      () => [event('session.created', sessionId, { user_id: userId, name })],
+  },
+)
 
-export function endSessions(connection: Connection, { sessionIds }: { sessionIds: string[] }): null {
-  for (const sessionId of sessionIds) connection.run('DELETE FROM session WHERE session_id = ?', sessionId)
-  return null
-}
+export const endSessions = write(
+  (connection: Connection, { sessionIds }: { sessionIds: string[] }): null => {
+    for (const sessionId of sessionIds) connection.run('DELETE FROM session WHERE session_id = ?', sessionId)
+    return null
+  },
+  {
+    audit: (connection, { sessionIds }) => {
+      const ended = new Set(sessionIds)
+      const rows = listSessions(connection).filter(({ sessionId }) => ended.has(sessionId))
+      return () =>
+        rows.map(({ sessionId, userId, name }) => ({
+          action: 'session.deleted',
+          target: sessionId,
+          before: { user_id: userId, name },
+          after: null,
+        }))
+    },
+  },
+)
 
 /** Ends the sessions of a user whose key is void: in the transaction that makes it so. */
 export function endSessionsOf(connection: Connection, userId: string, keptSessionId = ''): void {
   connection.run('DELETE FROM session WHERE user_id = ? AND session_id <> ?', userId, keptSessionId)
 }
 
-export function recordSessionUse(
-  connection: Connection,
-  uses: { sessionId: string; lastUsedAtMs: number }[],
-): null {
-  for (const { sessionId, lastUsedAtMs } of uses)
-    connection.run('UPDATE session SET last_used_at_ms = ? WHERE session_id = ?', lastUsedAtMs, sessionId)
-  return null
-}
+export const recordSessionUse = write(
+  (connection: Connection, uses: { sessionId: string; lastUsedAtMs: number }[]): null => {
+    for (const { sessionId, lastUsedAtMs } of uses)
+      connection.run('UPDATE session SET last_used_at_ms = ? WHERE session_id = ?', lastUsedAtMs, sessionId)
+    return null
+  },
+  { audit: null },
+)
 
 /** There is nothing to write but what the audit log says of it. */
-export function noteDeed(_connection: Connection, _deed: Deed): null {
-  return null
-}
+export const noteDeed = write(
+  (_connection: Connection, _deed: Deed): null => {
+    return null
+  },
+  {
+    audit:
+      (_, { action, target, after }) =>
+      () => [event(action, target, after)],
+  },
+)

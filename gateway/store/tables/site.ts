@@ -1,5 +1,6 @@
 import { DEFAULT_SITE_SETTINGS, type SiteSettings } from '#shared/site/settings.ts'
 import { patchSiteSettings, toSiteSettingsJson } from '#shared/wire/site-json.ts'
+import { differences, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
@@ -28,15 +29,24 @@ export function siteSettings(connection: Connection): SiteSettings {
     : patchSiteSettings(DEFAULT_SITE_SETTINGS, JSON.parse(row.settings))
 }
 
-export function saveSite(
-  connection: Connection,
-  { settings, nowMs }: { settings: SiteSettings; nowMs: number },
-): null {
-  connection.run(
-    `INSERT INTO site (only, settings, updated_at_ms) VALUES (1, ?, ?)
+export const saveSite = write(
+  (connection: Connection, { settings, nowMs }: { settings: SiteSettings; nowMs: number }): null => {
+    connection.run(
+      `INSERT INTO site (only, settings, updated_at_ms) VALUES (1, ?, ?)
      ON CONFLICT DO UPDATE SET settings = excluded.settings, updated_at_ms = excluded.updated_at_ms`,
-    JSON.stringify(toSiteSettingsJson(settings)),
-    nowMs,
-  )
-  return null
-}
+      JSON.stringify(toSiteSettingsJson(settings)),
+      nowMs,
+    )
+    return null
+  },
+  {
+    // the fields of it that are others now
+    audit: (connection) => {
+      const before = toSiteSettingsJson(siteSettings(connection))
+      return () => {
+        const [old, now] = differences(before, toSiteSettingsJson(siteSettings(connection)))
+        return now === null ? [] : [{ action: 'site.updated', target: 'site', before: old, after: now }]
+      }
+    },
+  },
+)

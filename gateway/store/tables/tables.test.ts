@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
+import { checkedJson, cureOf, isNotJson } from '../damage/contents.ts'
 import { Connection } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { TABLES } from './all.ts'
-import { checkedJson, cureOf, isNotJson } from '../damage/contents.ts'
 
 function emptyDatabase(): Connection {
   const connection = new Connection(new Database(':memory:'))

@@ -15,9 +15,11 @@ export const telemetryLogEndTable = table('telemetry_log_end', {
   care: {
     what: 'the last number of the telemetry log',
     meaning: 'Numbers go on far above any that may have been given.',
-    afterLoss: [`INSERT OR IGNORE INTO telemetry_log_end (only, next_seq, cuts, saved_seq)
+    afterLoss: [
+      `INSERT OR IGNORE INTO telemetry_log_end (only, next_seq, cuts, saved_seq)
          VALUES (1, ${LOG_NUMBER} + ${NUMBERS_LEFT_OUT}, unixepoch(),
-           ifnull((SELECT max(first_seq) FROM telemetry_log), 0))`],
+           ifnull((SELECT max(first_seq) FROM telemetry_log), 0))`,
+    ],
   },
 })
 
@@ -25,7 +27,8 @@ export const stateChangeTable = table('state_change', {
   care: {
     what: 'the newest states of devices that sent nothing else',
     hasOwnSums: true,
-    meaning: 'Devices that are missing in it show their state of up to a minute before. What is missing comes back when it is sent again.',
+    meaning:
+      'Devices that are missing in it show their state of up to a minute before. What is missing comes back when it is sent again.',
   },
 })
 
@@ -34,8 +37,10 @@ export const telemetryLogTable = table('telemetry_log', {
     what: 'the newest telemetry',
     hasOwnSums: true,
     meaning: 'Records of the last minutes are missing. What is missing comes back when it is sent again.',
-    afterLoss: [`UPDATE telemetry_log_end
-         SET next_seq = max(next_seq, ${LOG_NUMBER}) + ${NUMBERS_LEFT_OUT}, cuts = cuts + 1`],
+    afterLoss: [
+      `UPDATE telemetry_log_end
+         SET next_seq = max(next_seq, ${LOG_NUMBER}) + ${NUMBERS_LEFT_OUT}, cuts = cuts + 1`,
+    ],
   },
 })
 

@@ -1,8 +1,9 @@
 import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Role, UserRole } from '#shared/wire/users.ts'
+import { changed, withSecret, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { endSessionsOf } from './sessions.ts'
 import { table } from '../db/table.ts'
+import { endSessionsOf } from './sessions.ts'
 
 export const userTable = table('user', {
   care: {
@@ -14,7 +15,16 @@ export const userTable = table('user', {
     allowed_hardware_ids: { type: 'array', cure: { set: "allowed_hardware_ids = '[]'" } },
   },
   replicated: {
-    columns: ['user_id', 'name', 'email', 'role', 'is_active', 'allowed_hardware_ids', 'mask_codes', 'created_at_ms'],
+    columns: [
+      'user_id',
+      'name',
+      'email',
+      'role',
+      'is_active',
+      'allowed_hardware_ids',
+      'mask_codes',
+      'created_at_ms',
+    ],
     flags: ['is_active', 'mask_codes'],
     key: 't.user_id',
     where: 't.user_id = ?',
@@ -108,29 +118,35 @@ export interface NewUser {
   nowMs: number
 }
 
-export function createUser(connection: Connection, input: NewUser): UserRow {
-  connection.run(
-    `INSERT INTO user (user_id, name, email, role, allowed_hardware_ids, is_active, mask_codes, key_hash, created_at_ms, updated_at_ms,
+export const createUser = write(
+  (connection: Connection, input: NewUser): UserRow => {
+    connection.run(
+      `INSERT INTO user (user_id, name, email, role, allowed_hardware_ids, is_active, mask_codes, key_hash, created_at_ms, updated_at_ms,
        last_reset_ms)
      VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
-    input.userId,
-    input.name,
-    input.email,
-    ...toStoredRights(input.role, input.allowedHardwareIds),
-    Number(input.masksCodes ?? false),
-    input.keyHash,
-    input.nowMs,
-    input.nowMs,
-    input.nowMs,
-  )
-  return findUser(connection, input.userId)
-}
+      input.userId,
+      input.name,
+      input.email,
+      ...toStoredRights(input.role, input.allowedHardwareIds),
+      Number(input.masksCodes ?? false),
+      input.keyHash,
+      input.nowMs,
+      input.nowMs,
+      input.nowMs,
+    )
+    return findUser(connection, input.userId)
+  },
+  { audit: changed(userTable, ({ userId }) => userId) },
+)
 
 /** Makes the first admin, unless there is an admin already; then returns null. */
-export function createFirstAdmin(connection: Connection, input: NewUser): UserRow | null {
-  const hasAdmin = connection.get("SELECT 1 FROM user WHERE role = 'admin' LIMIT 1") !== undefined
-  return hasAdmin ? null : createUser(connection, input)
-}
+export const createFirstAdmin = write(
+  (connection: Connection, input: NewUser): UserRow | null => {
+    const hasAdmin = connection.get("SELECT 1 FROM user WHERE role = 'admin' LIMIT 1") !== undefined
+    return hasAdmin ? null : createUser(connection, input)
+  },
+  { audit: changed(userTable, ({ userId }) => userId) },
+)
 
 export interface UserChange {
   userId: string
@@ -148,42 +164,58 @@ export interface UserChange {
 }
 
 /** Changes what is given; a key that is void ends the user's sessions. Throws `last_admin` when no active admin would be left. */
-export function updateUser(connection: Connection, change: UserChange): UserRow {
-  const known = findUser(connection, change.userId)
-  const { userId, nowMs, keptSessionId, ...fields } = change
-  if (Object.values(fields).every((value) => value === undefined)) return known
-  const role = fields.role ?? known.role
-  const pinHash = fields.pinHash === undefined ? known.pinHash : fields.pinHash
-  connection.run(
-    `UPDATE user SET name = ?, email = ?, role = ?, allowed_hardware_ids = ?, is_active = ?, mask_codes = ?, key_hash = ?,
+export const updateUser = write(
+  (connection: Connection, change: UserChange): UserRow => {
+    const known = findUser(connection, change.userId)
+    const { userId, nowMs, keptSessionId, ...fields } = change
+    if (Object.values(fields).every((value) => value === undefined)) return known
+    const role = fields.role ?? known.role
+    const pinHash = fields.pinHash === undefined ? known.pinHash : fields.pinHash
+    connection.run(
+      `UPDATE user SET name = ?, email = ?, role = ?, allowed_hardware_ids = ?, is_active = ?, mask_codes = ?, key_hash = ?,
        pin_hash = ?, updated_at_ms = ?
      WHERE user_id = ?`,
-    fields.name ?? known.name,
-    fields.email === undefined ? known.email : fields.email,
-    ...toStoredRights(
-      role,
-      fields.allowedHardwareIds === undefined ? known.allowedHardwareIds : fields.allowedHardwareIds,
+      fields.name ?? known.name,
+      fields.email === undefined ? known.email : fields.email,
+      ...toStoredRights(
+        role,
+        fields.allowedHardwareIds === undefined ? known.allowedHardwareIds : fields.allowedHardwareIds,
+      ),
+      Number(fields.isActive ?? known.isActive),
+      Number(fields.masksCodes ?? known.masksCodes),
+      fields.keyHash ?? known.keyHash,
+      role === 'metrics' ? null : pinHash,
+      nowMs,
+      userId,
+    )
+    requireActiveAdmin(connection)
+    if (fields.keyHash !== undefined || fields.isActive === false || fields.role === 'metrics')
+      endSessionsOf(connection, userId, keptSessionId)
+    return findUser(connection, userId)
+  },
+  {
+    audit: withSecret(
+      (input) => (input.pinHash === null ? 'pin.deleted' : 'pin.updated'),
+      withSecret(
+        () => 'key.rotated',
+        changed(userTable, ({ userId }) => userId),
+        (input) => (input.keyHash === undefined ? null : input.userId),
+      ),
+      (input) => (input.pinHash === undefined ? null : input.userId),
     ),
-    Number(fields.isActive ?? known.isActive),
-    Number(fields.masksCodes ?? known.masksCodes),
-    fields.keyHash ?? known.keyHash,
-    role === 'metrics' ? null : pinHash,
-    nowMs,
-    userId,
-  )
-  requireActiveAdmin(connection)
-  if (fields.keyHash !== undefined || fields.isActive === false || fields.role === 'metrics')
-    endSessionsOf(connection, userId, keptSessionId)
-  return findUser(connection, userId)
-}
+  },
+)
 
-export function deleteUser(connection: Connection, input: { userId: string }): UserRow {
-  const known = findUser(connection, input.userId)
-  connection.run('DELETE FROM user WHERE user_id = ?', input.userId)
-  endSessionsOf(connection, input.userId)
-  requireActiveAdmin(connection)
-  return known
-}
+export const deleteUser = write(
+  (connection: Connection, input: { userId: string }): UserRow => {
+    const known = findUser(connection, input.userId)
+    connection.run('DELETE FROM user WHERE user_id = ?', input.userId)
+    endSessionsOf(connection, input.userId)
+    requireActiveAdmin(connection)
+    return known
+  },
+  { audit: changed(userTable, ({ userId }) => userId) },
+)
 
 // After the change, inside its transaction: two admins removing each other at once cannot both succeed.
 function requireActiveAdmin(connection: Connection): void {
@@ -196,21 +228,24 @@ export interface UsageUpdate extends Usage {
   userId: string
 }
 
-export function recordUsage(connection: Connection, updates: UsageUpdate[]): null {
-  for (const usage of updates) {
-    connection.run(
-      `UPDATE user SET total_requests = ?, requests_today = ?, last_reset_ms = ?, first_used_at_ms = ?, last_used_at_ms = ?
+export const recordUsage = write(
+  (connection: Connection, updates: UsageUpdate[]): null => {
+    for (const usage of updates) {
+      connection.run(
+        `UPDATE user SET total_requests = ?, requests_today = ?, last_reset_ms = ?, first_used_at_ms = ?, last_used_at_ms = ?
        WHERE user_id = ?`,
-      usage.totalRequests,
-      usage.requestsToday,
-      usage.lastResetMs,
-      usage.firstUsedAtMs,
-      usage.lastUsedAtMs,
-      usage.userId,
-    )
-  }
-  return null
-}
+        usage.totalRequests,
+        usage.requestsToday,
+        usage.lastResetMs,
+        usage.firstUsedAtMs,
+        usage.lastUsedAtMs,
+        usage.userId,
+      )
+    }
+    return null
+  },
+  { audit: null },
+)
 
 function toStoredRights(role: UserRole, ids: string[] | null): [Role, string | null] {
   if (role === 'metrics') return ['user', METRICS_SCOPE]

@@ -1,8 +1,9 @@
 import { ConflictError } from '#shared/errors.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import { event, originOf, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { deleteDeliveriesOf } from './outbox.ts'
 import { table } from '../db/table.ts'
+import { deleteDeliveriesOf } from './outbox.ts'
 
 export const webhookTable = table('webhook', {
   care: {
@@ -43,23 +44,41 @@ export function listWebhooks(connection: Connection): WebhookRow[] {
 }
 
 /** Throws `too_many_webhooks`. */
-export function createWebhook(connection: Connection, row: WebhookRow): null {
-  const { n } = connection.get<{ n: number }>('SELECT count(*) AS n FROM webhook') ?? { n: 0 }
-  if (n >= MOST) throw new ConflictError('too_many_webhooks', `there may be ${MOST} webhooks`)
-  connection.run(
-    'INSERT INTO webhook (webhook_id, url, kinds, secret, created_at_ms) VALUES (?, ?, ?, ?, ?)',
-    row.webhookId,
-    row.url,
-    row.kinds === null ? null : JSON.stringify(row.kinds),
-    row.secret,
-    row.createdAtMs,
-  )
-  return null
-}
+export const createWebhook = write(
+  (connection: Connection, row: WebhookRow): null => {
+    const { n } = connection.get<{ n: number }>('SELECT count(*) AS n FROM webhook') ?? { n: 0 }
+    if (n >= MOST) throw new ConflictError('too_many_webhooks', `there may be ${MOST} webhooks`)
+    connection.run(
+      'INSERT INTO webhook (webhook_id, url, kinds, secret, created_at_ms) VALUES (?, ?, ?, ?, ?)',
+      row.webhookId,
+      row.url,
+      row.kinds === null ? null : JSON.stringify(row.kinds),
+      row.secret,
+      row.createdAtMs,
+    )
+    return null
+  },
+  { audit: (_, row) => () => [event('webhook.created', row.webhookId, webhookEntry(row))] },
+)
 
 /** What it was still to be told goes with it. */
-export function deleteWebhook(connection: Connection, { webhookId }: { webhookId: string }): null {
-  connection.run('DELETE FROM webhook WHERE webhook_id = ?', webhookId)
-  deleteDeliveriesOf(connection, webhookId)
-  return null
+export const deleteWebhook = write(
+  (connection: Connection, { webhookId }: { webhookId: string }): null => {
+    connection.run('DELETE FROM webhook WHERE webhook_id = ?', webhookId)
+    deleteDeliveriesOf(connection, webhookId)
+    return null
+  },
+  {
+    audit: (connection, { webhookId }) => {
+      const before = listWebhooks(connection).find((row) => row.webhookId === webhookId)
+      return () =>
+        before === undefined
+          ? []
+          : [{ action: 'webhook.deleted', target: webhookId, before: webhookEntry(before), after: null }]
+    },
+  },
+)
+
+function webhookEntry({ url, kinds }: WebhookRow): Record<string, unknown> {
+  return { url: originOf(url), kinds }
 }

@@ -1,6 +1,7 @@
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { type Publication, storePublication } from './device-configs.ts'
 import { table } from '../db/table.ts'
+import { type Publication, storePublication } from './device-configs.ts'
 
 export const zoneExemptTable = table('zone_exempt', {
   care: {
@@ -29,26 +30,29 @@ export function listZoneExempts(connection: Connection): ZoneExemptRow[] {
 }
 
 /** Devices that were deleted meanwhile are left out. */
-export function putZoneExempts(
-  connection: Connection,
-  {
-    hardwareIds,
-    zoneTypes,
-    publication,
-  }: {
-    hardwareIds: readonly string[]
-    /** JSON array. */
-    zoneTypes: string
-    publication: Publication
-  },
-): null {
-  for (const hardwareId of hardwareIds)
-    connection.run(
-      `INSERT INTO zone_exempt (device_id, zone_types) SELECT device_id, ? FROM device WHERE hardware_id = ?
-       ON CONFLICT DO UPDATE SET zone_types = excluded.zone_types`,
+export const putZoneExempts = write(
+  (
+    connection: Connection,
+    {
+      hardwareIds,
       zoneTypes,
-      hardwareId,
-    )
-  storePublication(connection, publication)
-  return null
-}
+      publication,
+    }: {
+      hardwareIds: readonly string[]
+      /** JSON array. */
+      zoneTypes: string
+      publication: Publication
+    },
+  ): null => {
+    for (const hardwareId of hardwareIds)
+      connection.run(
+        `INSERT INTO zone_exempt (device_id, zone_types) SELECT device_id, ? FROM device WHERE hardware_id = ?
+       ON CONFLICT DO UPDATE SET zone_types = excluded.zone_types`,
+        zoneTypes,
+        hardwareId,
+      )
+    storePublication(connection, publication)
+    return null
+  },
+  { audit: null },
+)

@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
+import { toIso } from '#shared/time.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { applySessionChange } from './mqtt-sessions.ts'
 import { table } from '../db/table.ts'
+import { applySessionChange } from './mqtt-sessions.ts'
 
 export const zoneVersionTable = table('zone_version', {
   care: {
@@ -15,9 +18,12 @@ export const zoneSetTable = table('zone_set', {
   care: {
     what: 'the zones of the site',
     isRemembered: true,
-    meaning: 'If they are missing, the last set that people made is in force again, with nothing switched; carts keep what they have until then.',
-    afterLoss: [`INSERT OR IGNORE INTO zone_set (only, version, updated_at_ms, zones)
-         SELECT 1, version + 1, at_ms, zones FROM zone_version ORDER BY version DESC LIMIT 1`],
+    meaning:
+      'If they are missing, the last set that people made is in force again, with nothing switched; carts keep what they have until then.',
+    afterLoss: [
+      `INSERT OR IGNORE INTO zone_set (only, version, updated_at_ms, zones)
+         SELECT 1, version + 1, at_ms, zones FROM zone_version ORDER BY version DESC LIMIT 1`,
+    ],
   },
   json: {
     zones: { type: 'array', cure: { set: "zones = '[]', version = version + 1" } },
@@ -103,32 +109,73 @@ export function zonesOfVersion(connection: Connection, version: number): string 
 }
 
 /** Puts a set of zones of the site in force, together with the messages that tell of it. */
-export function saveZoneSet(connection: Connection, change: ZoneSetChange): null {
-  const { version, atMs, userId, userName, count, keptJson } = change
-  connection.run(
-    `INSERT OR REPLACE INTO zone_version (version, at_ms, user_id, user_name, zone_count, zones)
+export const saveZoneSet = write(
+  (connection: Connection, change: ZoneSetChange): null => {
+    const { version, atMs, userId, userName, count, keptJson } = change
+    connection.run(
+      `INSERT OR REPLACE INTO zone_version (version, at_ms, user_id, user_name, zone_count, zones)
      VALUES (?, ?, ?, ?, ?, ?)`,
-    version,
-    atMs,
-    userId,
-    userName,
-    count,
-    keptJson,
-  )
-  connection.run(
-    `DELETE FROM zone_version WHERE version NOT IN
+      version,
+      atMs,
+      userId,
+      userName,
+      count,
+      keptJson,
+    )
+    connection.run(
+      `DELETE FROM zone_version WHERE version NOT IN
        (SELECT version FROM zone_version ORDER BY version DESC LIMIT ?)`,
-    VERSIONS_KEPT,
-  )
-  putInForce(connection, change)
-  return null
-}
+      VERSIONS_KEPT,
+    )
+    putInForce(connection, change)
+    return null
+  },
+  {
+    // the zones that are others now: of all there may be megabytes
+    audit: (connection, { version, zonesJson }) => {
+      const stored = zoneSet(connection)
+      const before: ZoneById = new Map(zonesIn(stored?.zonesJson ?? '[]'))
+      const after: ZoneById = new Map(zonesIn(zonesJson))
+      const ofThose = (zones: ZoneById, others: ZoneById) =>
+        [...zones].flatMap(([id, zone]) => (isDeepStrictEqual(zone, others.get(id)) ? [] : [zone]))
+      return () => [
+        {
+          action: 'zones.updated',
+          target: 'site',
+          before: { version: stored?.version ?? 0, zones: ofThose(before, after) },
+          after: { version, zones: ofThose(after, before) },
+        },
+      ]
+    },
+  },
+)
 
 /** Puts zones of the site in force that are switched, or not any more. They are no set that people made. */
-export function saveZoneSwitches(connection: Connection, change: ZoneSwitchChange): null {
-  putInForce(connection, change)
-  return null
-}
+export const saveZoneSwitches = write(
+  (connection: Connection, change: ZoneSwitchChange): null => {
+    putInForce(connection, change)
+    return null
+  },
+  {
+    audit:
+      (_, { version, switched }) =>
+      () => [
+        {
+          action: 'zones.switched',
+          target: 'site',
+          before: { zones: switched.map(({ zoneId, wasEnabled }) => ({ id: zoneId, enabled: wasEnabled })) },
+          after: {
+            version,
+            zones: switched.map(({ zoneId, isEnabled, untilMs }) => ({
+              id: zoneId,
+              enabled: isEnabled,
+              until: untilMs === null ? null : toIso(untilMs),
+            })),
+          },
+        },
+      ],
+  },
+)
 
 function putInForce(connection: Connection, change: ZonesInForce): void {
   const { version, atMs, zonesJson, switchesJson, groups, sessionChanges } = change
@@ -157,4 +204,12 @@ function putInForce(connection: Connection, change: ZonesInForce): void {
     )
   }
   for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
+}
+
+type ZoneById = Map<string, { id: string }>
+
+function zonesIn(json: string): [string, { id: string }][] {
+  // written by this program only
+  const zones: { id: string }[] = JSON.parse(json)
+  return zones.map((zone) => [zone.id, zone])
 }

@@ -1,4 +1,5 @@
 import type { TelemetryStream } from '#shared/ids.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { isBroken, storeFaultCode } from '../db/fault.ts'
 import { Gaps, isLogged } from '../ledger/gaps.ts'
@@ -178,26 +179,29 @@ function isReachable(connection: Connection, table: string, blockId: number): bo
  * Hides blocks whose rows cannot be read, and enters them among the damaged blocks: how many records they have, and
  * when the last was measured, nobody knows any more, so the counts of their devices stay as they are.
  */
-export function hideUnreachableBlocks(
-  connection: WriterTables,
-  { blocks, isAside, nowMs }: { blocks: readonly IndexedBlock[]; isAside: boolean; nowMs: number },
-): void {
-  if (!isAside) setBlocksAside(connection)
-  const gaps = new Gaps(connection)
-  for (const { blockId, deviceId, stream, firstMs } of blocks) {
-    connection.run('INSERT OR IGNORE INTO hidden_block (block_id) VALUES (?)', blockId)
-    connection.run(
-      `INSERT OR IGNORE INTO damaged_block
+export const hideUnreachableBlocks = write(
+  (
+    connection: WriterTables,
+    { blocks, isAside, nowMs }: { blocks: readonly IndexedBlock[]; isAside: boolean; nowMs: number },
+  ): void => {
+    if (!isAside) setBlocksAside(connection)
+    const gaps = new Gaps(connection)
+    for (const { blockId, deviceId, stream, firstMs } of blocks) {
+      connection.run('INSERT OR IGNORE INTO hidden_block (block_id) VALUES (?)', blockId)
+      connection.run(
+        `INSERT OR IGNORE INTO damaged_block
          (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
        VALUES (?, ?, ?, ?, ?, 0, 'unreadable_page', ?, x'')`,
-      blockId,
-      deviceId,
-      stream,
-      firstMs,
-      firstMs,
-      nowMs,
-    )
-    if (isLogged(connection, blockId)) gaps.add({ deviceId, stream, firstMs, lastMs: firstMs, count: 0 })
-  }
-  gaps.write('damage', nowMs)
-}
+        blockId,
+        deviceId,
+        stream,
+        firstMs,
+        firstMs,
+        nowMs,
+      )
+      if (isLogged(connection, blockId)) gaps.add({ deviceId, stream, firstMs, lastMs: firstMs, count: 0 })
+    }
+    gaps.write('damage', nowMs)
+  },
+  { audit: null, changesTelemetry: true },
+)

@@ -1,4 +1,5 @@
 import type { TelemetryStream } from '#shared/ids.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import { isLogged, logBlock } from '../ledger/gaps.ts'
@@ -53,26 +54,29 @@ export interface BlockChange {
  * not those the plan was made on. The caller keeps the transaction small. What holds anything that was not acknowledged
  * is entered in the log of blocks.
  */
-export function replaceBlocks(connection: WriterTables, { replacements, throughSeq }: BlockChange): void {
-  const isNew = throughSeq > syncCursors(connection).telemetry.seq
-  for (const { deviceId, stream, removes, adds } of replacements) {
-    if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined) continue
-    let isUnsent = isNew
-    for (const blockId of removes) {
-      isUnsent ||= isLogged(connection, blockId)
-      if (!isThere(connection, blockId, deviceId, stream) || !removeBlock(connection, blockId))
-        throw new Error(`block ${blockId} to be replaced is gone`)
-    }
-    for (const block of adds) {
-      const before = blockBeginningBy(connection, deviceId, stream, block.lastMs)
-      if (before !== undefined && before.lastMs >= block.firstMs) {
-        throw new Error(`a block of device ${deviceId} overlaps one that is there`)
+export const replaceBlocks = write(
+  (connection: WriterTables, { replacements, throughSeq }: BlockChange): void => {
+    const isNew = throughSeq > syncCursors(connection).telemetry.seq
+    for (const { deviceId, stream, removes, adds } of replacements) {
+      if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined) continue
+      let isUnsent = isNew
+      for (const blockId of removes) {
+        isUnsent ||= isLogged(connection, blockId)
+        if (!isThere(connection, blockId, deviceId, stream) || !removeBlock(connection, blockId))
+          throw new Error(`block ${blockId} to be replaced is gone`)
       }
-      const blockId = insertBlock(connection, { deviceId, stream }, block)
-      if (isUnsent) logBlock(connection, blockId)
+      for (const block of adds) {
+        const before = blockBeginningBy(connection, deviceId, stream, block.lastMs)
+        if (before !== undefined && before.lastMs >= block.firstMs) {
+          throw new Error(`a block of device ${deviceId} overlaps one that is there`)
+        }
+        const blockId = insertBlock(connection, { deviceId, stream }, block)
+        if (isUnsent) logBlock(connection, blockId)
+      }
     }
-  }
-}
+  },
+  { audit: null, changesTelemetry: true },
+)
 
 function isThere(
   connection: Connection,
@@ -104,33 +108,33 @@ export interface LogDrop {
 const DROPPED_BYTES = 1 << 20
 
 /** Deletes rows of the log that are sealed, a step at a time, and says whether it was the last. */
-export function dropLog(
-  connection: WriterTables,
-  { fromSeq, throughSeq, keptSeqs = [], limit }: LogDrop,
-): { isDone: boolean } {
-  const sealed = 'first_seq BETWEEN ? AND ? AND first_seq NOT IN (SELECT value FROM json_each(?))'
-  const kept = JSON.stringify(keptSeqs)
-  const rows = connection
-    .statement<{ firstSeq: number; samples: Uint8Array }>(
-      `SELECT first_seq AS firstSeq, samples FROM telemetry_log
+export const dropLog = write(
+  (connection: WriterTables, { fromSeq, throughSeq, keptSeqs = [], limit }: LogDrop): { isDone: boolean } => {
+    const sealed = 'first_seq BETWEEN ? AND ? AND first_seq NOT IN (SELECT value FROM json_each(?))'
+    const kept = JSON.stringify(keptSeqs)
+    const rows = connection
+      .statement<{ firstSeq: number; samples: Uint8Array }>(
+        `SELECT first_seq AS firstSeq, samples FROM telemetry_log
        WHERE ${sealed} ORDER BY first_seq LIMIT ?`,
-    )
-    .iterate(fromSeq, throughSeq, kept, limit)
-  const dropped: Uint8Array[] = []
-  let bytes = 0
-  let lastSeq: number | null = null
-  for (const row of rows) {
-    lastSeq = row.firstSeq
-    bytes += row.samples.length
-    dropped.push(row.samples)
-    if (bytes >= DROPPED_BYTES) break
-  }
-  // they say what became of devices
-  saveStates(connection)
-  // numbers are not used again, not even when this was the end of the log
-  connection.run(CUT_LOG, throughSeq + 1)
-  if (lastSeq === null) return { isDone: true }
-  connection.run(`DELETE FROM telemetry_log WHERE ${sealed}`, fromSeq, lastSeq, kept)
-  connection.tail.dropped(dropped)
-  return { isDone: dropped.length < limit && bytes < DROPPED_BYTES }
-}
+      )
+      .iterate(fromSeq, throughSeq, kept, limit)
+    const dropped: Uint8Array[] = []
+    let bytes = 0
+    let lastSeq: number | null = null
+    for (const row of rows) {
+      lastSeq = row.firstSeq
+      bytes += row.samples.length
+      dropped.push(row.samples)
+      if (bytes >= DROPPED_BYTES) break
+    }
+    // they say what became of devices
+    saveStates(connection)
+    // numbers are not used again, not even when this was the end of the log
+    connection.run(CUT_LOG, throughSeq + 1)
+    if (lastSeq === null) return { isDone: true }
+    connection.run(`DELETE FROM telemetry_log WHERE ${sealed}`, fromSeq, lastSeq, kept)
+    connection.tail.dropped(dropped)
+    return { isDone: dropped.length < limit && bytes < DROPPED_BYTES }
+  },
+  { audit: null, changesTelemetry: true },
+)

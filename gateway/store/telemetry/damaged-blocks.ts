@@ -1,6 +1,7 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { DamagedBlockError, type DamageReason, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
+import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { Gaps, isLogged } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
@@ -44,17 +45,20 @@ const SHOWN_BLOCKS = 20
  * Puts the blocks aside that are really damaged; the rest stays. Their records count as not stored from then on, and a
  * device that sends them again is believed. At most some dozen ids at a time.
  */
-export function quarantineBlocks(
-  connection: WriterTables,
-  { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number },
-): QuarantinedBlocks {
-  const committed = new CommittedBlocks(connection)
-  try {
-    return quarantineSome(connection, committed, blockIds, nowMs)
-  } finally {
-    committed.close()
-  }
-}
+export const quarantineBlocks = write(
+  (
+    connection: WriterTables,
+    { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number },
+  ): QuarantinedBlocks => {
+    const committed = new CommittedBlocks(connection)
+    try {
+      return quarantineSome(connection, committed, blockIds, nowMs)
+    } finally {
+      committed.close()
+    }
+  },
+  { audit: null, changesTelemetry: true },
+)
 
 function quarantineSome(
   connection: WriterTables,

@@ -1,6 +1,7 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
+import { event, write } from '../db/audit.ts'
 import { Gaps, logBlock } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
 import { insertBlock, type NewBlock } from './blocks.ts'
@@ -67,19 +68,29 @@ const STEP_STREAMS = 500
  * Deletes some of all records of before `beforeMs`, one device after the other. Only blocks that begin before and end
  * after it are read. Records of deleted devices, whose deletion is under way, are not counted: nobody could see them.
  */
-export function purgeTelemetryStep(connection: WriterTables, request: PurgeRequest): PurgeStep {
-  const { after = null, nowMs, reason = 'purge' } = request
-  const step: PurgeStep = { gps: 0, battery: 0, damagedBlocks: 0, isDone: false, after, unreadable: [] }
-  const committed = new CommittedBlocks(connection)
-  const gaps = new Gaps(connection)
-  try {
-    purgeSome({ connection, committed, gaps }, step, request)
-    gaps.write(reason, nowMs)
-    return step
-  } finally {
-    committed.close()
-  }
-}
+export const purgeTelemetryStep = write(
+  (connection: WriterTables, request: PurgeRequest): PurgeStep => {
+    const { after = null, nowMs, reason = 'purge' } = request
+    const step: PurgeStep = { gps: 0, battery: 0, damagedBlocks: 0, isDone: false, after, unreadable: [] }
+    const committed = new CommittedBlocks(connection)
+    const gaps = new Gaps(connection)
+    try {
+      purgeSome({ connection, committed, gaps }, step, request)
+      gaps.write(reason, nowMs)
+      return step
+    } finally {
+      committed.close()
+    }
+  },
+  {
+    // the first step of those that somebody asked for
+    audit:
+      (_, { beforeMs, after }, { userId }) =>
+      () =>
+        userId === null || after !== null ? [] : [event('telemetry.purged', 'all', { before_ms: beforeMs })],
+    changesTelemetry: true,
+  },
+)
 
 /** What a step works with. */
 interface Purging {
@@ -113,36 +124,42 @@ function purgeSome(purging: Purging, step: PurgeStep, request: PurgeRequest): vo
 }
 
 /** Deletes some of a device's records, oldest first, and keeps its counts true. */
-export function deleteDeviceTelemetryStep(
-  connection: WriterTables,
-  { deviceId, streams }: { deviceId: number; streams: readonly TelemetryStream[] },
-): DeletionStep {
-  const step: DeletionStep = { gps: 0, battery: 0, damagedBlocks: 0, isDone: true }
-  for (const stream of streams) {
-    const blocks = oldestBlocks(connection, { deviceId, stream }, STEP_BLOCKS)
-    const damaged = deleteDamagedOf(connection, { deviceId, stream }, STEP_BLOCKS)
-    const removed = deleteBlocks(connection, blocks)
-    if (removed > 0) uncountRecords(connection, { deviceId, stream }, removed)
-    step[stream] = removed
-    step.damagedBlocks += damaged
-    if (blocks.length === STEP_BLOCKS || damaged === STEP_BLOCKS) step.isDone = false
-  }
-  return step
-}
+export const deleteDeviceTelemetryStep = write(
+  (
+    connection: WriterTables,
+    { deviceId, streams }: { deviceId: number; streams: readonly TelemetryStream[] },
+  ): DeletionStep => {
+    const step: DeletionStep = { gps: 0, battery: 0, damagedBlocks: 0, isDone: true }
+    for (const stream of streams) {
+      const blocks = oldestBlocks(connection, { deviceId, stream }, STEP_BLOCKS)
+      const damaged = deleteDamagedOf(connection, { deviceId, stream }, STEP_BLOCKS)
+      const removed = deleteBlocks(connection, blocks)
+      if (removed > 0) uncountRecords(connection, { deviceId, stream }, removed)
+      step[stream] = removed
+      step.damagedBlocks += damaged
+      if (blocks.length === STEP_BLOCKS || damaged === STEP_BLOCKS) step.isDone = false
+    }
+    return step
+  },
+  { audit: null, changesTelemetry: true },
+)
 
 /**
  * Deletes some of the telemetry of a deleted device. What it has in the log is not sealed into blocks any more. Returns
  * whether there is more to do.
  */
-export function deleteTelemetryStep(connection: WriterTables): boolean {
-  const deviceId = connection.get<{ id: number }>(
-    'SELECT device_id AS id FROM telemetry_deletion LIMIT 1',
-  )?.id
-  if (deviceId === undefined) return false
-  if (deleteDeviceTelemetryStep(connection, { deviceId, streams: ['gps', 'battery'] }).isDone)
-    connection.run('DELETE FROM telemetry_deletion WHERE device_id = ?', deviceId)
-  return true
-}
+export const deleteTelemetryStep = write(
+  (connection: WriterTables): boolean => {
+    const deviceId = connection.get<{ id: number }>(
+      'SELECT device_id AS id FROM telemetry_deletion LIMIT 1',
+    )?.id
+    if (deviceId === undefined) return false
+    if (deleteDeviceTelemetryStep(connection, { deviceId, streams: ['gps', 'battery'] }).isDone)
+      connection.run('DELETE FROM telemetry_deletion WHERE device_id = ?', deviceId)
+    return true
+  },
+  { audit: null, changesTelemetry: true },
+)
 
 /** Where to go on: in the stream that is not done, or at the beginning of the next. */
 function nextPosition(

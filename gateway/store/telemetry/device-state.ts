@@ -1,5 +1,6 @@
 import { emptyState, type LatestState } from '#domain/latest-state.ts'
 import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
+import type { Connection } from '../db/connection.ts'
 
 /** What is known of a device from its own messages, as it is stored. */
 export interface DeviceState {
@@ -37,4 +38,13 @@ export function stateOfRow({
     lastRespondedAtMs,
     watch: watchJson === null ? UNWATCHED : JSON.parse(watchJson),
   }
+}
+
+/** The hardware id of a device; empty when it is gone. */
+export function hardwareIdOf(connection: Connection, deviceId: number): string {
+  const row = connection.get<{ hardwareId: string }>(
+    'SELECT hardware_id AS hardwareId FROM device WHERE device_id = ?',
+    deviceId,
+  )
+  return row?.hardwareId ?? ''
 }

@@ -1,11 +1,13 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import type { Erase } from '#shared/wire/replication/sync.ts'
+import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { encodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
 import { uncountRecords } from './block-counts.ts'
 import type { DeletedRecords } from './deletion.ts'
+import { hardwareIdOf } from './device-state.ts'
 import { CUT_LOG, decodeLogRow } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
@@ -28,26 +30,34 @@ const ROWS_A_STATEMENT = 200
  * its turn of maintenance no block comes to them: none is behind the mark. What the device sends from now on stays, here
  * and there. Returns how many were taken.
  */
-export function beginErasure(connection: WriterTables, erasure: Erasure): DeletedRecords {
-  const { deviceId, streams, nowMs } = erasure
-  // what is taken from the log was counted, and nothing of it is needed for the states any more
-  saveStates(connection)
-  const taken = eraseFromLog(connection, erasure)
-  if (taken.gps + taken.battery > 0) {
-    connection.run(CUT_LOG, 0)
-    connection.tail.forget()
-    for (const stream of streams) {
-      if (taken[stream] > 0) uncountRecords(connection, { deviceId, stream }, taken[stream])
+export const beginErasure = write(
+  (connection: WriterTables, erasure: Erasure): DeletedRecords => {
+    const { deviceId, streams, nowMs } = erasure
+    // what is taken from the log was counted, and nothing of it is needed for the states any more
+    saveStates(connection)
+    const taken = eraseFromLog(connection, erasure)
+    if (taken.gps + taken.battery > 0) {
+      connection.run(CUT_LOG, 0)
+      connection.tail.forget()
+      for (const stream of streams) {
+        if (taken[stream] > 0) uncountRecords(connection, { deviceId, stream }, taken[stream])
+      }
     }
-  }
-  const hardwareId = connection.get<{ id: string }>(
-    'SELECT hardware_id AS id FROM device WHERE device_id = ?',
-    deviceId,
-  )?.id
-  // one that is gone by now was told of when it went
-  if (hardwareId !== undefined) markErasure(connection, { hardwareId, streams, nowMs })
-  return taken
-}
+    const hardwareId = connection.get<{ id: string }>(
+      'SELECT hardware_id AS id FROM device WHERE device_id = ?',
+      deviceId,
+    )?.id
+    // one that is gone by now was told of when it went
+    if (hardwareId !== undefined) markErasure(connection, { hardwareId, streams, nowMs })
+    return taken
+  },
+  {
+    audit: (connection, { deviceId, streams }) => {
+      const hardwareId = hardwareIdOf(connection, deviceId)
+      return () => [event('telemetry.deleted', hardwareId, { streams })]
+    },
+  },
+)
 
 /**
  * Tells a head office that the records of a device are to go, up to where telemetry and history are now; to be called in

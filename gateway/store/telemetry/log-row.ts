@@ -1,6 +1,7 @@
 import { isBlockTime } from '#shared/telemetry/block-header.ts'
 import { DamagedBlockError, NewerBlockError } from '#shared/telemetry/damaged-block.ts'
 import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
+import { write } from '../db/audit.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import { Gaps } from '../ledger/gaps.ts'
 import { decodeBatch, sampleCountOf, type TelemetryBatch } from './batch.ts'
@@ -40,37 +41,37 @@ function check(column: Int32Array = new Int32Array(), rule: ColumnRule): void {
  * Moves a damaged row of the log to the damaged blocks, under a number no block ever has, so that what comes after it
  * can be sealed. How many samples of which devices it had cannot be known. False for a row that is not damaged.
  */
-export function setAsideLogRow(
-  connection: WriterTables,
-  { firstSeq, nowMs }: { firstSeq: number; nowMs: number },
-): boolean {
-  const row = connection.get<{ samples: Uint8Array }>(
-    'SELECT samples FROM telemetry_log WHERE first_seq = ?',
-    firstSeq,
-  )
-  if (row === undefined) return false
-  const reason = damageOf(row.samples)
-  if (reason === null) return false
-  // what stands beside the samples may be whole
-  saveStates(connection)
-  // as old as its discovery, so that it is kept as long as what is stored now
-  connection.run(
-    `INSERT INTO damaged_block (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
+export const setAsideLogRow = write(
+  (connection: WriterTables, { firstSeq, nowMs }: { firstSeq: number; nowMs: number }): boolean => {
+    const row = connection.get<{ samples: Uint8Array }>(
+      'SELECT samples FROM telemetry_log WHERE first_seq = ?',
+      firstSeq,
+    )
+    if (row === undefined) return false
+    const reason = damageOf(row.samples)
+    if (reason === null) return false
+    // what stands beside the samples may be whole
+    saveStates(connection)
+    // as old as its discovery, so that it is kept as long as what is stored now
+    connection.run(
+      `INSERT INTO damaged_block (block_id, device_id, stream, first_ms, last_ms, count, reason, found_at_ms, records)
      VALUES (?, 0, '${LOG}', ?, ?, 0, ?, ?, ?)`,
-    -firstSeq,
-    nowMs,
-    nowMs,
-    reason,
-    nowMs,
-    row.samples,
-  )
-  noteLoss(connection, { firstSeq, count: sampleCountOf(row.samples), nowMs })
-  connection.run('DELETE FROM telemetry_log WHERE first_seq = ?', firstSeq)
-  // it may have been the last row, and its numbers must not be used again
-  connection.run(CUT_LOG, firstSeq + row.samples.length + 1)
-  connection.tail.forget()
-  return true
-}
+      -firstSeq,
+      nowMs,
+      nowMs,
+      reason,
+      nowMs,
+      row.samples,
+    )
+    noteLoss(connection, { firstSeq, count: sampleCountOf(row.samples), nowMs })
+    connection.run('DELETE FROM telemetry_log WHERE first_seq = ?', firstSeq)
+    // it may have been the last row, and its numbers must not be used again
+    connection.run(CUT_LOG, firstSeq + row.samples.length + 1)
+    connection.tail.forget()
+    return true
+  },
+  { audit: null, changesTelemetry: true },
+)
 
 /** Of which devices and times its samples were cannot be known; that there were so many at most can. */
 function noteLoss(

@@ -1,4 +1,5 @@
 import type { TelemetryStream } from '#shared/ids.ts'
+import { write } from '../db/audit.ts'
 import { Gaps } from '../ledger/gaps.ts'
 import { uncountRecords } from './block-counts.ts'
 import { removeBlock } from './blocks-aside.ts'
@@ -10,52 +11,55 @@ import { BLOCK_COLUMNS, type BlockRow } from './stored-block.ts'
  * Deletes blocks, unless they are gone or are still to be sent, and keeps the counts of their devices true. Their records
  * are not read. The caller keeps the transaction small.
  */
-export function deleteSentBlocks(
-  connection: WriterTables,
-  { blockIds }: { blockIds: readonly number[] },
-): DeletedRecords {
-  const deleted: DeletedRecords = { gps: 0, battery: 0 }
-  const counts = new Map<string, { deviceId: number; stream: TelemetryStream; removed: number }>()
-  for (const blockId of blockIds) {
-    const row = connection.get<BlockRow>(
-      `SELECT ${BLOCK_COLUMNS} FROM stored_block b WHERE block_id = ?
+export const deleteSentBlocks = write(
+  (connection: WriterTables, { blockIds }: { blockIds: readonly number[] }): DeletedRecords => {
+    const deleted: DeletedRecords = { gps: 0, battery: 0 }
+    const counts = new Map<string, { deviceId: number; stream: TelemetryStream; removed: number }>()
+    for (const blockId of blockIds) {
+      const row = connection.get<BlockRow>(
+        `SELECT ${BLOCK_COLUMNS} FROM stored_block b WHERE block_id = ?
          AND NOT EXISTS (SELECT 1 FROM block_log l WHERE l.block_id = b.block_id)`,
-      blockId,
-    )
-    if (row === undefined) continue
-    removeBlock(connection, blockId)
-    const { deviceId, stream, count } = row
-    const known = counts.get(`${deviceId} ${stream}`) ?? { deviceId, stream, removed: 0 }
-    counts.set(`${deviceId} ${stream}`, { ...known, removed: known.removed + count })
-  }
-  for (const { removed, ...of } of counts.values()) {
-    // records of a deleted device, whose deletion is under way, were not counted any more
-    if (uncountRecords(connection, of, removed)) deleted[of.stream] += removed
-  }
-  return deleted
-}
+        blockId,
+      )
+      if (row === undefined) continue
+      removeBlock(connection, blockId)
+      const { deviceId, stream, count } = row
+      const known = counts.get(`${deviceId} ${stream}`) ?? { deviceId, stream, removed: 0 }
+      counts.set(`${deviceId} ${stream}`, { ...known, removed: known.removed + count })
+    }
+    for (const { removed, ...of } of counts.values()) {
+      // records of a deleted device, whose deletion is under way, were not counted any more
+      if (uncountRecords(connection, of, removed)) deleted[of.stream] += removed
+    }
+    return deleted
+  },
+  { audit: null, changesTelemetry: true },
+)
 
 /**
  * Gives blocks up that were to be sent: they are never sent from now on, which is noted, one gap for each stream. They are
  * not deleted yet, but `deleteSentBlocks` may. Returns how many records that are.
  */
-export function giveUpBlocks(
-  connection: WriterTables,
-  { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number },
-): DeletedRecords {
-  const given: DeletedRecords = { gps: 0, battery: 0 }
-  const gaps = new Gaps(connection)
-  for (const blockId of blockIds) {
-    // what is not to be sent any more has been sent since it was chosen, or is gone
-    if (connection.run('DELETE FROM block_log WHERE block_id = ?', blockId) === 0) continue
-    const row = connection.get<BlockRow>(
-      `SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE block_id = ?`,
-      blockId,
-    )
-    if (row === undefined) continue
-    gaps.add(row)
-    given[row.stream] += row.count
-  }
-  gaps.write('disk', nowMs)
-  return given
-}
+export const giveUpBlocks = write(
+  (
+    connection: WriterTables,
+    { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number },
+  ): DeletedRecords => {
+    const given: DeletedRecords = { gps: 0, battery: 0 }
+    const gaps = new Gaps(connection)
+    for (const blockId of blockIds) {
+      // what is not to be sent any more has been sent since it was chosen, or is gone
+      if (connection.run('DELETE FROM block_log WHERE block_id = ?', blockId) === 0) continue
+      const row = connection.get<BlockRow>(
+        `SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE block_id = ?`,
+        blockId,
+      )
+      if (row === undefined) continue
+      gaps.add(row)
+      given[row.stream] += row.count
+    }
+    gaps.write('disk', nowMs)
+    return given
+  },
+  { audit: null, changesTelemetry: true },
+)

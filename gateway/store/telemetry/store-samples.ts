@@ -1,7 +1,9 @@
 import { NotFoundError } from '#shared/errors.ts'
 import { isBlockTime } from '#shared/telemetry/block-header.ts'
 import { BATTERY, type ColumnRule, GPS, NO_SPEED } from '#shared/telemetry/records.ts'
+import { event, write } from '../db/audit.ts'
 import { allocateBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
+import { hardwareIdOf } from './device-state.ts'
 import type { WriterTables } from './log-tail.ts'
 import { keepStateChanges } from './save-states.ts'
 
@@ -75,8 +77,16 @@ export interface ImportInput {
  * Stores records that did not come from the device itself: they move none of its state. Returns what of each is new.
  * Throws `device_not_found`: no request could reach records of a deleted device.
  */
-export function importTelemetry(connection: WriterTables, { deviceId, samples }: ImportInput): Uint8Array {
-  if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined)
-    throw new NotFoundError('device_not_found', 'the device was deleted')
-  return storeSamples(connection, samples)
-}
+export const importTelemetry = write(
+  (connection: WriterTables, { deviceId, samples }: ImportInput): Uint8Array => {
+    if (connection.get('SELECT 1 FROM device WHERE device_id = ?', deviceId) === undefined)
+      throw new NotFoundError('device_not_found', 'the device was deleted')
+    return storeSamples(connection, samples)
+  },
+  {
+    audit: (connection, { deviceId }) => {
+      const hardwareId = hardwareIdOf(connection, deviceId)
+      return (flags) => [event('telemetry.imported', hardwareId, { samples: flags.length })]
+    },
+  },
+)

@@ -1,6 +1,6 @@
 import type { ErrorMessage } from '#shared/errors.ts'
 import type { Mended } from '../damage/mend.ts'
-import type { DatedOrigin } from '../tables/audit-log.ts'
+import type { DatedOrigin } from '../db/audit.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
 

@@ -1,7 +1,7 @@
-import { type DatedOrigin, insertAuditEntry } from '../tables/audit-log.ts'
+import type { DatedOrigin } from '../db/audit.ts'
+import { insertAuditEntry } from '../tables/audit-log.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
-import { beginAudit } from './audited.ts'
-import { type WriteName, writes } from './writes.ts'
+import { type WriteName, writeOf } from './writes.ts'
 
 /** Performs a write for `origin` and enters it in the audit log; the caller has the transaction. */
 export function performWrite(
@@ -10,10 +10,9 @@ export function performWrite(
   input: unknown,
   origin: DatedOrigin,
 ): unknown {
-  // the pair came from Store.write, which only takes an input that fits its name
-  const write = writes[name] as (connection: WriterTables, input: unknown) => unknown
-  const endAudit = beginAudit(connection, name, input, origin)
+  const write = writeOf(name)
+  const endAudit = write.audit?.(connection, input, origin)
   const result = write(connection, input)
-  for (const record of endAudit(result)) insertAuditEntry(connection, origin, record)
+  for (const record of endAudit?.(result) ?? []) insertAuditEntry(connection, origin, record)
   return result
 }

@@ -11,7 +11,7 @@ import { FreeSpace } from './free-space.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 import { openWriter } from './open.ts'
 import { performWrite } from './perform-write.ts'
-import { changesTelemetry, type WriteName } from './writes.ts'
+import { type WriteName, writeOf } from './writes.ts'
 
 // The thread that writes: one request, one transaction, one answer.
 
@@ -93,7 +93,7 @@ function performWritten(request: WriteRequest): WriterAnswer {
   try {
     return run()
   } catch (error) {
-    if (!isWrongSum(storeFaultCode(error)) || !changesTelemetry(request.name)) throw error
+    if (!isWrongSum(storeFaultCode(error)) || writeOf(request.name).changesTelemetry !== true) throw error
     return connection.withoutChecks(run)
   }
 }
