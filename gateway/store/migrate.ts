@@ -62,7 +62,7 @@ export function migrate(
 export function writtenBy(connection: Connection): { program: string; atMs: number } | null {
   if (connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'migration'") === undefined) return null
   const newest = connection.get<{ program: string; atMs: number }>(
-    'SELECT program, at_ms AS atMs FROM migration ORDER BY schema DESC LIMIT 1',
+    'SELECT program, at_ms FROM migration ORDER BY schema DESC LIMIT 1',
   )
   return newest ?? null
 }

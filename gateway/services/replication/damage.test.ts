@@ -26,7 +26,7 @@ test('blocks on a page that is damaged are counted as waiting all the same, and 
     "SELECT pageno FROM dbstat WHERE name = 'telemetry_block' AND pagetype = 'leaf'",
   )
   assert.ok(pages.length > 0)
-  const { page_size: pageBytes } = beside.get<{ page_size: number }>('PRAGMA page_size') ?? { page_size: 0 }
+  const { pageSize: pageBytes } = beside.get<{ pageSize: number }>('PRAGMA page_size') ?? { pageSize: 0 }
   const file = openSync(beside.db.name, 'r+')
   for (const { pageno } of pages)
     writeSync(file, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, (pageno - 1) * pageBytes)

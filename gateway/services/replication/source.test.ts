@@ -432,7 +432,7 @@ test('a damaged block is recorded as lost before a cursor passes it; what is bef
   assert.equal(beside.get('SELECT 1 FROM damaged_block'), undefined)
   const second = await source.nextPart('history', 1, ROOM, signal)
   assert.deepEqual([second?.to, second?.count], [3, 50])
-  assert.deepEqual(beside.all('SELECT block_id FROM damaged_block'), [{ block_id: 2 }])
+  assert.deepEqual(beside.all('SELECT block_id FROM damaged_block'), [{ blockId: 2 }])
   const [gap] = rowsOf(await source.nextPart('notes', 0, ROOM, signal))
   assert.equal(gap?.kind, 'gap')
 })

@@ -96,7 +96,7 @@ test('a head office is told of an erasure with where it ends: behind it is what 
     history_through: ends.history,
   })
   assert.deepEqual(table.connection.all('SELECT * FROM erase_mark'), [
-    { note_seq: note.seq, telemetry_seq: ends.telemetry, history_seq: ends.history },
+    { noteSeq: note.seq, telemetrySeq: ends.telemetry, historySeq: ends.history },
   ])
 })
 

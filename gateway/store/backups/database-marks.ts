@@ -14,7 +14,7 @@ export function databaseMarks(connection: Connection): DatabaseMarks {
   const numbers = connection.all<{ name: string; seq: number }>(
     'SELECT name, seq FROM sqlite_sequence ORDER BY name',
   )
-  const log = connection.get<{ nextSeq: number }>('SELECT next_seq AS nextSeq FROM telemetry_log_end')
+  const log = connection.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end')
   const last = connection.get<{ seq: number }>('SELECT max(first_seq) AS seq FROM telemetry_log')
   return {
     schema: Number(connection.db.pragma('user_version', { simple: true })),

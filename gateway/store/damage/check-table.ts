@@ -44,6 +44,6 @@ export function scanPages(
   const row = connection.get<{ wrong: string | null }>('SELECT page_scan(?, ?) AS wrong', first, count)
   if (row === undefined || row.wrong === null) return null
   const wrong = row.wrong === '' ? [] : row.wrong.split(',').map(Number)
-  const pages = connection.get<{ page_count: number }>('PRAGMA page_count')?.page_count ?? 0
+  const pages = connection.get<{ pageCount: number }>('PRAGMA page_count')?.pageCount ?? 0
   return { wrong, isDone: first + count > pages }
 }

@@ -25,13 +25,13 @@ test('zones that are not JSON any more are put aside: the version grows, and the
   )
   assert.match(found[0]?.detail ?? '', /zones of 2 rows cannot be read/)
   assert.deepEqual(connection.all('SELECT group_id, version, zones FROM geofence_set'), [
-    { group_id: 1, version: 4, zones: '[{"id":1}]' },
-    { group_id: 2, version: 6, zones: '[]' },
-    { group_id: 3, version: 7, zones: '[]' },
+    { groupId: 1, version: 4, zones: '[{"id":1}]' },
+    { groupId: 2, version: 6, zones: '[]' },
+    { groupId: 3, version: 7, zones: '[]' },
   ])
   assert.deepEqual(connection.all('SELECT group_id FROM damaged_geofence_set_1'), [
-    { group_id: 2 },
-    { group_id: 3 },
+    { groupId: 2 },
+    { groupId: 3 },
   ])
   assert.deepEqual(putUnparseableAside(connection), [])
 })

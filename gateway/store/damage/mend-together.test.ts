@@ -47,7 +47,7 @@ function damagedDatabase(tables: readonly string[]): string {
 function assertWhole(path: string, tables: readonly string[]): void {
   const reader = openReader(path)
   for (const table of tables)
-    assert.deepEqual(reader.all(`PRAGMA quick_check('${table}')`), [{ quick_check: 'ok' }])
+    assert.deepEqual(reader.all(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
   reader.close()
 }
 

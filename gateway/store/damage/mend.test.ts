@@ -79,7 +79,7 @@ function damage(name: string, kind: DamageKind): void {
 }
 
 const isWhole = (table: string) =>
-  assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quick_check: 'ok' }])
+  assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
 
 test('what is whole is left alone', () => {
   write((connection) => addDevices(connection, 10))
@@ -237,10 +237,10 @@ test('devices whose state is lost have an empty one, and groups that are referre
   assert.deepEqual(read('SELECT count(*) AS states FROM device JOIN device_state USING (device_id)'), [
     { states: 3 },
   ])
-  assert.deepEqual(read('SELECT group_id, name FROM device_group'), [{ group_id: 7, name: 'Group 7' }])
+  assert.deepEqual(read('SELECT group_id, name FROM device_group'), [{ groupId: 7, name: 'Group 7' }])
   // references are to the tables that are used
   write((connection) => connection.run('DELETE FROM device WHERE device_id = 1'))
-  assert.deepEqual(read('SELECT device_id FROM device_state'), [{ device_id: 2 }, { device_id: 3 }])
+  assert.deepEqual(read('SELECT device_id FROM device_state'), [{ deviceId: 2 }, { deviceId: 3 }])
 })
 
 test('while the gateway runs, a table that it has in memory is begun anew only if no row is missing', () => {

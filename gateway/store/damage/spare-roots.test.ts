@@ -124,7 +124,7 @@ for (const table of tablesOfSize('small', 'large').filter((name) => name !== 'sq
       // without checksums of pages SQLite takes what is on an overflow page for a value
       const isSeen = which === 'parent' || !place.path.includes('+')
       if (isSeen || said.length > 0) assert.deepEqual(said, [[table, 'begun']])
-      assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quick_check: 'ok' }])
+      assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
       assert.deepEqual(mendTables({ path, openWriter }, [table], false), [])
     })
   }

@@ -1,11 +1,18 @@
 import Database from 'better-sqlite3'
 
+interface Reading {
+  /** Its rows are arrays where `toRow` makes objects of them. */
+  readonly statement: Database.Statement<Value[], unknown>
+  readonly toRow: (row: unknown) => unknown
+}
+
 export type Value = string | number | bigint | Uint8Array | null
 
 /** One SQLite connection with its statements prepared once. Rows are typed by the caller, who wrote the SQL. */
 export class Connection {
   readonly db: Database.Database
   readonly #statements = new Map<string, Database.Statement<Value[], unknown>>()
+  readonly #readings = new Map<string, Reading>()
   #hasPageSums: boolean | undefined
 
   constructor(db: Database.Database) {
@@ -22,12 +29,27 @@ export class Connection {
     return statement
   }
 
+  /** All rows; a column `hardware_id` is the field `hardwareId`. `statement` has the names of the database. */
   all<Row>(sql: string, ...values: Value[]): Row[] {
-    return this.statement<Row>(sql).all(...values)
+    const { statement, toRow } = this.#reading(sql)
+    // typed by the caller
+    return statement.all(...values).map(toRow) as Row[]
   }
 
+  /** The first row, as by `all`. */
   get<Row>(sql: string, ...values: Value[]): Row | undefined {
-    return this.statement<Row>(sql).get(...values)
+    const { statement, toRow } = this.#reading(sql)
+    const row = statement.get(...values)
+    // typed by the caller
+    return row === undefined ? undefined : (toRow(row) as Row)
+  }
+
+  #reading(sql: string): Reading {
+    const known = this.#readings.get(sql)
+    if (known !== undefined) return known
+    const reading = readingOf(this.statement(sql), () => this.db.prepare(sql))
+    this.#readings.set(sql, reading)
+    return reading
   }
 
   /** Returns how many rows changed. */
@@ -57,6 +79,30 @@ export class Connection {
 
   close(): void {
     this.db.close()
+  }
+}
+
+/** A column of the database as a field: `out_of_service` is `outOfService`. */
+function camel(column: string): string {
+  return column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
+function readingOf(
+  statement: Database.Statement<Value[], unknown>,
+  prepareAgain: () => Database.Statement<Value[], unknown>,
+): Reading {
+  const names = statement.columns().map(({ name }) => name)
+  if (!names.some((name) => name.includes('_'))) return { statement, toRow: (row) => row }
+  const fields = names.map(camel)
+  return {
+    // of its own: `raw` is a mode of a statement
+    statement: prepareAgain().raw(true),
+    toRow: (row) => {
+      const values = row as unknown[]
+      const made: Record<string, unknown> = {}
+      for (let i = 0; i < fields.length; i++) made[fields[i] ?? ''] = values[i]
+      return made
+    },
   }
 }
 

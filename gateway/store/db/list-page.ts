@@ -74,7 +74,7 @@ function placeBehind(
 ): ListCondition[] | null {
   const columns = place.join(', ')
   const found = connection.get<Record<string, Value>>(
-    `SELECT hardware_id AS hardwareId, ${columns} FROM ${table} WHERE ${id} = ?`,
+    `SELECT hardware_id, ${columns} FROM ${table} WHERE ${id} = ?`,
     before,
   )
   if (found === undefined) return null

@@ -81,21 +81,6 @@ export function table<Name extends string, Declaration extends TableDeclaration>
   return { name, ...declaration }
 }
 
-/** A column of a table as a field of its row: `out_of_service` is read as `outOfService`. */
-export function camel(column: string): string {
-  return column.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
-}
-
-/** Columns for a SELECT whose rows have camelCase fields; a name may be qualified (`t.group_id`). */
-export function fields(...columns: readonly string[]): string {
-  return columns
-    .map((column) => {
-      const name = column.slice(column.indexOf('.') + 1)
-      return name.includes('_') ? `${column} AS ${camel(name)}` : column
-    })
-    .join(', ')
-}
-
 /** The body of a row as it is sent to the head office. */
 export function sentBody(
   { replicated, json = {}, name }: Table,
@@ -123,10 +108,11 @@ export function storedRow(
 ): Record<string, unknown> | undefined {
   if (replicated === undefined) throw new Error(`${name} is not replicated`)
   const { columns, from = `${name} t`, sentWith = '', where, valuesOf } = replicated
-  return connection.get<Record<string, unknown>>(
-    `SELECT ${columns.join(', ')} FROM ${from} ${sentWith} WHERE ${where}`,
-    ...(valuesOf?.(key) ?? [key]),
-  )
+  return connection
+    .statement<Record<string, unknown>>(
+      `SELECT ${columns.join(', ')} FROM ${from} ${sentWith} WHERE ${where}`,
+    )
+    .get(...(valuesOf?.(key) ?? [key]))
 }
 
 /** The body of the row with this key; null when there is none. */

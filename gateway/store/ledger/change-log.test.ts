@@ -292,8 +292,8 @@ test('a database of the version before is taken over with all that is in it', (t
     'command c1',
   ])
   assert.deepEqual(tables.all('SELECT seq, block_id FROM block_log ORDER BY seq'), [
-    { seq: 1, block_id: 2 },
-    { seq: 2, block_id: 1 },
+    { seq: 1, blockId: 2 },
+    { seq: 2, blockId: 1 },
   ])
   const identity = tables.get<{ epoch: string; site: string | null }>('SELECT epoch, site FROM sync_identity')
   assert.match(identity?.epoch ?? '', /^[0-9a-f]{32}$/)
@@ -302,12 +302,12 @@ test('a database of the version before is taken over with all that is in it', (t
 
 test('every table that is replicated has triggers for what is made, changed and deleted', (t) => {
   const tables = open(t)
-  const sql = tables.all<{ tbl_name: string; sql: string }>(
+  const sql = tables.all<{ tblName: string; sql: string }>(
     `SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'trigger' AND sql LIKE '%INTO change_log%'`,
   )
   // pieces are told one after the other
   for (const table of ENTITY_TABLES.filter((name) => name !== 'course_piece')) {
-    const of = sql.filter(({ tbl_name }) => tbl_name === table).map((trigger) => trigger.sql)
+    const of = sql.filter(({ tblName }) => tblName === table).map((trigger) => trigger.sql)
     // nobody is told of entries of the audit log that go
     const deleted = table === 'audit_entry' ? [] : ['AFTER DELETE']
     for (const event of ['AFTER INSERT', 'AFTER UPDATE', ...deleted])

@@ -74,7 +74,7 @@ export class Gaps {
   #hardwareIdOf(deviceId: number): string | undefined {
     if (!this.#hardwareIds.has(deviceId)) {
       const row = this.#connection.get<{ hardwareId: string }>(
-        'SELECT hardware_id AS hardwareId FROM device WHERE device_id = ?',
+        'SELECT hardware_id FROM device WHERE device_id = ?',
         deviceId,
       )
       this.#hardwareIds.set(deviceId, row?.hardwareId)

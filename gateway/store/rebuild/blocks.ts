@@ -11,7 +11,7 @@ export function putBlocks(connection: Connection, bytes: Uint8Array): number {
   let records = 0
   for (const { hardwareId, block, header } of decodeBlocks(bytes)) {
     const device = connection.get<{ deviceId: number }>(
-      'SELECT device_id AS deviceId FROM device WHERE hardware_id = ?',
+      'SELECT device_id FROM device WHERE hardware_id = ?',
       hardwareId,
     )
     if (device === undefined) continue

@@ -72,7 +72,7 @@ export class RebuiltDatabase {
 
   get progress(): RebuildProgress | undefined {
     return this.connection.get<RebuildProgress>(
-      'SELECT site, kind, after, since_ms AS sinceMs, rows, records FROM rebuild_progress',
+      'SELECT site, kind, after, since_ms, rows, records FROM rebuild_progress',
     )
   }
 

@@ -36,9 +36,9 @@ export function keepNumbersUnused(from: Connection, to: Connection, tables: read
 
 // where the log ended is not known any more
 function moveLogEnd(to: Connection): void {
-  const end = to.get<{ nextSeq: number }>('SELECT next_seq AS nextSeq FROM telemetry_log_end')?.nextSeq ?? 1
+  const end = to.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end')?.nextSeq ?? 1
   const last = to.get<{ firstSeq: number; byteLength: number }>(
-    'SELECT first_seq AS firstSeq, length(samples) AS byteLength FROM telemetry_log ORDER BY first_seq DESC LIMIT 1',
+    'SELECT first_seq, length(samples) AS byteLength FROM telemetry_log ORDER BY first_seq DESC LIMIT 1',
   )
   const logEnd = last === undefined ? 1 : last.firstSeq + sampleCountOf(last)
   const acknowledged = to.get<{ seq: number }>("SELECT seq FROM sync_cursor WHERE stream = 'telemetry'")?.seq
@@ -82,7 +82,7 @@ export function recountDevices(to: Connection): void {
   const counted = { gps: extentsOfBlocks(to, 'gps'), battery: extentsOfBlocks(to, 'battery') }
   const rows = to.statement<{ samples: Uint8Array }>('SELECT samples FROM telemetry_log ORDER BY first_seq')
   for (const { samples } of rows.iterate()) countBatch(counted, samples)
-  for (const { deviceId } of to.all<{ deviceId: number }>('SELECT device_id AS deviceId FROM device')) {
+  for (const { deviceId } of to.all<{ deviceId: number }>('SELECT device_id FROM device')) {
     for (const stream of ['gps', 'battery'] as const) {
       const { count = 0, firstMs = null, lastMs = null } = counted[stream].get(deviceId) ?? {}
       to.run(
@@ -98,7 +98,7 @@ export function recountDevices(to: Connection): void {
 
 function extentsOfBlocks(to: Connection, stream: TelemetryStream): Map<number, Extent> {
   const rows = to.all<Extent & { deviceId: number }>(
-    `SELECT device_id AS deviceId, sum(count) AS count, min(first_ms) AS firstMs, max(last_ms) AS lastMs
+    `SELECT device_id, sum(count) AS count, min(first_ms) AS firstMs, max(last_ms) AS lastMs
      FROM telemetry_block WHERE stream = ? GROUP BY device_id`,
     stream,
   )

@@ -73,7 +73,7 @@ function indexedBlocks(from: Connection, table: string): Indexed[] {
 function extentOf(from: Connection, table: string, blockId: number): Pick<LostBlock, 'lastMs' | 'count'> {
   try {
     const row = from.get<{ lastMs: number; count: number }>(
-      `SELECT last_ms AS lastMs, count FROM ${table} NOT INDEXED WHERE block_id = ?`,
+      `SELECT last_ms, count FROM ${table} NOT INDEXED WHERE block_id = ?`,
       blockId,
     )
     return row ?? { lastMs: null, count: null }

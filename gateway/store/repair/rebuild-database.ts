@@ -168,9 +168,7 @@ function problemsOf(
   tables: readonly Salvaged[],
   orphans: ReadonlyMap<string, number>,
 ): string[] {
-  const found = to
-    .all<{ integrity_check: string }>('PRAGMA integrity_check')
-    .map((row) => row.integrity_check)
+  const found = to.all<{ integrityCheck: string }>('PRAGMA integrity_check').map((row) => row.integrityCheck)
   const broken = to
     .all<{ table: string }>('PRAGMA foreign_key_check')
     .map(({ table }) => `${table}: a row belongs to one that is not there`)

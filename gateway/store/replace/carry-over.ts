@@ -33,23 +33,23 @@ function keepUsers(to: Connection, newer: Connection): string[] {
   const columns = sharedColumns(to, newer, 'user')
   const rows = new Map(
     newer
-      .all<Record<string, Value>>(`SELECT ${columns.join(', ')} FROM user ORDER BY user_id`)
+      .statement<Record<string, Value>>(`SELECT ${columns.join(', ')} FROM user ORDER BY user_id`)
+      .all()
       .map((row) => [row.user_id, row]),
   )
   const lines: string[] = []
-  for (const user of to.all<{ user_id: string; name: string; key_hash: string; pin_hash: string | null }>(
-    'SELECT user_id, name, key_hash, pin_hash FROM user ORDER BY created_at_ms, user_id',
+  for (const user of to.all<{ userId: string; name: string }>(
+    'SELECT user_id, name FROM user ORDER BY created_at_ms, user_id',
   )) {
-    const row = rows.get(user.user_id)
+    const row = rows.get(user.userId)
     if (row === undefined) {
-      to.run('DELETE FROM user WHERE user_id = ?', user.user_id)
+      to.run('DELETE FROM user WHERE user_id = ?', user.userId)
       lines.push(`user ${user.name}: was deleted since, and stays deleted`)
       continue
     }
-    const before = to.get<Record<string, Value>>(
-      `SELECT ${columns.join(', ')} FROM user WHERE user_id = ?`,
-      user.user_id,
-    )
+    const before = to
+      .statement<Record<string, Value>>(`SELECT ${columns.join(', ')} FROM user WHERE user_id = ?`)
+      .get(user.userId)
     const changed = RIGHTS.filter((column) => columns.includes(column) && before?.[column] !== row[column])
     if (changed.length === 0) continue
     const set = changed.map((column) => `${column} = ?`).join(', ')
@@ -59,9 +59,9 @@ function keepUsers(to: Connection, newer: Connection): string[] {
       'UPDATE user SET key_hash = ? WHERE key_hash = ? AND user_id <> ?',
       newSecret(),
       row.key_hash ?? null,
-      user.user_id,
+      user.userId,
     )
-    to.run(`UPDATE user SET ${set} WHERE user_id = ?`, ...values, user.user_id)
+    to.run(`UPDATE user SET ${set} WHERE user_id = ?`, ...values, user.userId)
     lines.push(`user ${user.name}: ${changed.map((column) => RIGHTS_TEXT[column]).join(', ')} as now`)
   }
   return lines
@@ -128,7 +128,7 @@ const DELETES = /^(?!user|session|device\.).*(delet|purg|eras|revok|remov)/
 function deletedSince(to: Connection, newer: Connection, backupAtMs: number): string[] {
   const last = to.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM audit_entry')?.seq ?? 0
   const entries = newer.all<{ atMs: number; action: string; target: string }>(
-    'SELECT at_ms AS atMs, action, target FROM audit_entry WHERE seq > ? ORDER BY seq',
+    'SELECT at_ms, action, target FROM audit_entry WHERE seq > ? ORDER BY seq',
     last,
   )
   const since = new Date(backupAtMs).toISOString()

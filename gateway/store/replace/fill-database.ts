@@ -69,8 +69,8 @@ function requireWhole(to: Connection, tables: readonly BackupTable[]): void {
     if (found !== rows) throw new BackupFault(`${name}: ${found} of ${rows} rows came back`)
   }
   const problem = to
-    .all<{ integrity_check: string }>('PRAGMA integrity_check')
-    .map((row) => row.integrity_check)
+    .all<{ integrityCheck: string }>('PRAGMA integrity_check')
+    .map((row) => row.integrityCheck)
     .find((text) => text !== 'ok')
   if (problem !== undefined) throw new BackupFault(`the database of the backup is not in order: ${problem}`)
 }

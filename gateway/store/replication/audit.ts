@@ -33,7 +33,7 @@ export function auditTelemetry(
 ): AuditPortion<number> {
   const endsAtMs = performance.now() + PORTION_MS
   const devices = tools.connection.all<DeviceName>(
-    `SELECT device_id AS deviceId, hardware_id AS hardwareId FROM device
+    `SELECT device_id, hardware_id FROM device
      WHERE device_id > +? ORDER BY device_id LIMIT ${DEVICES_A_STATEMENT}`,
     request.after,
   )

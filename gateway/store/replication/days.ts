@@ -28,7 +28,7 @@ export function blockDays(
 ): DaysPortion {
   const endsAtMs = performance.now() + PORTION_MS
   const devices = connection.all<{ deviceId: number }>(
-    `SELECT device_id AS deviceId FROM device WHERE device_id > +? ORDER BY device_id LIMIT ${DEVICES_A_STATEMENT}`,
+    `SELECT device_id FROM device WHERE device_id > +? ORDER BY device_id LIMIT ${DEVICES_A_STATEMENT}`,
     after,
   )
   const days = new Set<number>()

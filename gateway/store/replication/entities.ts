@@ -57,12 +57,12 @@ export function liveEntities(
 ): LiveEntity[] {
   const declared = declarationOf(table)
   const { columns, key, from = `${table} t`, sentWith = '' } = declared.replicated
-  const rows = connection.all<Record<string, unknown> & { rowId: number; entityKey: string }>(
-    `SELECT t.rowid AS rowId, ${key} AS entityKey, ${columns.join(', ')} FROM ${from} ${sentWith}
-     WHERE t.rowid > +? ORDER BY t.rowid LIMIT +?`,
-    afterRowId,
-    limit,
-  )
+  const rows = connection
+    .statement<Record<string, unknown> & { rowId: number; entityKey: string }>(
+      `SELECT t.rowid AS rowId, ${key} AS entityKey, ${columns.join(', ')} FROM ${from} ${sentWith}
+       WHERE t.rowid > +? ORDER BY t.rowid LIMIT +?`,
+    )
+    .all(afterRowId, limit)
   return rows.map((row) => ({ rowId: row.rowId, key: row.entityKey, body: sentBody(declared, row) }))
 }
 

@@ -101,7 +101,8 @@ export function eventsBehind(
   const { table, columns } = EVENTS[stream]
   // `+?`: see block-rows.ts
   const sql = `SELECT ${columns} FROM ${table} WHERE seq > +? ORDER BY seq LIMIT +?`
-  return connection.all<Stored & Row>(sql, after, limit).map((stored) => toEvent(stream, stored))
+  const rows = connection.statement<Stored & Row>(sql).all(after, limit)
+  return rows.map((stored) => toEvent(stream, stored))
 }
 
 /** The next rows of a day, oldest first. */
@@ -110,15 +111,12 @@ export function eventsOfDay(connection: Connection, stream: EventStream, range: 
   const { fromMs, toMs, group, after, limit } = range
   const ofGroup = group === null || groupColumn === null ? '' : `${groupColumn} = +? AND`
   const values = ofGroup === '' ? [] : [group]
-  const rows = connection.all<Stored & Row>(
-    `SELECT ${columns} FROM ${table}
-     WHERE ${ofGroup} (at_ms, seq) > (+?, +?) AND at_ms <= +? ORDER BY at_ms, seq LIMIT +?`,
-    ...values,
-    after?.atMs ?? fromMs,
-    after?.seq ?? 0,
-    toMs,
-    limit,
-  )
+  const rows = connection
+    .statement<Stored & Row>(
+      `SELECT ${columns} FROM ${table}
+       WHERE ${ofGroup} (at_ms, seq) > (+?, +?) AND at_ms <= +? ORDER BY at_ms, seq LIMIT +?`,
+    )
+    .all(...values, after?.atMs ?? fromMs, after?.seq ?? 0, toMs, limit)
   return rows.map((stored) => toEvent(stream, stored))
 }
 

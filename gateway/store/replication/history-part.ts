@@ -62,7 +62,7 @@ function entriesBehind(connection: Connection, after: number): Entry[] {
   if (bound === null) return []
   return connection.all<Entry>(
     // `+?`: see block-rows.ts
-    `SELECT seq, block_id AS blockId FROM block_log
+    `SELECT seq, block_id FROM block_log
      WHERE seq > +? AND seq <= +? ORDER BY seq LIMIT ${MAX_ENTRIES}`,
     after,
     bound,

@@ -57,7 +57,7 @@ function lastRowOfPart(connection: Connection, after: number): number | null {
 function firstRowOfPart(connection: Connection, after: number): number {
   const row = connection.get<{ firstSeq: number; byteLength: number }>(
     // `+?`: see block-rows.ts; the length alone, which tells how many they are
-    `SELECT first_seq AS firstSeq, length(samples) AS byteLength FROM telemetry_log
+    `SELECT first_seq, length(samples) AS byteLength FROM telemetry_log
      WHERE first_seq <= +? ORDER BY first_seq DESC LIMIT 1`,
     after,
   )
@@ -119,7 +119,7 @@ function runsOf(connection: Connection, columns: TelemetryBatch): TelemetryRun[]
   const runs: TelemetryRun[] = []
   for (const samples of groupByDevice(columns, columns.count)) {
     const device = connection.get<{ hardwareId: string }>(
-      'SELECT hardware_id AS hardwareId FROM device WHERE device_id = ?',
+      'SELECT hardware_id FROM device WHERE device_id = ?',
       samples.deviceId,
     )
     if (device === undefined) continue

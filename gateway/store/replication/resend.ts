@@ -23,7 +23,7 @@ export function resendTelemetry(
   request: TimeRange & { kind: 'gps' | 'battery'; hardwareId: string; limits: PartLimits },
 ): ResentPart<number> {
   const device = tools.connection.get<{ deviceId: number }>(
-    'SELECT device_id AS deviceId FROM device WHERE hardware_id = ?',
+    'SELECT device_id FROM device WHERE hardware_id = ?',
     request.hardwareId,
   )
   if (device === undefined) return { part: null, next: null }

@@ -126,9 +126,9 @@ interface AlertRow {
   longE7: number | null
 }
 
-const COLUMNS = `alert_id AS alertId, kind, cart, hardware_id AS hardwareId, subject, opened_at_ms AS openedAtMs,
-  closed_at_ms AS closedAtMs, acknowledged_at_ms AS acknowledgedAtMs, acknowledged_by AS acknowledgedByJson, note,
-  details AS detailsJson, awaits_end AS awaitsEnd, lat_e7 AS latE7, long_e7 AS longE7`
+const COLUMNS = `alert_id, kind, cart, hardware_id, subject, opened_at_ms,
+  closed_at_ms, acknowledged_at_ms, acknowledged_by AS acknowledgedByJson, note,
+  details AS detailsJson, awaits_end, lat_e7, long_e7`
 
 /**
  * Writes what happens to alerts, the messages that tell of it, and what is to be delivered, all or nothing. What is so
@@ -262,7 +262,7 @@ export function listAlertMessages(connection: Connection): { topic: string; payl
 
 /** Undefined before the first. */
 export function closedDay(connection: Connection): ClosedDay | undefined {
-  return connection.get<ClosedDay>('SELECT date, closes_at_ms AS closesAtMs FROM closed_day')
+  return connection.get<ClosedDay>('SELECT date, closes_at_ms FROM closed_day')
 }
 
 const IN_STATE: Record<AlertState, string> = {

@@ -56,7 +56,7 @@ const AUDIT_ENTRIES: ListedTable = {
   table: 'audit_entry',
   id: 'entry_id',
   place: ['at_ms', 'seq'],
-  columns: `entry_id AS entryId, at_ms AS atMs, user_id AS userId, person AS personJson, session_id AS sessionId, address, action, target, before AS beforeJson,
+  columns: `entry_id, at_ms, user_id, person AS personJson, session_id, address, action, target, before AS beforeJson,
     after AS afterJson`,
 }
 

@@ -21,9 +21,7 @@ export interface CartMotionRow {
 }
 
 export function listCartMotions(connection: Connection): CartMotionRow[] {
-  return connection.all<CartMotionRow>(
-    'SELECT device_id AS deviceId, motion FROM cart_motion ORDER BY device_id',
-  )
+  return connection.all<CartMotionRow>('SELECT device_id, motion FROM cart_motion ORDER BY device_id')
 }
 
 /** Devices that were deleted meanwhile are left out. */
@@ -47,7 +45,7 @@ export function lastExits(
   { zoneType, sinceMs }: { zoneType: ZoneType; sinceMs: number },
 ): { hardwareId: string; shortId: string | null; atMs: number }[] {
   return connection.all(
-    `SELECT hardware_id AS hardwareId, short_id AS shortId, max(at_ms) AS atMs FROM geofence_event
+    `SELECT hardware_id, short_id, max(at_ms) AS atMs FROM geofence_event
      WHERE at_ms >= ? AND event = 'exit' AND zone_type = ? GROUP BY hardware_id, short_id`,
     sinceMs,
     zoneType,

@@ -33,9 +33,7 @@ export interface CartNoteRow {
 }
 
 export function listCartNotes(connection: Connection): CartNoteRow[] {
-  return connection.all<CartNoteRow>(
-    'SELECT cart, out_of_service AS outOfService, exempt, note FROM cart_note ORDER BY cart',
-  )
+  return connection.all<CartNoteRow>('SELECT cart, out_of_service, exempt, note FROM cart_note ORDER BY cart')
 }
 
 /** One that says nothing is none. */

@@ -27,8 +27,8 @@ export interface ClockMarkRow {
 
 export function clockMark(connection: Connection): ClockMarkRow {
   const row = connection.get<ClockMarkRow>(
-    `SELECT at_ms AS atMs, confirmed_at_ms AS confirmedMs, said_at_ms AS saidMs,
-       said_ago_ms AS saidAgoMs FROM clock_mark`,
+    `SELECT at_ms, confirmed_at_ms AS confirmedMs, said_at_ms AS saidMs,
+       said_ago_ms FROM clock_mark`,
   )
   return row ?? { atMs: 0, confirmedMs: 0, saidMs: 0, saidAgoMs: 0 }
 }

@@ -27,7 +27,7 @@ const KEPT_DAYS = 40
 
 /** The days that have been closed, newest first. */
 export function closedDays(connection: Connection): ClosedDay[] {
-  const sql = `SELECT date, closed_at_ms AS closedAtMs, waiting AS waitingJson FROM closing
+  const sql = `SELECT date, closed_at_ms, waiting AS waitingJson FROM closing
     ORDER BY closed_at_ms DESC, date DESC LIMIT ${KEPT_DAYS}`
   return connection
     .all<Omit<ClosedDay, 'waiting'> & { waitingJson: string }>(sql)

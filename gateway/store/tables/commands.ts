@@ -115,10 +115,10 @@ export interface CommandQuery extends ListPage {
 
 type StoredCommand = Omit<CommandRow, 'lateAck'> & { lateAckJson: string | null }
 
-const COLUMNS = `command_id AS commandId, hardware_id AS hardwareId, short_id AS shortId, device_type AS deviceType,
-  command, params AS paramsJson, metadata AS metadataJson, ttl_s AS ttlS, status, requested_by AS requestedBy,
-  retry_of AS retryOf, created_at_ms AS createdAtMs, published_at_ms AS publishedAtMs,
-  acknowledged_at_ms AS acknowledgedAtMs, completed_at_ms AS completedAtMs, error, late_ack AS lateAckJson, forced`
+const COLUMNS = `command_id, hardware_id, short_id, device_type,
+  command, params AS paramsJson, metadata AS metadataJson, ttl_s, status, requested_by,
+  retry_of, created_at_ms, published_at_ms,
+  acknowledged_at_ms, completed_at_ms, error, late_ack AS lateAckJson, forced`
 // word for word what the partial index says, so that SQLite takes it
 const IS_UNFINISHED = "status IN ('pending', 'published', 'acknowledged')"
 
@@ -268,7 +268,7 @@ export const AUTO_LOCK = 'auto-lock'
 export function autoLockTimes(connection: Connection): { hardwareId: string; atMs: number }[] {
   // word for word what the partial index says; of a row with max() SQLite takes the others from the same row
   return connection.all(
-    `SELECT hardware_id AS hardwareId, created_at_ms AS atMs, max(seq) AS seq FROM command
+    `SELECT hardware_id, created_at_ms AS atMs, max(seq) AS seq FROM command
      WHERE requested_by = '${AUTO_LOCK}' GROUP BY hardware_id ORDER BY hardware_id`,
   )
 }

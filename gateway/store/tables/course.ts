@@ -95,7 +95,7 @@ export function courseRow(connection: Connection): CourseRow | null {
 /** Null also for one of which pieces are lost. */
 export function coursePhoto(connection: Connection): CoursePhoto | null {
   const row = connection.get<Omit<CoursePhoto, 'corners'> & { corners: string }>(
-    'SELECT content_type AS contentType, corners, hash, bytes FROM course_photo WHERE only = 1',
+    'SELECT content_type, corners, hash, bytes FROM course_photo WHERE only = 1',
   )
   if (row === undefined || !hasPieces(connection, row)) return null
   return { ...row, corners: JSON.parse(row.corners) }

@@ -76,11 +76,11 @@ export interface StoredConfigs {
 export function loadConfigs(connection: Connection): StoredConfigs {
   return {
     groupLayers: connection.all(
-      `SELECT group_id AS groupId, device_type AS deviceType, config
+      `SELECT group_id, device_type, config
        FROM group_config ORDER BY group_id, device_type`,
     ),
     deviceLayers: connection.all(
-      `SELECT d.hardware_id AS hardwareId, c.config
+      `SELECT d.hardware_id, c.config
        FROM device_config c JOIN device d USING (device_id) ORDER BY d.hardware_id`,
     ),
     published: connection.all(

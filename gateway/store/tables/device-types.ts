@@ -36,7 +36,7 @@ type StoredDeviceType = Record<'name' | 'description' | 'defaults' | 'configSche
 export function listDeviceTypes(connection: Connection): DeviceTypeRow[] {
   return connection
     .all<StoredDeviceType>(
-      `SELECT name, description, defaults, config_schema AS configSchema, commands
+      `SELECT name, description, defaults, config_schema, commands
        FROM device_type ORDER BY name`,
     )
     .map(({ name, description, defaults, configSchema, commands }) => ({

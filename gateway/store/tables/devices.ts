@@ -101,10 +101,10 @@ export interface DeviceCounts {
 /** A row as SQLite has it, without booleans. */
 type Stored<Row extends DeviceRow> = Omit<Row, 'isOnSharedKey'> & { isOnSharedKey: number }
 
-const DEVICE_COLUMNS = `d.device_id AS deviceId, d.hardware_id AS hardwareId, d.short_id AS shortId,
-  d.device_type AS deviceType, d.name, d.cart, d.group_id AS groupId, d.other_group_ack_ms AS otherGroupAckMs,
-  d.mqtt_password_hash AS mqttPasswordHash,
-  d.is_on_shared_key AS isOnSharedKey, d.created_at_ms AS createdAtMs, d.updated_at_ms AS updatedAtMs`
+const DEVICE_COLUMNS = `d.device_id, d.hardware_id, d.short_id,
+  d.device_type, d.name, d.cart, d.group_id, d.other_group_ack_ms,
+  d.mqtt_password_hash,
+  d.is_on_shared_key, d.created_at_ms, d.updated_at_ms`
 
 export function listDevices(connection: Connection): StoredDevice[] {
   return connection.snapshot(() => {
@@ -138,8 +138,8 @@ export function deviceCounts(
 ): DeviceCounts {
   return connection.snapshot(() => {
     const row = connection.get<CountsRow>(
-      `SELECT gps_count AS gpsCount, gps_first_ms AS gpsFirstMs, gps_last_ms AS gpsLastMs,
-         battery_count AS batteryCount, battery_first_ms AS batteryFirstMs, battery_last_ms AS batteryLastMs
+      `SELECT gps_count, gps_first_ms, gps_last_ms,
+         battery_count, battery_first_ms, battery_last_ms
        FROM device_state WHERE device_id = ?`,
       deviceId,
     )
@@ -173,7 +173,7 @@ export function fleetCounts(
     const { byDevice } = unsaved.counts()
     // the log has records of devices that are gone
     const registered = connection.all<{ deviceId: number }>(
-      'SELECT device_id AS deviceId FROM device_state WHERE device_id IN (SELECT value FROM json_each(?))',
+      'SELECT device_id FROM device_state WHERE device_id IN (SELECT value FROM json_each(?))',
       JSON.stringify([...byDevice.keys()]),
     )
     for (const { deviceId } of registered) {
@@ -361,7 +361,7 @@ export const voidSharedPasswords = write(
 /** Hardware ids that were taken off the register and not registered again. */
 export function listRemovedDevices(connection: Connection): string[] {
   return connection
-    .all<{ hardwareId: string }>('SELECT hardware_id AS hardwareId FROM removed_device ORDER BY hardware_id')
+    .all<{ hardwareId: string }>('SELECT hardware_id FROM removed_device ORDER BY hardware_id')
     .map(({ hardwareId }) => hardwareId)
 }
 

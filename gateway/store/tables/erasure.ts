@@ -121,7 +121,7 @@ function eraseLockEvents(
   nowMs: number,
 ): Partial<Erased> {
   const rows = connection.all<{ seq: number; eventId: string; code: string | null; metadata: string | null }>(
-    `SELECT seq, event_id AS eventId, code, metadata FROM lock_event WHERE seq >= ? AND seq < ?
+    `SELECT seq, event_id, code, metadata FROM lock_event WHERE seq >= ? AND seq < ?
        AND (code IS NOT NULL OR metadata IS NOT NULL) ORDER BY seq`,
     fromSeq,
     fromSeq + STEP_SEQS,
@@ -172,11 +172,11 @@ function eraseOthers(
   fromSeq: number,
 ): number {
   const columns = [...json, ...texts]
-  const rows = connection.all<Record<string, string | null> & { seq: number }>(
-    `SELECT rowid AS seq, ${columns.join(', ')} FROM ${table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid`,
-    fromSeq,
-    fromSeq + STEP_SEQS,
-  )
+  const rows = connection
+    .statement<Record<string, string | null> & { seq: number }>(
+      `SELECT rowid AS seq, ${columns.join(', ')} FROM ${table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid`,
+    )
+    .all(fromSeq, fromSeq + STEP_SEQS)
   let values = 0
   for (const { seq, ...row } of rows) {
     const blanked = columns.map((column) => {

@@ -55,9 +55,9 @@ const GEOFENCE_EVENTS: ListedTable = {
   table: 'geofence_event',
   id: 'event_id',
   place: ['at_ms', 'seq'],
-  columns: `event_id AS eventId, hardware_id AS hardwareId, short_id AS shortId, event,
-    nullif(group_id, ${GROUP_ID_OF_SITE}) AS groupId, zone_id AS zoneId,
-    zone_name AS zoneName, zone_type AS zoneType, at_ms AS atMs, lat_e7 AS latE7, long_e7 AS longE7`,
+  columns: `event_id, hardware_id, short_id, event,
+    nullif(group_id, ${GROUP_ID_OF_SITE}) AS groupId, zone_id,
+    zone_name, zone_type, at_ms, lat_e7, long_e7`,
 }
 
 /** An event that is there already is left as it is; the caller has the transaction. */

@@ -43,8 +43,8 @@ export interface GeofenceSetChange extends GeofenceSetRow {
 
 export function listGeofenceSets(connection: Connection): GeofenceSetRow[] {
   return connection.all<GeofenceSetRow>(
-    `SELECT group_id AS groupId, version, site_version AS siteVersion, ifnull(site_since, version) AS siteSince,
-       zones AS zonesJson, updated_at_ms AS updatedAtMs
+    `SELECT group_id, version, site_version, ifnull(site_since, version) AS siteSince,
+       zones AS zonesJson, updated_at_ms
      FROM geofence_set ORDER BY group_id`,
   )
 }

@@ -35,7 +35,7 @@ export interface GroupRow {
   updatedAtMs: number
 }
 
-const GROUP_COLUMNS = 'group_id AS groupId, name, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs'
+const GROUP_COLUMNS = 'group_id, name, created_at_ms, updated_at_ms'
 
 export function listGroups(connection: Connection): GroupRow[] {
   return connection.all<GroupRow>(`SELECT ${GROUP_COLUMNS} FROM device_group ORDER BY group_id`)

@@ -35,8 +35,8 @@ export function findIdempotencyKey(
   nowMs: number,
 ): IdempotencyKey | undefined {
   const row = connection.get<Omit<IdempotencyKey, 'commandIds'> & { commandIdsJson: string }>(
-    `SELECT user_id AS userId, key, fingerprint, command_ids AS commandIdsJson, outcome AS outcomeJson,
-       created_at_ms AS createdAtMs
+    `SELECT user_id, key, fingerprint, command_ids AS commandIdsJson, outcome AS outcomeJson,
+       created_at_ms
      FROM idempotency_key WHERE user_id = ? AND key = ?`,
     userId,
     key,

@@ -50,7 +50,7 @@ const LOCK_EVENTS: ListedTable = {
   table: 'lock_event',
   id: 'event_id',
   place: ['at_ms', 'seq'],
-  columns: `event_id AS eventId, hardware_id AS hardwareId, short_id AS shortId, event, source, at_ms AS atMs, code,
+  columns: `event_id, hardware_id, short_id, event, source, at_ms, code,
     metadata AS metadataJson`,
 }
 
@@ -89,7 +89,7 @@ export function latestLockEvent(
   untilMs: number,
 ): LatestLockEvent | undefined {
   return connection.get<LatestLockEvent>(
-    `SELECT e.event_id AS eventId, e.event, e.source, e.at_ms AS atMs, e.code, c.requested_by AS requestedBy
+    `SELECT e.event_id, e.event, e.source, e.at_ms, e.code, c.requested_by
      FROM lock_event e
      LEFT JOIN command c ON c.command_id = e.command_id AND c.hardware_id = e.hardware_id
      WHERE e.hardware_id = ? AND ifnull(e.short_id = ?, e.at_ms >= ?) AND e.at_ms <= ?

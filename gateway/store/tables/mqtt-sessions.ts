@@ -76,21 +76,21 @@ interface MessageRow {
   extra: string | null
 }
 
-const MESSAGE_COLUMNS = 'topic, payload, qos, is_retained AS isRetained, extra'
+const MESSAGE_COLUMNS = 'topic, payload, qos, is_retained, extra'
 
 /** All that the broker keeps, in the order in which it came. */
 export function loadMqttSessions(connection: Connection): StoredSessions {
   return {
     sessions: connection.all<StoredSession>(
-      'SELECT client_id AS clientId, owner, idle_hours AS idleHours FROM mqtt_session ORDER BY client_id',
+      'SELECT client_id, owner, idle_hours FROM mqtt_session ORDER BY client_id',
     ),
     subscriptions: connection.all<StoredSubscription>(
-      `SELECT client_id AS clientId, topic_filter AS topicFilter, qos, extra
+      `SELECT client_id, topic_filter, qos, extra
        FROM mqtt_subscription ORDER BY client_id, topic_filter`,
     ),
     queued: connection
       .all<MessageRow & { seq: number; clientId: string; packetId: number; isReleased: number }>(
-        `SELECT seq, client_id AS clientId, packet_id AS packetId, is_released AS isReleased, ${MESSAGE_COLUMNS}
+        `SELECT seq, client_id, packet_id, is_released, ${MESSAGE_COLUMNS}
          FROM mqtt_queued ORDER BY seq`,
       )
       .map((row): QueuedMessage => {
@@ -98,14 +98,14 @@ export function loadMqttSessions(connection: Connection): StoredSessions {
         return { seq, clientId, packetId, isReleased: isReleased === 1, message: messageOf(row) }
       }),
     received: connection.all<ReceivedPacketId>(
-      'SELECT client_id AS clientId, packet_id AS packetId, extra FROM mqtt_received ORDER BY client_id, packet_id',
+      'SELECT client_id, packet_id, extra FROM mqtt_received ORDER BY client_id, packet_id',
     ),
     retained: connection
       .all<MessageRow>('SELECT topic, payload, qos, 1 AS isRetained, extra FROM mqtt_retained ORDER BY rowid')
       .map(messageOf),
     wills: connection
       .all<MessageRow & { clientId: string; owner: string }>(
-        `SELECT client_id AS clientId, owner, ${MESSAGE_COLUMNS} FROM mqtt_will ORDER BY client_id`,
+        `SELECT client_id, owner, ${MESSAGE_COLUMNS} FROM mqtt_will ORDER BY client_id`,
       )
       .map((row): StoredWill => ({ clientId: row.clientId, owner: row.owner, message: messageOf(row) })),
   }

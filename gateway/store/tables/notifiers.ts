@@ -49,9 +49,9 @@ const MOST = 20
 export function listNotifiers(connection: Connection): NotifierRow[] {
   return connection
     .all<StoredNotifier>(
-      `SELECT notifier_id AS notifierId, channel, recipient, token, kinds AS kindsJson, hours AS hoursJson,
-         after_unacknowledged_min AS afterUnacknowledgedMin, created_at_ms AS createdAtMs,
-         last_success_at_ms AS lastSuccessAtMs, last_error AS lastError
+      `SELECT notifier_id, channel, recipient, token, kinds AS kindsJson, hours AS hoursJson,
+         after_unacknowledged_min, created_at_ms,
+         last_success_at_ms, last_error
        FROM notifier ORDER BY created_at_ms, notifier_id`,
     )
     .map(({ kindsJson, hoursJson, ...row }) => ({

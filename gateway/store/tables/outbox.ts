@@ -29,7 +29,7 @@ export interface QueuedDelivery extends DeliveryRow {
 
 type StoredDelivery = DeliveryRow & { targetsJson: string }
 
-const COLUMNS = 'seq, alert_id AS alertId, queued_at_ms AS queuedAtMs'
+const COLUMNS = 'seq, alert_id, queued_at_ms'
 
 /** What a target is told. */
 export interface DeliveryText {

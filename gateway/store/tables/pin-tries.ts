@@ -25,7 +25,7 @@ export interface PinTriesRow {
 export function pinTries(connection: Connection): PinTriesRow[] {
   return connection
     .all<{ userId: string; wrongJson: string; lockedMs: number }>(
-      'SELECT user_id AS userId, wrong AS wrongJson, locked_ms AS lockedMs FROM pin_tries ORDER BY user_id',
+      'SELECT user_id, wrong AS wrongJson, locked_ms FROM pin_tries ORDER BY user_id',
     )
     .map(({ wrongJson, ...row }) => ({ ...row, wrongAgoMs: JSON.parse(wrongJson) }))
 }

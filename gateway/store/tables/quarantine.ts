@@ -53,7 +53,7 @@ export const keepRefused = write(
 /** Payloads that could not be read, newest first. */
 export function listQuarantine(connection: Connection, limit: number): NewQuarantineEntry[] {
   return connection.all<NewQuarantineEntry>(
-    `SELECT received_at_ms AS receivedAtMs, hardware_id AS hardwareId, topic, reason, size_bytes AS sizeBytes, payload
+    `SELECT received_at_ms, hardware_id, topic, reason, size_bytes, payload
      FROM quarantine ORDER BY quarantine_id DESC LIMIT ?`,
     limit,
   )

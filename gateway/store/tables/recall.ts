@@ -63,12 +63,12 @@ interface StoredRecall {
 /** The newest recall, in force or over; null before the first. */
 export function lastRecall(connection: Connection): KnownRecall | null {
   const stored = connection.get<StoredRecall>(
-    `SELECT recall_id AS recallId, text, started_at_ms AS startedAtMs, by_user_id AS byUserId, by_name AS byName,
-       scope AS scopeJson, ended_at_ms AS endedAtMs, end_text AS endText FROM recall ORDER BY rowid DESC LIMIT 1`,
+    `SELECT recall_id, text, started_at_ms, by_user_id, by_name,
+       scope AS scopeJson, ended_at_ms, end_text FROM recall ORDER BY rowid DESC LIMIT 1`,
   )
   if (stored === undefined) return null
   const messages = connection.all<{ commandId: string; hardwareId: string; isEnd: number }>(
-    `SELECT command_id AS commandId, hardware_id AS hardwareId, is_end AS isEnd FROM recall_message
+    `SELECT command_id, hardware_id, is_end FROM recall_message
      WHERE recall_id = ? ORDER BY rowid`,
     stored.recallId,
   )
@@ -113,7 +113,7 @@ export const endRecall = write(
       text,
       recallId,
     )
-    const sql = 'SELECT command_id AS commandId FROM recall_message WHERE recall_id = ? ORDER BY rowid'
+    const sql = 'SELECT command_id FROM recall_message WHERE recall_id = ? ORDER BY rowid'
     const messages = connection.all<{ commandId: string }>(sql, recallId)
     return supersedeMessages(
       connection,

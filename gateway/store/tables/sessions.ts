@@ -38,8 +38,8 @@ export interface Deed {
 /** By the time they were made. */
 export function listSessions(connection: Connection): SessionRow[] {
   return connection.all<SessionRow>(
-    `SELECT session_id AS sessionId, user_id AS userId, name, token_hash AS tokenHash, created_at_ms AS createdAtMs,
-       last_used_at_ms AS lastUsedAtMs
+    `SELECT session_id, user_id, name, token_hash, created_at_ms,
+       last_used_at_ms
      FROM session ORDER BY created_at_ms, session_id`,
   )
 }
@@ -48,10 +48,7 @@ export function listSessions(connection: Connection): SessionRow[] {
 export const createSession = write(
   (connection: Connection, { row, endedIds }: NewSession): SessionRow => {
     const { sessionId, userId, name, tokenHash, createdAtMs, lastUsedAtMs } = row
-    const user = connection.get<{ isActive: number }>(
-      'SELECT is_active AS isActive FROM user WHERE user_id = ?',
-      userId,
-    )
+    const user = connection.get<{ isActive: number }>('SELECT is_active FROM user WHERE user_id = ?', userId)
     if (user === undefined) throw new NotFoundError('user_not_found', `there is no user ${userId}`)
     if (user.isActive === 0) throw new ConflictError('user_inactive', 'the user is disabled')
     endSessions(connection, { sessionIds: endedIds })

@@ -66,10 +66,10 @@ type StoredUser = Omit<UserRow, 'role' | 'isActive' | 'allowedHardwareIds' | 'ma
  */
 const METRICS_SCOPE = JSON.stringify(['this user reads GET /metrics and nothing else: no device has this id'])
 
-const USER_COLUMNS = `user_id AS userId, name, email, role, is_active AS isActive, allowed_hardware_ids AS allowedJson,
-  mask_codes AS masksCodes, key_hash AS keyHash, pin_hash AS pinHash, created_at_ms AS createdAtMs, updated_at_ms AS updatedAtMs, total_requests AS totalRequests,
-  requests_today AS requestsToday, last_reset_ms AS lastResetMs, first_used_at_ms AS firstUsedAtMs,
-  last_used_at_ms AS lastUsedAtMs`
+const USER_COLUMNS = `user_id, name, email, role, is_active, allowed_hardware_ids AS allowedJson,
+  mask_codes AS masksCodes, key_hash, pin_hash, created_at_ms, updated_at_ms, total_requests,
+  requests_today, last_reset_ms, first_used_at_ms,
+  last_used_at_ms`
 
 export function listUsers(connection: Connection): UserRow[] {
   return connection

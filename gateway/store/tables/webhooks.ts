@@ -36,8 +36,8 @@ const MOST = 20
 export function listWebhooks(connection: Connection): WebhookRow[] {
   return connection
     .all<Omit<WebhookRow, 'kinds'> & { kindsJson: string | null }>(
-      `SELECT webhook_id AS webhookId, url, kinds AS kindsJson, secret, created_at_ms AS createdAtMs,
-         last_success_at_ms AS lastSuccessAtMs, last_error AS lastError
+      `SELECT webhook_id, url, kinds AS kindsJson, secret, created_at_ms,
+         last_success_at_ms, last_error
        FROM webhook ORDER BY created_at_ms, webhook_id`,
     )
     .map(({ kindsJson, ...row }) => ({ ...row, kinds: JSON.parse(kindsJson ?? 'null') }))

@@ -24,7 +24,7 @@ export interface ZoneExemptRow {
 
 export function listZoneExempts(connection: Connection): ZoneExemptRow[] {
   return connection.all<ZoneExemptRow>(
-    `SELECT d.hardware_id AS hardwareId, e.zone_types AS zoneTypes
+    `SELECT d.hardware_id, e.zone_types
      FROM zone_exempt e JOIN device d USING (device_id) ORDER BY d.hardware_id`,
   )
 }

@@ -80,7 +80,7 @@ export interface ZoneSwitchChange extends ZonesInForce {
 /** So many sets are kept, that in force included. */
 const VERSIONS_KEPT = 20
 
-const VERSION_COLUMNS = `version, at_ms AS atMs, user_id AS userId, user_name AS userName, zone_count AS "count"`
+const VERSION_COLUMNS = `version, at_ms, user_id, user_name, zone_count AS "count"`
 
 /** Null while there never were any. */
 export function zoneSet(connection: Connection): ZoneSetRow | null {

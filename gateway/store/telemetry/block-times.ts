@@ -28,7 +28,7 @@ export class BlockTimes {
   /** The last time in a block of the device's stream; -1 without any. */
   newestMs(stream: TelemetryStream, deviceId: number): number {
     const row = this.#connection.get<{ lastMs: number }>(
-      `SELECT last_ms AS lastMs FROM stored_block
+      `SELECT last_ms FROM stored_block
        WHERE device_id = +? AND stream = +? ORDER BY first_ms DESC LIMIT 1`,
       deviceId,
       stream,
@@ -38,7 +38,7 @@ export class BlockTimes {
 
   has(stream: TelemetryStream, deviceId: number, atMs: number): boolean {
     const block = this.#connection.get<{ blockId: number; lastMs: number }>(
-      `SELECT block_id AS blockId, last_ms AS lastMs FROM stored_block
+      `SELECT block_id, last_ms FROM stored_block
        WHERE device_id = +? AND stream = +? AND first_ms <= +? ORDER BY first_ms DESC LIMIT 1`,
       deviceId,
       stream,

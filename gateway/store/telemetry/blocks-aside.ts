@@ -112,7 +112,7 @@ export function findUnreachableBlocks(
   const last = connection.get<{ id: number | null }>(`SELECT max(block_id) AS id FROM ${indexed}`)?.id ?? 0
   const next = nextReadable(connection, name, read.after, last)
   const between = connection.all<IndexedBlock>(
-    `SELECT block_id AS blockId, device_id AS deviceId, stream, first_ms AS firstMs FROM ${indexed}
+    `SELECT block_id, device_id, stream, first_ms FROM ${indexed}
      WHERE block_id > ? AND block_id < ? AND block_id NOT IN (SELECT block_id FROM hidden_block)
      ORDER BY block_id`,
     read.after,
@@ -154,7 +154,7 @@ function nextReadable(connection: Connection, table: string, after: number, last
   for (let step = 1; after + step <= last; step *= 2) {
     try {
       const next = connection.get<{ blockId: number; count: number }>(
-        `SELECT block_id AS blockId, count FROM ${table} NOT INDEXED WHERE block_id > ? ORDER BY block_id LIMIT 1`,
+        `SELECT block_id, count FROM ${table} NOT INDEXED WHERE block_id > ? ORDER BY block_id LIMIT 1`,
         after + step,
       )
       return next?.blockId ?? null

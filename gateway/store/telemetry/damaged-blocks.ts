@@ -95,7 +95,7 @@ export function damagedBlocks(connection: Connection): DamagedBlocks {
     'SELECT count(*) AS blocks, ifnull(sum(count), 0) AS records FROM damaged_block WHERE found_at_ms >= 0',
   )
   const newest = connection.all<DamagedBlock>(
-    `SELECT ${BLOCK_COLUMNS}, reason, found_at_ms AS foundAtMs,
+    `SELECT ${BLOCK_COLUMNS}, reason, found_at_ms,
        (SELECT hardware_id FROM device d WHERE d.device_id = b.device_id) AS hardwareId
      FROM damaged_block b WHERE found_at_ms >= 0
      ORDER BY found_at_ms DESC, block_id DESC LIMIT ${SHOWN_BLOCKS}`,

@@ -168,7 +168,7 @@ function nextPosition(
 ): Required<PurgePosition> | undefined {
   if (after?.throughMs !== undefined) return { ...after, throughMs: after.throughMs }
   const next = connection.get<BlockStream>(
-    `SELECT device_id AS deviceId, stream FROM stored_block WHERE (device_id, stream) > (?, ?)
+    `SELECT device_id, stream FROM stored_block WHERE (device_id, stream) > (?, ?)
      ORDER BY device_id, stream LIMIT 1`,
     after?.deviceId ?? -1,
     after?.stream ?? '',

@@ -23,7 +23,7 @@ export interface StateRow {
 
 /** Their SQL, of `device_state AS s`. */
 export const STATE_COLUMNS = `s.latest AS latestJson, s.updated_at_ms AS stateUpdatedAtMs,
-  s.last_responded_at_ms AS lastRespondedAtMs, s.watch AS watchJson`
+  s.last_responded_at_ms, s.watch AS watchJson`
 
 export function stateOfRow({
   latestJson,
@@ -43,7 +43,7 @@ export function stateOfRow({
 /** The hardware id of a device; empty when it is gone. */
 export function hardwareIdOf(connection: Connection, deviceId: number): string {
   const row = connection.get<{ hardwareId: string }>(
-    'SELECT hardware_id AS hardwareId FROM device WHERE device_id = ?',
+    'SELECT hardware_id FROM device WHERE device_id = ?',
     deviceId,
   )
   return row?.hardwareId ?? ''

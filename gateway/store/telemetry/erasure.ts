@@ -90,7 +90,7 @@ function eraseFromLog(connection: WriterTables, erasure: Erasure): DeletedRecord
   let afterSeq = -1
   for (;;) {
     const rows = connection.all<{ firstSeq: number; samples: Uint8Array; changes: Uint8Array | null }>(
-      `SELECT first_seq AS firstSeq, samples, state_changes AS changes FROM telemetry_log WHERE first_seq > ?
+      `SELECT first_seq, samples, state_changes AS changes FROM telemetry_log WHERE first_seq > ?
        ORDER BY first_seq LIMIT ${ROWS_A_STATEMENT}`,
       afterSeq,
     )

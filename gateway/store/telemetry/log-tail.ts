@@ -158,7 +158,7 @@ export class LogTail {
   #load(): Map<number, { gps: StoredTimes; battery: StoredTimes }> {
     this.#devices = new Map()
     const { nextSeq } = this.#connection.get<{ nextSeq: number }>(
-      'SELECT next_seq AS nextSeq FROM telemetry_log_end',
+      'SELECT next_seq FROM telemetry_log_end',
     ) ?? { nextSeq: 1 }
     this.#nextSeq = nextSeq
     // one row at a time: a log that could not be sealed for long is large

@@ -66,7 +66,7 @@ function blocksOfStream(
   { dayMs, isUnsent }: DayQuery,
 ): { blockIds: number[]; looked: number } {
   const newest = connection.get<{ lastMs: number }>(
-    `SELECT last_ms AS lastMs FROM stored_block WHERE device_id = +? AND stream = +?
+    `SELECT last_ms FROM stored_block WHERE device_id = +? AND stream = +?
      ORDER BY first_ms DESC LIMIT 1`,
     deviceId,
     stream,
@@ -95,7 +95,7 @@ function blocksOfStream(
 
 function nextStream(connection: Connection, after: BlockStream | null): BlockStream | undefined {
   return connection.get<BlockStream>(
-    `SELECT device_id AS deviceId, stream FROM stored_block WHERE (device_id, stream) > (+?, +?)
+    `SELECT device_id, stream FROM stored_block WHERE (device_id, stream) > (+?, +?)
      ORDER BY device_id, stream LIMIT 1`,
     after?.deviceId ?? -1,
     after?.stream ?? '',

@@ -185,7 +185,7 @@ export class TelemetryReader {
     const blocks = isDamaged
       ? this.#reachable(kind, deviceId, { ...range, order: 'asc' })
       : this.#connection.all<{ blockId: number; count: number }>(
-          `SELECT block_id AS blockId, count ${IN_RANGE} ORDER BY first_ms`,
+          `SELECT block_id, count ${IN_RANGE} ORDER BY first_ms`,
           deviceId,
           kind.name,
           deviceId,

@@ -24,16 +24,16 @@ function sealTable<R extends Records>(
   toRecords: (times: Records, rows: readonly Row[]) => R,
 ): void {
   const devices = connection.all<{ deviceId: number }>(
-    `SELECT DISTINCT device_id AS deviceId FROM ${kind.name} WHERE device_id IN (SELECT device_id FROM device)`,
+    `SELECT DISTINCT device_id FROM ${kind.name} WHERE device_id IN (SELECT device_id FROM device)`,
   )
   for (const { deviceId } of devices) {
     let lastMs = -1
     for (;;) {
-      const rows = connection.all<Row>(
-        `SELECT * FROM ${kind.name} WHERE device_id = ? AND at_ms > ? ORDER BY at_ms LIMIT ${MAX_BLOCK_RECORDS}`,
-        deviceId,
-        lastMs,
-      )
+      const rows = connection
+        .statement<Row>(
+          `SELECT * FROM ${kind.name} WHERE device_id = ? AND at_ms > ? ORDER BY at_ms LIMIT ${MAX_BLOCK_RECORDS}`,
+        )
+        .all(deviceId, lastMs)
       if (rows.length === 0) break
       const atMs = Float64Array.from(rows, ({ at_ms }) => at_ms ?? 0)
       const [firstMs = 0] = atMs

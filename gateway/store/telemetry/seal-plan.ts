@@ -48,9 +48,7 @@ export function planSealing(connection: Connection, request: SealRequest): SealP
   }
   // after the log: a device with samples in it was registered before them
   const registered = new Set(
-    connection
-      .all<{ deviceId: number }>('SELECT device_id AS deviceId FROM device')
-      .map((row) => row.deviceId),
+    connection.all<{ deviceId: number }>('SELECT device_id FROM device').map((row) => row.deviceId),
   )
   const part = new Part(connection, samples)
   const after = request.afterDeviceId ?? -1

@@ -27,11 +27,10 @@ export function syncEnds(connection: Connection): Record<SyncStream, number> {
 
 /** The last sequence number that was ever given to a sample; 0 before the first. */
 function lastSampleSeq(connection: Connection): number {
-  const { nextSeq = 1 } =
-    connection.get<{ nextSeq: number }>('SELECT next_seq AS nextSeq FROM telemetry_log_end') ?? {}
+  const { nextSeq = 1 } = connection.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end') ?? {}
   // the length alone: the row itself may be large
   const last = connection.get<{ firstSeq: number; byteLength: number }>(
-    `SELECT first_seq AS firstSeq, length(samples) AS byteLength FROM telemetry_log
+    `SELECT first_seq, length(samples) AS byteLength FROM telemetry_log
      ORDER BY first_seq DESC LIMIT 1`,
   )
   return Math.max(nextSeq, last === undefined ? 0 : last.firstSeq + sampleCountOf(last)) - 1

@@ -32,7 +32,7 @@ export interface SavedUntil {
 
 export function savedUntil(connection: Connection): SavedUntil {
   const found = connection.get<SavedUntil>(
-    `SELECT saved_seq AS savedSeq, (SELECT max(first_seq) FROM telemetry_log) AS lastSeq
+    `SELECT saved_seq, (SELECT max(first_seq) FROM telemetry_log) AS lastSeq
      FROM telemetry_log_end`,
   )
   return found ?? { savedSeq: 0, lastSeq: null }
@@ -124,7 +124,7 @@ export function readUnsaved(connection: Connection): Unsaved {
   const records = new RecordCounts()
   // they are few: each save takes them away
   const unlogged = connection.all<{ afterSeq: number; changes: Uint8Array }>(
-    'SELECT after_seq AS afterSeq, changes FROM state_change ORDER BY after_seq, state_change_id',
+    'SELECT after_seq, changes FROM state_change ORDER BY after_seq, state_change_id',
   )
   let next = 0
   const { savedSeq } = savedUntil(connection)

@@ -44,7 +44,7 @@ function lookAtSizes(connection: ReaderTools['connection']): Map<string, number[
   const step = Math.max(1, (last - first) / LOOKED_AT)
   for (let at = first; at <= last; at += step) {
     const block = connection.get<{ firstMs: number; bytes: number }>(
-      `SELECT first_ms AS firstMs, length(records) AS bytes FROM telemetry_block
+      `SELECT first_ms, length(records) AS bytes FROM telemetry_block
        WHERE block_id >= ? ORDER BY block_id LIMIT 1`,
       Math.ceil(at),
     )

@@ -46,7 +46,7 @@ async function open(dataDir: string, killAfterMs?: number): Promise<number> {
 function contentOf(path: string): { schema: number; devices: number | undefined; records: number } {
   const connection = new Connection(new Database(path, { fileMustExist: true }))
   try {
-    assert.deepEqual(connection.all('PRAGMA quick_check'), [{ quick_check: 'ok' }])
+    assert.deepEqual(connection.all('PRAGMA quick_check'), [{ quickCheck: 'ok' }])
     return {
       schema: Number(connection.db.pragma('user_version', { simple: true })),
       devices: connection.get<{ n: number }>('SELECT count(*) AS n FROM device')?.n,
