@@ -1,6 +1,6 @@
 import type { Registration } from '#shared/registrations.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
-import type { Connection } from './connection.ts'
+import { asFields, type Connection } from './connection.ts'
 
 /** Which part of a list is wanted. */
 export interface ListPage {
@@ -52,7 +52,7 @@ export function listPage<Row>(
   const where = used.length === 0 ? '' : `WHERE ${used.map(([sql]) => sql).join(' AND ')}`
   const orderBy = `ORDER BY ${place.map((column) => `${column} ${page.order}`).join(', ')}`
   return connection.all<Row>(
-    `SELECT ${columns} FROM ${table}
+    `SELECT ${asFields(columns)} FROM ${table}
      WHERE seq IN (SELECT seq FROM ${table} ${where} ${orderBy} LIMIT ? OFFSET ?) ${orderBy}`,
     ...used.flatMap(([, ...values]) => values.filter((value) => value !== undefined)),
     page.limit,

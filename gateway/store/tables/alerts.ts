@@ -4,7 +4,7 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent, AlertState } from '#shared/wire/alerts.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { differences, write } from '../db/audit.ts'
-import type { Connection } from '../db/connection.ts'
+import { asFields, type Connection } from '../db/connection.ts'
 import { bodyOfKey, table } from '../db/table.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
@@ -292,7 +292,7 @@ export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, quer
   ]
   return connection
     .all<AlertRow>(
-      `SELECT ${COLUMNS} FROM alert WHERE ${conditions.map(([sql]) => `(${sql})`).join(' AND ')}
+      `SELECT ${asFields(COLUMNS)} FROM alert WHERE ${conditions.map(([sql]) => `(${sql})`).join(' AND ')}
        ORDER BY opened_at_ms ${order}, seq ${order} LIMIT ? OFFSET ?`,
       ...conditions.flatMap(([, ...values]) => values),
       limit,
