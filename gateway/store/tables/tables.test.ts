@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
+import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
 import { checkedJson, cureOf, isNotJson } from '../damage/contents.ts'
 import { Connection } from '../db/connection.ts'
+import { storedRow } from '../db/table.ts'
 import { migrate } from '../migrate.ts'
+import { writes } from '../writer/writes.ts'
 import { TABLES } from './all.ts'
 
 function emptyDatabase(): Connection {
@@ -26,4 +30,44 @@ test('what is done is SQL that fits the tables', () => {
       connection.run(cureOf(table.name, column, json))
     }
   }
+})
+
+test('the tables that are replicated are those of the protocol, with columns that are there', () => {
+  const connection = emptyDatabase()
+  const replicated = [...TABLES.values()].filter((table) => table.replicated !== undefined)
+  assert.deepEqual(replicated.map(({ name }) => name).sort(), [...ENTITY_TABLES].sort())
+  for (const table of replicated) {
+    assert.equal(storedRow(connection, table, 'none/0'), undefined)
+    const { columns = [], flags = [], blobs = [], marks = [], times = [] } = table.replicated ?? {}
+    for (const column of [...flags, ...blobs, ...marks, ...times]) assert.ok(columns.includes(column), column)
+  }
+})
+
+test('columns of which a declaration speaks are columns of the table', () => {
+  const connection = emptyDatabase()
+  for (const { name, json = {}, erases, belongsTo } of TABLES.values()) {
+    // a photo is a part of the course where it is sent
+    const parsed = Object.keys(json).filter((column) => `${name}.${column}` !== 'course.photo')
+    const columns = [
+      ...parsed,
+      ...(erases?.json ?? []),
+      ...(erases?.texts ?? []),
+      ...(belongsTo?.slice(0, 1) ?? []),
+    ]
+    for (const column of columns) connection.all(`SELECT ${name}.${column} FROM ${name}`)
+  }
+})
+
+test('each exported write is found under its name, and no two modules have one of the same', async () => {
+  const folders = ['tables', 'telemetry', 'ledger', 'replication']
+  const found: string[] = []
+  for (const folder of folders) {
+    for (const file of readdirSync(new URL(`../${folder}/`, import.meta.url))) {
+      if (!file.endsWith('.ts') || file.endsWith('.test.ts') || file.endsWith('worker.ts')) continue
+      const module: Record<string, unknown> = await import(`../${folder}/${file}`)
+      for (const [name, value] of Object.entries(module))
+        if (typeof value === 'function' && 'audit' in value) found.push(name)
+    }
+  }
+  assert.deepEqual(found.sort(), Object.keys(writes).sort())
 })
