@@ -81,6 +81,11 @@ export function table<Name extends string, Declaration extends TableDeclaration>
   return { name, ...declaration }
 }
 
+/** Names of columns, as SQL lists them. */
+export function names(list: string): readonly string[] {
+  return list.split(/,\s*/)
+}
+
 /** The body of a row as it is sent to the head office. */
 export function sentBody(
   { replicated, json = {}, name }: Table,

@@ -5,7 +5,7 @@ import type { AlertEvent, AlertState } from '#shared/wire/alerts.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import { differences, write } from '../db/audit.ts'
 import { asFields, type Connection } from '../db/connection.ts'
-import { bodyOfKey, table } from '../db/table.ts'
+import { bodyOfKey, names, table } from '../db/table.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { queueDeliveries, type Told, whoIsTold } from './deliveries.ts'
@@ -29,18 +29,8 @@ export const alertTable = table('alert', {
     acknowledged_by: { type: 'object', where: 'acknowledged_by IS NOT NULL', cure: 'null' },
   },
   replicated: {
-    columns: [
-      'alert_id',
-      'kind',
-      'cart',
-      'hardware_id',
-      'opened_at_ms',
-      'closed_at_ms',
-      'acknowledged_at_ms',
-      'acknowledged_by',
-      'note',
-      'details',
-    ],
+    columns: names(`alert_id, kind, cart, hardware_id, opened_at_ms, closed_at_ms, acknowledged_at_ms,
+      acknowledged_by, note, details`),
     times: ['opened_at_ms', 'closed_at_ms', 'acknowledged_at_ms'],
     key: 't.alert_id',
     where: 't.alert_id = ?',

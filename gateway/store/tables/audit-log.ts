@@ -1,7 +1,7 @@
 import { type AuditRecord, type DatedOrigin, event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
-import { table } from '../db/table.ts'
+import { names, table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 export const auditEntryTable = table('audit_entry', {
@@ -16,18 +16,7 @@ export const auditEntryTable = table('audit_entry', {
     after: null,
   },
   replicated: {
-    columns: [
-      'entry_id',
-      'at_ms',
-      'user_id',
-      'person',
-      'session_id',
-      'address',
-      'action',
-      'target',
-      'before',
-      'after',
-    ],
+    columns: names('entry_id, at_ms, user_id, person, session_id, address, action, target, before, after'),
     times: ['at_ms'],
     key: 't.entry_id',
     where: 't.entry_id = ?',

@@ -1,6 +1,6 @@
 import { changed, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { table } from '../db/table.ts'
+import { names, table } from '../db/table.ts'
 
 export const cartNoteTable = table('cart_note', {
   care: {
@@ -14,7 +14,7 @@ export const cartNoteTable = table('cart_note', {
     exempt: { type: 'object', cure: 'null' },
   },
   replicated: {
-    columns: ['cart', 'out_of_service', 'exempt', 'note', 'updated_at_ms'],
+    columns: names('cart, out_of_service, exempt, note, updated_at_ms'),
     times: ['updated_at_ms'],
     key: 't.cart',
     where: 't.cart = ?',

@@ -10,7 +10,7 @@ import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
-import { table } from '../db/table.ts'
+import { names, table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 
@@ -60,26 +60,9 @@ export const commandTable = table('command', {
     },
   },
   replicated: {
-    columns: [
-      'command_id',
-      'hardware_id',
-      'short_id',
-      'device_type',
-      'command',
-      'params',
-      'metadata',
-      'ttl_s',
-      'status',
-      'requested_by',
-      'retry_of',
-      'created_at_ms',
-      'published_at_ms',
-      'acknowledged_at_ms',
-      'completed_at_ms',
-      'error',
-      'late_ack',
-      'forced',
-    ],
+    columns: names(`command_id, hardware_id, short_id, device_type, command, params, metadata, ttl_s,
+      status, requested_by, retry_of, created_at_ms, published_at_ms, acknowledged_at_ms,
+      completed_at_ms, error, late_ack, forced`),
     marks: ['forced'],
     times: ['created_at_ms', 'published_at_ms', 'acknowledged_at_ms', 'completed_at_ms'],
     key: 't.command_id',

@@ -6,7 +6,7 @@ import type { Corners } from '#shared/photo/upright.ts'
 import type { CourseContent } from '#shared/wire/course.ts'
 import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { table } from '../db/table.ts'
+import { names, table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import {
   contentOf,
@@ -28,7 +28,7 @@ export const courseTable = table('course', {
     photo: null,
   },
   replicated: {
-    columns: ['version', 'attribution', 'sent', 'drawing', 'photo', 'updated_at_ms'],
+    columns: names('version, attribution, sent, drawing, photo, updated_at_ms'),
     times: ['updated_at_ms'],
     key: "'site'",
     from: `(SELECT only AS rowid, only, version, attribution, features AS sent, drawing, updated_at_ms,

@@ -1,7 +1,7 @@
 import type { ObjectSchema } from '#shared/wire/schema/object-schema.ts'
 import { changed, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { table } from '../db/table.ts'
+import { names, table } from '../db/table.ts'
 import { type Publication, storePublication } from './device-configs.ts'
 
 export const deviceTypeTable = table('device_type', {
@@ -16,7 +16,7 @@ export const deviceTypeTable = table('device_type', {
     commands: { type: 'object', cure: 'delete' },
   },
   replicated: {
-    columns: ['name', 'description', 'defaults', 'config_schema', 'commands'],
+    columns: names('name, description, defaults, config_schema, commands'),
     key: 't.name',
     where: 't.name = ?',
   },

@@ -3,7 +3,7 @@ import { ConflictError, InvalidRequestError, NotFoundError } from '#shared/error
 import { newShortId } from '#shared/ids.ts'
 import { changed, event, withSecret, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { table } from '../db/table.ts'
+import { names, table } from '../db/table.ts'
 import { type DeviceState, STATE_COLUMNS, type StateRow, stateOfRow } from '../telemetry/device-state.ts'
 import { markErasure } from '../telemetry/erasure.ts'
 import { type NewRecords, readUnsaved, UnsavedRecords } from '../telemetry/unsaved-states.ts'
@@ -20,17 +20,8 @@ export const deviceTable = table('device', {
       'Devices that are missing cannot log in until they are registered again; their history is not shown.',
   },
   replicated: {
-    columns: [
-      'device_id',
-      'hardware_id',
-      'short_id',
-      'device_type',
-      'name',
-      'cart',
-      'group_id',
-      'created_at_ms',
-      'updated_at_ms',
-    ],
+    columns: names(`device_id, hardware_id, short_id, device_type, name, cart, group_id, created_at_ms,
+      updated_at_ms`),
     times: ['updated_at_ms'],
     key: 't.hardware_id',
     where: 't.hardware_id = ?',

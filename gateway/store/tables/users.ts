@@ -2,7 +2,7 @@ import { ConflictError, NotFoundError } from '#shared/errors.ts'
 import type { Role, UserRole } from '#shared/wire/users.ts'
 import { changed, withSecret, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
-import { table } from '../db/table.ts'
+import { names, table } from '../db/table.ts'
 import { endSessionsOf } from './sessions.ts'
 
 export const userTable = table('user', {
@@ -15,16 +15,7 @@ export const userTable = table('user', {
     allowed_hardware_ids: { type: 'array', cure: { set: "allowed_hardware_ids = '[]'" } },
   },
   replicated: {
-    columns: [
-      'user_id',
-      'name',
-      'email',
-      'role',
-      'is_active',
-      'allowed_hardware_ids',
-      'mask_codes',
-      'created_at_ms',
-    ],
+    columns: names('user_id, name, email, role, is_active, allowed_hardware_ids, mask_codes, created_at_ms'),
     flags: ['is_active', 'mask_codes'],
     key: 't.user_id',
     where: 't.user_id = ?',
