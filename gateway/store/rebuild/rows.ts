@@ -2,6 +2,7 @@ import { toE7 } from '#shared/geo.ts'
 import { courseBodySchema } from '#shared/wire/course.ts'
 import type { RebuildEntity } from '#shared/wire/replication/rebuild.ts'
 import type { Connection, Value } from '../db/connection.ts'
+import { STREAM_TABLES } from '../ledger/streams.ts'
 
 /** Columns of a row by name. */
 type Row = Record<string, unknown>
@@ -56,11 +57,13 @@ export function putEntity(connection: Connection, { table, key, body }: RebuildE
   return true
 }
 
-const EVENT_TABLES = { notes: 'note', lock_events: 'lock_event', geofence_events: 'geofence_event' } as const
-
 /** Stores an event or a note as the head office has it, once. */
-export function putEvent(connection: Connection, stream: keyof typeof EVENT_TABLES, body: Row): void {
-  putRow(connection, EVENT_TABLES[stream], body)
+export function putEvent(
+  connection: Connection,
+  stream: 'notes' | 'lock_events' | 'geofence_events',
+  body: Row,
+): void {
+  putRow(connection, STREAM_TABLES[stream], body)
 }
 
 function putRow(connection: Connection, table: string, body: Row): void {

@@ -1,4 +1,4 @@
-import type { SyncStream } from '#shared/wire/replication/sync.ts'
+import { STREAM_TABLES } from '../ledger/streams.ts'
 import { countUntoldPieces } from '../tables/course-pieces.ts'
 import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
@@ -25,21 +25,15 @@ const ENTRIES_A_STATEMENT = 4096
 const STATEMENTS_A_PORTION = 8
 const SAMPLES_A_PORTION = 65_536
 
-const TABLES = {
-  notes: { table: 'note', timeColumn: 'at_ms' },
-  lock_events: { table: 'lock_event', timeColumn: 'at_ms' },
-  geofence_events: { table: 'geofence_event', timeColumn: 'at_ms' },
-  entities: { table: 'change_log', timeColumn: 'NULL' },
-} as const satisfies Partial<Record<SyncStream, { table: string; timeColumn: string }>>
-
-export type RowStream = keyof typeof TABLES
+/** A stream whose positions are rows. */
+export type RowStream = Exclude<keyof typeof STREAM_TABLES, 'history'>
 
 /** Counts rows behind a position. */
 export function countRows(
   { connection }: ReaderTools,
   { stream, after }: { stream: RowStream; after: number },
 ): BacklogPortion {
-  const { table, timeColumn } = TABLES[stream]
+  const timeColumn = stream === 'entities' ? 'NULL' : 'at_ms'
   const [first] = stream === 'entities' ? entitiesBehind(connection, after, 1) : []
   let oldestMs = first?.changedAtMs ?? null
   let [rows, last] = [stream === 'entities' ? countUntoldPieces(connection) : 0, after]
@@ -47,7 +41,7 @@ export function countRows(
     const found = connection.get<{ rows: number; oldestMs: number | null; last: number | null }>(
       // `+?`: see block-rows.ts
       `SELECT count(*) AS rows, min(atMs) AS oldestMs, max(seq) AS last FROM (
-         SELECT seq, ${timeColumn} AS atMs FROM ${table} WHERE seq > +? ORDER BY seq LIMIT ${ENTRIES_A_STATEMENT})`,
+         SELECT seq, ${timeColumn} AS atMs FROM ${STREAM_TABLES[stream]} WHERE seq > +? ORDER BY seq LIMIT ${ENTRIES_A_STATEMENT})`,
       last,
     )
     if (found === undefined || found.last === null) return { rows, oldestMs, after: null }

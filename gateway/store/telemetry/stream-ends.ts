@@ -1,20 +1,13 @@
 import type { SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
+import { STREAM_TABLES } from '../ledger/streams.ts'
 import { sampleCountOf } from './batch.ts'
-
-/** Where AUTOINCREMENT gives the positions of a stream. */
-const TABLES: Partial<Record<SyncStream, string>> = {
-  notes: 'note',
-  lock_events: 'lock_event',
-  geofence_events: 'geofence_event',
-  entities: 'change_log',
-  history: 'block_log',
-}
 
 /** The last position ever given in each stream, also of what is gone. */
 export function syncEnds(connection: Connection): Record<SyncStream, number> {
   const sequences = connection.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence')
-  const end = (stream: SyncStream) => sequences.find(({ name }) => name === TABLES[stream])?.seq ?? 0
+  const end = (stream: keyof typeof STREAM_TABLES) =>
+    sequences.find(({ name }) => name === STREAM_TABLES[stream])?.seq ?? 0
   return {
     notes: end('notes'),
     lock_events: end('lock_events'),

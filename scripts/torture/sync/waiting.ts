@@ -1,18 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { readDatabase } from '#scripts/rig/read-database.ts'
 import type { ApiClient } from '#shared/client.ts'
+import { STREAM_TABLES } from '#store/ledger/streams.ts'
 import { decodeBatch } from '#store/telemetry/batch.ts'
 
 const LIMIT_MS = 120_000
 const POLL_MS = 100
-
-const TABLES = {
-  notes: 'note',
-  lock_events: 'lock_event',
-  geofence_events: 'geofence_event',
-  entities: 'change_log',
-  history: 'block_log',
-} as const
 
 /** The streams of which a gateway still has something to send, as its database says; `dataDir` may be in use. */
 function streamsWaiting(dataDir: string): string[] {
@@ -21,7 +14,7 @@ function streamsWaiting(dataDir: string): string[] {
       .prepare<[], { stream: string; seq: number }>('SELECT stream, seq FROM sync_cursor')
       .all()
     const at = (stream: string) => cursors.find((cursor) => cursor.stream === stream)?.seq ?? 0
-    const waiting = Object.entries(TABLES).filter(([stream, table]) => {
+    const waiting = Object.entries(STREAM_TABLES).filter(([stream, table]) => {
       const last = db.prepare<[], number>(`SELECT max(seq) FROM ${table}`).pluck().get() ?? 0
       return last > at(stream)
     })
