@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type ImportRule, readAliases, readImportTable } from './import-table.ts'
@@ -202,23 +202,4 @@ test('the table names what is there and what is used, and nothing else', () => {
         .map((name) => `${rule.files} does not import ${name}`)
     })
   assert.deepEqual(idle, [])
-})
-
-test('no room is too large to look at', () => {
-  const nouns = [
-    'gateway/api',
-    'gateway/services',
-    'gateway/store',
-    'shared/wire',
-    'cloud-sync/hub/api',
-    'cloud-sync/hub/store',
-  ]
-  const sizes = new Map<string, number>()
-  for (const path of paths.filter((each) => !each.endsWith('.test.ts'))) {
-    sizes.set(dirname(path), (sizes.get(dirname(path)) ?? 0) + 1)
-  }
-  for (const [folder, size] of sizes) {
-    const max = nouns.includes(folder) ? 48 : 32
-    assert.ok(size <= max, `${folder} has ${size} files, more than ${max}: part of it is a room of its own`)
-  }
 })
