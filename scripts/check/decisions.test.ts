@@ -3,15 +3,21 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
-// DECISIONS.md is found by grep and read in passing: a numbered title that names the component, and a few lines.
+// AGENTS.md and DECISIONS.md are read in passing. The latter has rooms with entries: a numbered title that names the
+// component, and a few lines.
 
-const LINES_MAX = 5
+const LINES_MAX = 1_000
+const MAP_LINES_MAX = 150
+const ENTRY_LINES_MAX = 5
 const WIDTH_MAX = 130
 
-const TEXT = readFileSync(fileURLToPath(new URL('../../DECISIONS.md', import.meta.url)), 'utf8')
-const [INDEX = '', ...ENTRIES] = TEXT.split(/^(?=## (?!Index))/m)
+const read = (name: string) => readFileSync(fileURLToPath(new URL(`../../${name}`, import.meta.url)), 'utf8')
 
-const titleOf = (entry: string) => /^## (.*)$/m.exec(entry)?.[1] ?? ''
+const TEXT = read('DECISIONS.md')
+const [INDEX = '', ...ROOMS] = TEXT.split(/^(?=## (?!Index))/m)
+const ENTRIES = ROOMS.flatMap((room) => room.split(/^(?=### )/m).slice(1))
+
+const titleOf = (part: string) => /^#+ (.*)$/m.exec(part)?.[1] ?? ''
 /** As GitHub names it in links. */
 const anchorOf = (title: string) =>
   title
@@ -19,32 +25,48 @@ const anchorOf = (title: string) =>
     .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
     .replaceAll(' ', '-')
 
+/** Numbers that an entry names as replaced. */
+const replacedBy = (entry: string) =>
+  [...entry.matchAll(/Replaces ([\d, to]+)\./g)].flatMap(([, list = '']) => {
+    const [, first, last] = /^(\d+) to (\d+)$/.exec(list) ?? []
+    if (first === undefined) return list.split(', ').map(Number)
+    return Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i)
+  })
+
 test('each decision has a number of its own and a title that names a component', () => {
   const titles = ENTRIES.map(titleOf)
   assert.deepEqual(
     titles.filter((title) => !/^\d+\. [^:]+: \S/.test(title)),
     [],
   )
-  const numbers = titles.map((title) => Number.parseInt(title, 10))
+  const numbers = [...titles.map((title) => Number.parseInt(title, 10)), ...ENTRIES.flatMap(replacedBy)]
   assert.deepEqual(
     numbers.filter((number, i) => numbers.indexOf(number) !== i),
     [],
   )
 })
 
-test(`no decision is longer than ${LINES_MAX} lines of ${WIDTH_MAX} characters`, () => {
+test(`no decision is longer than ${ENTRY_LINES_MAX} lines of ${WIDTH_MAX} characters`, () => {
   const isLong = (entry: string) => {
     const lines = entry
       .split('\n')
       .slice(1)
       .filter((line) => line !== '')
-    return lines.length > LINES_MAX || lines.some((line) => line.length > WIDTH_MAX)
+    return lines.length > ENTRY_LINES_MAX || lines.some((line) => line.length > WIDTH_MAX)
   }
   assert.deepEqual(ENTRIES.filter(isLong).map(titleOf), [])
 })
 
-test('the index leads to every decision, and to nothing else', () => {
+test('the index leads to every room, and to nothing else', () => {
   const linked = [...INDEX.matchAll(/\]\(#([^)]*)\)/g)].map(([, anchor]) => anchor)
-  const anchors = ENTRIES.map((entry) => anchorOf(titleOf(entry)))
-  assert.deepEqual([...new Set(linked)].toSorted(), anchors.toSorted())
+  assert.deepEqual(
+    linked,
+    ROOMS.map((room) => anchorOf(titleOf(room))),
+  )
+})
+
+test('neither the decisions nor the map outgrow their readers', () => {
+  const linesOf = (text: string) => text.trimEnd().split('\n').length
+  assert.ok(linesOf(TEXT) <= LINES_MAX)
+  assert.ok(linesOf(read('AGENTS.md')) <= MAP_LINES_MAX)
 })
