@@ -3,16 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { giveToOwner } from '#shared/files/owner.ts'
 import { readVersion } from '#shared/version.ts'
-import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
+import { inWords } from '#store/backups/backup-fault.ts'
 import type { SetMemory } from '#store/backups/backup-set.ts'
 import { FilePlace } from '#store/backups/file-place.ts'
 import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
 import { type BackupMade, writeBackup } from '#store/backups/write-backup.ts'
 import { DataLock } from '#store/db/data-lock.ts'
-import { databasePath } from '#store/db/files.ts'
 import { requireWholeCopy } from '#store/db/open-mark.ts'
 import { usableAuthority } from './backup-authority.ts'
+import { requireDatabase } from './stopped-folder.ts'
 
 /** What a backup is asked for with. */
 export interface BackUp {
@@ -31,12 +31,11 @@ export interface BackUp {
 
 /**
  * Backs up the database of a data folder, whether a gateway is at work in it or not, then reads and counts what was written.
- * Killed at any moment, the file or folder of backups is as before or has one more, whole. Throws a `BackupFault` in words.
+ * Killed at any moment, the file or folder of backups is as before or has one more, whole. Throws an `Error` in words.
  */
 export async function backUp(order: BackUp): Promise<BackupMade> {
   const { dataDir, to, passphrase, atMs, keep, isGentle = false, memory } = order
-  if (!existsSync(databasePath(dataDir)))
-    throw new BackupFault(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  const path = requireDatabase(dataDir)
   const authority = usableAuthority(dataDir)
   const isUnusable = authority === undefined && existsSync(new AuthorityFolder(dataDir).authorityPath)
   const lacks = [...NOT_IN_A_BACKUP, ...(isUnusable ? ['tls/authority.pem, which cannot be used'] : [])]
@@ -45,9 +44,9 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
   const lock = new DataLock(dataDir, 'backup.lock', 'another backup is being made')
   try {
     lock.take()
-    requireWholeCopy(databasePath(dataDir))
+    requireWholeCopy(path)
     return await writeBackup({
-      databasePath: databasePath(dataDir),
+      databasePath: path,
       place,
       passphrase,
       atMs,

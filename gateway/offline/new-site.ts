@@ -1,17 +1,16 @@
-import { cpSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { TLS_FOLDER } from '#shared/authority/authority-folder.ts'
 import { createLog } from '#shared/log.ts'
 import { typedCommand } from '#shared/typed-command.ts'
-import { DataLock } from '#store/db/data-lock.ts'
 import { describeFault, storeFaultCode } from '#store/db/fault.ts'
-import { databasePath } from '#store/db/files.ts'
 import { requireWholeCopy } from '#store/db/open-mark.ts'
 import { createNewSite, type SiteBefore } from '#store/replace/new-site.ts'
-import { finishReplacement, replaceDatabase, syncDatabase } from '#store/replace/replace-database.ts'
+import { keptFolder, replaceDatabase } from '#store/replace/replace-database.ts'
 import { Store, type StoreOptions } from '#store/store.ts'
+import { requireDatabase, StoppedFolder } from './stopped-folder.ts'
 
-const WORK = 'cartbarn-new-site.db'
+const WORK = 'new-site-unfinished'
 /** What else of the first course is beside its database: keys, its last backup, and what its head office was told. */
 const OF_THE_FIRST = [
   'admin-key.txt',
@@ -34,21 +33,16 @@ export interface NewSite extends SiteBefore {
  * kept in a folder beside. Throws an `Error` in words: a gateway is running, or there is no database.
  */
 export function beginNewSite(dataDir: string, atMs: number): NewSite {
-  const from = databaseIn(dataDir)
-  const lock = new DataLock(dataDir)
-  lock.take()
-  const work = join(dataDir, WORK)
-  const removeWork = () => {
-    for (const suffix of ['', '-wal', '-shm', '-sums']) rmSync(work + suffix, { force: true })
-  }
+  const from = requireDatabase(dataDir)
+  const folder = new StoppedFolder(dataDir, WORK)
+  folder.take()
   try {
-    finishReplacement(dataDir)
     requireWholeCopy(from)
-    removeWork()
-    const before = createNewSite(from, work)
-    syncDatabase(work)
-    const keptIn = join(dataDir, `first-course-${new Date(atMs).toISOString().replace(/[:.]/g, '-')}`)
-    replaceDatabase(dataDir, work, keptIn)
+    folder.makeWork()
+    const path = join(folder.work, 'new-site.db')
+    const before = createNewSite(from, path)
+    const keptIn = keptFolder(dataDir, 'first-course', atMs)
+    replaceDatabase(dataDir, path, keptIn)
     for (const name of OF_THE_FIRST) {
       if (existsSync(join(dataDir, name))) renameSync(join(dataDir, name), join(keptIn, name))
     }
@@ -63,8 +57,7 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
       { cause: error },
     )
   } finally {
-    removeWork()
-    lock.release()
+    folder.release()
   }
 }
 
@@ -73,7 +66,7 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
  * that it finds. Throws an `Error` in words: a gateway is running, or there is no database.
  */
 export async function keepCourse(options: StoreOptions): Promise<void> {
-  databaseIn(options.dataDir)
+  requireDatabase(options.dataDir)
   const store = new Store(options, createLog('silent'))
   try {
     await store.start()
@@ -81,11 +74,4 @@ export async function keepCourse(options: StoreOptions): Promise<void> {
   } finally {
     await store.stop()
   }
-}
-
-function databaseIn(dataDir: string): string {
-  const path = databasePath(dataDir)
-  if (!existsSync(path))
-    throw new Error(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
-  return path
 }

@@ -1,14 +1,12 @@
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '#agent/backoff.ts'
 import type { Outcome } from '#agent/outcome.ts'
 import { Upstream } from '#agent/upstream.ts'
 import type { Config } from '#gateway/config.ts'
-import { giveToOwner } from '#shared/files/owner.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { REBUILT_REASON, type RebuildOffer } from '#shared/wire/replication/rebuild.ts'
-import { DataLock } from '#store/db/data-lock.ts'
 import { describeFault, storeFaultCode } from '#store/db/fault.ts'
 import { databasePath } from '#store/db/files.ts'
 import { migrate } from '#store/migrate.ts'
@@ -23,11 +21,12 @@ import {
 } from '#store/rebuild/secrets.ts'
 import { prepareDataFolder } from '#store/store.ts'
 import { openForSetup } from '#store/writer/open.ts'
+import { StoppedFolder } from './stopped-folder.ts'
 
 /** The new passwords and keys, until somebody has handed them out. */
 const CREDENTIALS = 'new-credentials.csv'
-/** A copy of the database that secrets are taken from: it may have to be brought to this version. */
-const EARLIER = 'cartbarn-secrets.db'
+/** For a copy of the database that secrets are taken from: it may have to be brought to this version. */
+const WORK = 'rebuild-unfinished'
 
 export interface RebuildOptions {
   config: Config
@@ -62,15 +61,15 @@ export async function rebuildFromUpstream(options: RebuildOptions): Promise<Rebu
       'no head office is set: CARTBARN_UPSTREAM_URL, CARTBARN_SITE_ID and CARTBARN_UPSTREAM_KEY',
     )
   prepareDataFolder(dataDir)
-  const lock = new DataLock(dataDir)
-  lock.take()
+  const folder = new StoppedFolder(dataDir, WORK)
+  folder.take()
   const hub = new Upstream({ ...upstream, isInsecureAllowed: upstream.isInsecureAllowed })
   try {
     if (existsSync(databasePath(dataDir)))
       throw new Error(
         `${dataDir} has a database already: set CARTBARN_DATA_DIR to an empty folder, or move cartbarn.db* away if it is of no use`,
       )
-    return await rebuild(hub, upstream.siteId, options)
+    return await rebuild(hub, upstream.siteId, folder, options)
   } catch (error) {
     const fault = storeFaultCode(error)
     if (fault === null) throw error
@@ -80,12 +79,16 @@ export async function rebuildFromUpstream(options: RebuildOptions): Promise<Rebu
     )
   } finally {
     hub.close()
-    lock.release()
-    giveToOwner(dataDir)
+    folder.release()
   }
 }
 
-async function rebuild(hub: Upstream, site: string, options: RebuildOptions): Promise<RebuiltGateway> {
+async function rebuild(
+  hub: Upstream,
+  site: string,
+  folder: StoppedFolder,
+  options: RebuildOptions,
+): Promise<RebuiltGateway> {
   const { config, secretsFrom, nowMs } = options
   const isResumed = RebuiltDatabase.isBegun(config.dataDir)
   const offer = await answered(options, (signal) => hub.rebuildOffer(signal), true)
@@ -116,16 +119,13 @@ async function rebuild(hub: Upstream, site: string, options: RebuildOptions): Pr
       const { epoch, ends } = database.identity()
       const rebuilt = { epoch, ends, forked_from: forkedFrom }
       const { cursors } = await answered(options, (signal) => hub.rebuilt(rebuilt, signal))
-      const secrets = secretsFor(database, config.dataDir, secretsFrom)
+      const secrets = secretsFor(database, folder, secretsFrom)
       credentials = writeSecrets(join(config.dataDir, CREDENTIALS), secrets)
       database.settle({ site, cursors, forkedFrom }, (connection) => keepSecrets(connection, secrets))
     }
-    const path = databasePath(config.dataDir)
     isOpen = false
-    // as root: the service must be able to open it once it is in place
-    giveToOwner(config.dataDir)
-    database.putInPlace(path)
-    return { progress, path, credentials }
+    database.putInPlace()
+    return { progress, path: databasePath(config.dataDir), credentials }
   } finally {
     if (isOpen) database.close()
   }
@@ -136,15 +136,12 @@ function sinceMsOf({ retentionDays }: Config, nowMs: number): number {
   return retentionDays === 0 ? 0 : Math.max(0, nowMs - retentionDays * DAY_MS)
 }
 
-function secretsFor(database: RebuiltDatabase, dataDir: string, from: string | undefined): NewSecret[] {
+function secretsFor(database: RebuiltDatabase, folder: StoppedFolder, from: string | undefined): NewSecret[] {
   const made = newSecrets(database.connection)
   if (from === undefined) return made
-  const copy = join(dataDir, EARLIER)
-  const remove = () => {
-    for (const suffix of ['', '-wal', '-shm']) rmSync(copy + suffix, { force: true })
-  }
+  const copy = join(folder.work, 'secrets.db')
   try {
-    remove()
+    folder.makeWork()
     copyFileSync(from, copy)
     if (existsSync(`${from}-wal`)) copyFileSync(`${from}-wal`, `${copy}-wal`)
     const earlier = openForSetup(copy)
@@ -162,8 +159,6 @@ function secretsFor(database: RebuiltDatabase, dataDir: string, from: string | u
       `${from} is no database that passwords and keys can be taken from (${describeFault(error)}): name another one, or leave --secrets-from out, and all are made anew`,
       { cause: error },
     )
-  } finally {
-    remove()
   }
 }
 
@@ -174,13 +169,8 @@ function writeSecrets(path: string, secrets: readonly NewSecret[]): RebuiltGatew
     [kind, id, name ?? '', secret].map(field).join(','),
   )
   rmSync(path, { force: true })
-  const file = openSync(path, 'wx', 0o600)
-  try {
-    writeSync(file, `${['kind,id,name,password_or_key', ...lines].join('\n')}\n`)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
-  }
+  const text = `${['kind,id,name,password_or_key', ...lines].join('\n')}\n`
+  writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })
   const devices = secrets.filter(({ kind }) => kind === 'device').length
   return { path, devices, users: secrets.length - devices }
 }

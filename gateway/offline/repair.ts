@@ -1,29 +1,23 @@
-import { copyFileSync, existsSync, mkdirSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
-import { giveToOwner } from '#shared/files/owner.ts'
+import { freeBytesIn, megabytes } from '#shared/files/free-space.ts'
 import { createLog } from '#shared/log.ts'
 import { checkLog } from '#store/damage/log-check.ts'
 import { requireReadableDisk } from '#store/damage/readable-disk.ts'
 import type { Salvaged } from '#store/damage/salvage.ts'
 import { isUnreadable } from '#store/damage/unreadable.ts'
 import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
-import { type Connection, openReader, openUncheckedReader } from '#store/db/connection.ts'
-import { DataLock } from '#store/db/data-lock.ts'
+import { type Connection, openUncheckedReader } from '#store/db/connection.ts'
 import { databasePath } from '#store/db/files.ts'
 import { PageSums } from '#store/pages/page-sums.ts'
 import { RawPages } from '#store/repair/raw-pages.ts'
 import { type Rebuilt, rebuildDatabase } from '#store/repair/rebuild-database.ts'
 import { makeSchemaAnew, type SchemaAnew } from '#store/repair/schema-anew.ts'
-import {
-  copyLog,
-  finishReplacement,
-  linkOrCopy,
-  moveDatabase,
-  replaceDatabase,
-  sumsOf,
-  syncDatabase,
-} from '#store/replace/replace-database.ts'
+import { NewDatabase } from '#store/replace/new-database.ts'
+import { linkOld, openOld } from '#store/replace/old-database.ts'
+import { keptFolder, moveDatabase, replaceDatabase, sumsOf } from '#store/replace/replace-database.ts'
+import { requireDatabase, StoppedFolder } from './stopped-folder.ts'
 
 /** The new database, as long as it is not in its place. */
 const REPAIRED = 'cartbarn-repaired.db'
@@ -63,8 +57,7 @@ export async function repairDatabase(
   atMs: number,
   dialogue: RepairDialogue,
 ): Promise<Repaired> {
-  if (!existsSync(databasePath(dataDir)))
-    throw new Error(`${dataDir} has no database of a gateway: set CARTBARN_DATA_DIR, or use --data`)
+  requireDatabase(dataDir)
   try {
     return await repairLocked(dataDir, atMs, dialogue)
   } catch (error) {
@@ -73,57 +66,42 @@ export async function repairDatabase(
 }
 
 async function repairLocked(dataDir: string, atMs: number, dialogue: RepairDialogue): Promise<Repaired> {
-  const lock = new DataLock(dataDir)
-  lock.take()
-  const work = join(dataDir, WORK)
+  const folder = new StoppedFolder(dataDir, WORK)
+  folder.take()
   try {
-    // of a replacement that was killed
-    finishReplacement(dataDir)
-    rmSync(work, { recursive: true, force: true })
     // sectors that are lost are gone round, but a disk that is gone must not be taken for an empty one
     requireReadableDisk(databasePath(dataDir))
-    const rebuilt = rebuild(dataDir, work, atMs, dialogue)
+    requireSpace(dataDir, dialogue)
+    folder.makeWork()
+    const rebuilt = rebuild(dataDir, folder.work, atMs, dialogue)
     const path = join(dataDir, REPAIRED)
-    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
-    moveDatabase(join(work, REPAIRED), path)
+    moveDatabase(join(folder.work, REPAIRED), path)
     if (!(await dialogue.mayReplace(rebuilt, path))) return { path, keptIn: null }
-    const keptIn = join(dataDir, `damaged-${new Date(atMs).toISOString().replace(/[:.]/g, '-')}`)
+    const keptIn = keptFolder(dataDir, 'damaged', atMs)
     replaceDatabase(dataDir, path, keptIn)
     return { path: databasePath(dataDir), keptIn }
   } finally {
-    rmSync(work, { recursive: true, force: true })
-    lock.release()
-    giveToOwner(dataDir)
+    folder.release()
   }
 }
 
 function rebuild(dataDir: string, work: string, atMs: number, dialogue: RepairDialogue): Rebuilt {
-  requireSpace(dataDir, dialogue)
-  mkdirSync(work, { mode: 0o700 })
-  const path = join(work, REPAIRED)
-  const sums = new PageSums(path, createLog('silent'))
-  sums.prepare()
-  if (!existsSync(sumsOf(path))) dialogue.noChecksums()
-  const old = join(work, 'old.db')
-  // a second name: SQLite makes its own files beside that, and opens it to be read only
-  linkOrCopy(databasePath(dataDir), old)
-  copyLog(dataDir, old)
-  checkPages(dataDir, old)
-  const logDamage = checkLog(old, atMs)
-  if (logDamage !== null) dialogue.logDamage(logDamage.detail)
-  const pages = new RawPages(old)
-  const open: { close(): void }[] = [pages]
+  const repaired = new NewDatabase(join(work, REPAIRED))
+  const open: { close(): void }[] = [repaired]
   try {
-    const checked = openOld(old, pages, dialogue)
+    if (!repaired.hasSums) dialogue.noChecksums()
+    const path = linkOld(dataDir, work)
+    checkPages(dataDir, path)
+    const logDamage = checkLog(path, atMs)
+    if (logDamage !== null) dialogue.logDamage(logDamage.detail)
+    const pages = new RawPages(path)
+    open.push(pages)
+    const checked = openChecked(path, pages, dialogue)
     open.push(checked)
-    const unchecked = openUncheckedReader(old)
+    const unchecked = openUncheckedReader(path)
     open.push(unchecked)
-    const rebuilt = rebuildDatabase({ checked, unchecked, pages }, path, (salvaged) =>
-      dialogue.table(salvaged),
-    )
-    // while it is made they are noted as it is written
-    sums.closed()
-    syncDatabase(path)
+    const old = { checked, unchecked, pages }
+    const rebuilt = rebuildDatabase(old, repaired.tables, (salvaged) => dialogue.table(salvaged))
     const wrong = pagesWithWrongBit(checked)
     if (wrong.length > 0) dialogue.wrongBits(wrong)
     if (rebuilt.problems.length > 0)
@@ -142,9 +120,9 @@ function checkPages(dataDir: string, old: string): void {
   new PageSums(old, createLog('silent')).prepare()
 }
 
-function openOld(path: string, pages: RawPages, dialogue: RepairDialogue): Connection {
+function openChecked(path: string, pages: RawPages, dialogue: RepairDialogue): Connection {
   try {
-    return openReadable(path)
+    return openOld(path)
   } catch (error) {
     if (!isUnreadable(error)) throw error
     const schema = makeSchemaAnew(pages, path, `${path}-schema`)
@@ -155,18 +133,7 @@ function openOld(path: string, pages: RawPages, dialogue: RepairDialogue): Conne
       )
     dialogue.schemaDamage(schema)
     rmSync(`${path}-shm`, { force: true })
-    return openReadable(path)
-  }
-}
-
-function openReadable(path: string): Connection {
-  const from = openReader(path)
-  try {
-    from.all('SELECT name FROM sqlite_schema')
-    return from
-  } catch (error) {
-    from.close()
-    throw error
+    return openOld(path)
   }
 }
 
@@ -175,8 +142,7 @@ function requireSpace(dataDir: string, dialogue: RepairDialogue): void {
   const logBytes = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   // the log may have pages of the database, or new ones, and is copied
   const neededBytes = statSync(path).size + 2 * logBytes
-  const { bavail, bsize } = statfsSync(dataDir)
-  const freeBytes = bavail * bsize
+  const freeBytes = freeBytesIn(dataDir)
   dialogue.space(neededBytes, freeBytes)
   if (freeBytes < neededBytes)
     throw new Error(
@@ -202,8 +168,4 @@ function withWayOut(error: unknown, dataDir: string): unknown {
   if (problem === undefined || cure === undefined) return error
   const text = `${problem} (${dataDir}): nothing was replaced; ${orElsewhere(cure)}`
   return new Error(text, { cause: error })
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
 }

@@ -1,33 +1,25 @@
-import { existsSync, mkdirSync, rmdirSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '#shared/errors.ts'
-import { giveToOwner } from '#shared/files/owner.ts'
-import { createLog } from '#shared/log.ts'
+import { freeBytesIn, megabytes } from '#shared/files/free-space.ts'
 import type { BackupManifest } from '#shared/wire/backups.ts'
 import { BackupFault, inWords } from '#store/backups/backup-fault.ts'
 import { BackupSet } from '#store/backups/backup-set.ts'
 import type { BackupPlace } from '#store/backups/place.ts'
-import { type Connection, openReader } from '#store/db/connection.ts'
-import { DataLock } from '#store/db/data-lock.ts'
+import type { Connection } from '#store/db/connection.ts'
 import { databasePath } from '#store/db/files.ts'
 import { forkEpoch } from '#store/ledger/cursors.ts'
 import { knownSchema, migrate } from '#store/migrate.ts'
-import { PageSums } from '#store/pages/page-sums.ts'
 import { type CarriedOver, carryOver } from '#store/replace/carry-over.ts'
 import { fillDatabase } from '#store/replace/fill-database.ts'
-import { openForFilling } from '#store/replace/open-for-filling.ts'
-import {
-  copyLog,
-  finishReplacement,
-  linkOrCopy,
-  moveDatabase,
-  replaceDatabase,
-  syncDatabase,
-} from '#store/replace/replace-database.ts'
+import { NewDatabase } from '#store/replace/new-database.ts'
+import { linkOld, openOld } from '#store/replace/old-database.ts'
+import { keptFolder, replaceDatabase } from '#store/replace/replace-database.ts'
 import { whatIsNewer } from '#store/replace/what-is-newer.ts'
 import { prepareDataFolder } from '#store/store.ts'
 import { forgetMachine } from '#store/tables/machine.ts'
 import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
+import { StoppedFolder } from './stopped-folder.ts'
 
 /** What a restore is asked for with. */
 export interface Restore {
@@ -58,7 +50,6 @@ export interface Restored {
 
 /** What a restore works on; what another one left is of no use. */
 const WORK = 'restore-unfinished'
-const RESTORED = 'cartbarn-restored.db'
 /** Indexes and pages that are not full. */
 const SPACE_RATIO = 1.4
 
@@ -71,26 +62,18 @@ const SPACE_RATIO = 1.4
 export async function restoreBackup(order: Restore): Promise<Restored> {
   const { dataDir, from } = order
   prepareDataFolder(dataDir)
-  const lock = new DataLock(dataDir)
-  lock.take()
-  const work = join(dataDir, WORK)
+  const folder = new StoppedFolder(dataDir, WORK)
   try {
+    folder.take()
     await from.open()
     const { set, manifest } = await chooseBackup(order)
-    // of a replacement that was killed
-    finishReplacement(dataDir)
-    rmSync(work, { recursive: true, force: true })
-    mkdirSync(work, { mode: 0o700 })
-    // killed, it leaves nothing that the service or the next one cannot remove
-    giveToOwner(dataDir)
-    return await restoreLocked(order, set, manifest, work)
+    folder.makeWork()
+    return await restoreLocked(order, set, manifest, folder.work)
   } catch (error) {
     throw inWords(error, dataDir)
   } finally {
     await from.close()
-    rmSync(work, { recursive: true, force: true })
-    lock.release()
-    giveToOwner(dataDir)
+    folder.release()
   }
 }
 
@@ -120,39 +103,23 @@ async function restoreLocked(
 ): Promise<Restored> {
   const { dataDir, isForced = false, atMs } = order
   requireSpace(dataDir, manifest)
-  const old = openOld(dataDir, work)
+  const { old, lost } = readOld(dataDir, work, manifest)
   try {
-    const lost = lostWith(old, manifest)
     if (lost.length > 0 && !isForced)
       throw new BackupFault(
         `the database in ${dataDir} has what the backup of ${isoOf(manifest.atMs)} lacks: ${lost.join(', ')}; --force replaces it all the same, and keeps it in a folder beside`,
       )
-    const path = join(work, RESTORED)
-    const { carriedOver, leftOut } = await makeDatabase(
-      order,
-      set,
-      manifest,
-      path,
-      'connection' in old ? old.connection : null,
-    )
-    const keptIn = join(dataDir, `replaced-${isoOf(atMs).replace(/[:.]/g, '-')}`)
-    const ready = join(dataDir, RESTORED)
-    for (const suffix of ['', '-wal', '-shm']) rmSync(ready + suffix, { force: true })
-    moveDatabase(path, ready)
-    closeOld(old)
+    const path = join(work, 'restored.db')
+    const { carriedOver, leftOut } = await makeDatabase(order, set, manifest, path, old)
+    old?.close()
+    const kept = keptFolder(dataDir, 'replaced', atMs)
     const authority = restoreAuthority(dataDir, manifest.authority, () =>
-      replaceDatabase(dataDir, ready, keptIn),
+      replaceDatabase(dataDir, path, kept),
     )
-    return {
-      manifest,
-      keptIn: old.kind === 'none' ? removeEmpty(keptIn) : keptIn,
-      lost,
-      carriedOver,
-      leftOut,
-      authority,
-    }
+    const keptIn = existsSync(kept) ? kept : null
+    return { manifest, keptIn, lost, carriedOver, leftOut, authority }
   } finally {
-    closeOld(old)
+    old?.close()
   }
 }
 
@@ -163,9 +130,8 @@ async function makeDatabase(
   path: string,
   newer: Connection | null,
 ): Promise<Pick<Restored, 'carriedOver' | 'leftOut'>> {
-  const sums = new PageSums(path, createLog('silent'))
-  sums.prepare()
-  const to = openForFilling(path)
+  const restored = new NewDatabase(path)
+  const to = restored.tables
   try {
     const leftOut = await fillDatabase(to, set, manifest, onPart)
     migrate(to)
@@ -175,67 +141,35 @@ async function makeDatabase(
     forkEpoch(to, { reason: `restored from the backup of ${isoOf(manifest.atMs)}` })
     return { carriedOver, leftOut }
   } finally {
-    to.close()
-    // while it is made they are noted as it is written
-    sums.closed()
-    if (existsSync(path)) syncDatabase(path)
+    restored.close()
   }
 }
 
-type Old = { kind: 'none' } | { kind: 'unreadable'; fault: string } | { kind: 'open'; connection: Connection }
-
-/** Under a second name: SQLite makes its own files beside that, and nothing of the old one is changed. */
-function openOld(dataDir: string, work: string): Old {
-  if (!existsSync(databasePath(dataDir))) return { kind: 'none' }
-  const path = join(work, 'old.db')
+/** The database that is there, null when there is none that can be read, and what it has that the backup lacks. */
+function readOld(
+  dataDir: string,
+  work: string,
+  manifest: BackupManifest,
+): { old: Connection | null; lost: string[] } {
+  if (!existsSync(databasePath(dataDir))) return { old: null, lost: [] }
+  let old: Connection | null = null
   try {
-    linkOrCopy(databasePath(dataDir), path)
-    copyLog(dataDir, path)
-    const connection = openReader(path)
-    try {
-      connection.all('SELECT name FROM sqlite_schema')
-      return { kind: 'open', connection }
-    } catch (error) {
-      connection.close()
-      throw error
-    }
+    old = openOld(linkOld(dataDir, work))
+    return { old, lost: whatIsNewer(old, manifest) }
   } catch (error) {
-    return { kind: 'unreadable', fault: describeError(error) }
-  }
-}
-
-function closeOld(old: Old): void {
-  if (old.kind === 'open') old.connection.close()
-}
-
-function lostWith(old: Old, manifest: BackupManifest): string[] {
-  if (old.kind === 'none') return []
-  if (old.kind === 'unreadable') return [`what nobody can tell, as it cannot be read (${old.fault})`]
-  try {
-    return whatIsNewer(old.connection, manifest)
-  } catch (error) {
-    return [`what nobody can tell, as it cannot be read (${describeError(error)})`]
+    return { old, lost: [`what nobody can tell, as it cannot be read (${describeError(error)})`] }
   }
 }
 
 function requireSpace(dataDir: string, { tables }: BackupManifest): void {
   const neededBytes = Math.ceil(tables.reduce((sum, { bytes }) => sum + bytes, 0) * SPACE_RATIO)
-  const { bavail, bsize } = statfsSync(dataDir)
-  if (bavail * bsize < neededBytes)
+  const freeBytes = freeBytesIn(dataDir)
+  if (freeBytes < neededBytes)
     throw new BackupFault(
-      `not enough space in ${dataDir}: the database of the backup needs ${megabytes(neededBytes)}, and ${megabytes(bavail * bsize)} are free`,
+      `not enough space in ${dataDir}: the database of the backup needs ${megabytes(neededBytes)}, and ${megabytes(freeBytes)} are free`,
     )
-}
-
-function removeEmpty(folder: string): null {
-  rmdirSync(folder)
-  return null
 }
 
 function isoOf(atMs: number): string {
   return new Date(atMs).toISOString()
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
 }

@@ -1,13 +1,14 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { programVersion } from '#shared/version.ts'
 import { openReader } from '#store/db/connection.ts'
-import { DataLock } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/db/files.ts'
 import { knownSchema } from '#store/migrate.ts'
-import { copyLog, finishReplacement, linkOrCopy, replaceDatabase } from '#store/replace/replace-database.ts'
+import { linkOld } from '#store/replace/old-database.ts'
+import { replaceDatabase } from '#store/replace/replace-database.ts'
 import { BACKUPS } from '#store/upgrade/backup-before.ts'
 import { type ProgramRecord, readProgramRecord, writeProgramRecord } from '#store/upgrade/program-record.ts'
+import { StoppedFolder } from './stopped-folder.ts'
 
 /** An upgrade whose program does not run, seen by the program before it: this one. */
 export interface FailedUpgrade {
@@ -32,39 +33,34 @@ const WORK = 'swap-back-unfinished'
  * on. Throws an `Error` in words when the folder is in use or the disk does not let it.
  */
 export function swapDataBack(upgrade: FailedUpgrade): BackOnFolder {
-  const { dataDir } = upgrade
-  const lock = new DataLock(dataDir)
-  lock.take()
+  const { dataDir, version, reason, nowMs } = upgrade
+  const folder = new StoppedFolder(dataDir, WORK)
+  folder.take()
   try {
-    finishReplacement(dataDir)
-    return swapLocked(upgrade)
+    const plan = planFor(folder)
+    if ('why' in plan) return { isBack: false, why: plan.why }
+    const { copy, record } = plan
+    if (copy !== null) replaceDatabase(dataDir, copy, null)
+    const swappedBack = { from: version, to: programVersion(), atMs: nowMs, reason }
+    writeProgramRecord(dataDir, { ...record, backup: copy === null ? record.backup : null, swappedBack })
+    return { isBack: true, tookDatabaseBack: copy !== null }
   } finally {
-    lock.release()
+    folder.release()
   }
-}
-
-function swapLocked({ dataDir, version, reason, nowMs }: FailedUpgrade): BackOnFolder {
-  const record = readProgramRecord(dataDir)
-  const plan = planFor(dataDir, record)
-  if ('why' in plan) return { isBack: false, why: plan.why }
-  const { copy } = plan
-  if (copy !== null) replaceDatabase(dataDir, copy, null)
-  const swappedBack = { from: version, to: programVersion(), atMs: nowMs, reason }
-  const backup = copy === null ? plan.record.backup : null
-  writeProgramRecord(dataDir, { ...plan.record, backup, swappedBack })
-  return { isBack: true, tookDatabaseBack: copy !== null }
 }
 
 type Plan = { record: ProgramRecord; copy: string | null } | { why: string }
 
-function planFor(dataDir: string, record: ProgramRecord | null): Plan {
+function planFor(folder: StoppedFolder): Plan {
+  const { dataDir } = folder
+  const record = readProgramRecord(dataDir)
   if (record === null) return { why: `nothing in ${dataDir} says which program had it last` }
   const { program, openedAtMs, backup } = record
   // of this program, the other one ended before it could write its own
   const isOwn = program === programVersion()
   if (!isOwn && openedAtMs !== null)
     return { why: `${program} has let devices in since ${new Date(openedAtMs).toISOString()}, so it can run` }
-  if (schemaOf(dataDir) <= knownSchema()) return { record, copy: null }
+  if (schemaOf(folder) <= knownSchema()) return { record, copy: null }
   // a copy that is kept since then lacks what came after it
   if (isOwn) return { why: 'the database is of a newer program, which has left no record of a copy' }
   const copy = backup === null ? null : join(dataDir, BACKUPS, backup.file)
@@ -74,16 +70,12 @@ function planFor(dataDir: string, record: ProgramRecord | null): Plan {
 }
 
 /** Of the database as it is with its log; above all others for one that cannot be read. Nothing of it is changed. */
-function schemaOf(dataDir: string): number {
-  const work = join(dataDir, WORK)
-  rmSync(work, { recursive: true, force: true })
+function schemaOf(folder: StoppedFolder): number {
+  const { dataDir, work } = folder
   if (!existsSync(databasePath(dataDir))) return 0
-  mkdirSync(work, { mode: 0o700 })
+  folder.makeWork()
   try {
-    const path = databasePath(work)
-    linkOrCopy(databasePath(dataDir), path)
-    copyLog(dataDir, path)
-    const connection = openReader(path)
+    const connection = openReader(linkOld(dataDir, work))
     try {
       return Number(connection.db.pragma('user_version', { simple: true }))
     } finally {
@@ -91,7 +83,5 @@ function schemaOf(dataDir: string): number {
     }
   } catch {
     return Number.POSITIVE_INFINITY
-  } finally {
-    rmSync(work, { recursive: true, force: true })
   }
 }

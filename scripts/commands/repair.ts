@@ -12,6 +12,7 @@ import {
 } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
+import { megabytes } from '#shared/files/free-space.ts'
 import { systemClock } from '#shared/time.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
@@ -157,8 +158,4 @@ function ownerOptions(dataDir: string): string {
 function shortened(lines: readonly string[]): string[] {
   if (lines.length <= MAX_LINES) return [...lines]
   return [...lines.slice(0, MAX_LINES), `  and ${lines.length - MAX_LINES} more`]
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
 }

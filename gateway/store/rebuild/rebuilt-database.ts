@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncIdentity } from '#shared/sync-source.ts'
 import {
@@ -11,6 +11,7 @@ import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Connection } from '../db/connection.ts'
 import { claimSite, syncIdentity } from '../ledger/cursors.ts'
 import { migrate } from '../migrate.ts'
+import { replaceDatabase } from '../replace/replace-database.ts'
 import { adoptCursors } from '../replication/acknowledge.ts'
 import { dropHalfContent } from '../tables/course.ts'
 import { syncEnds } from '../telemetry/stream-ends.ts'
@@ -42,13 +43,13 @@ const MINUTE_MS = 60_000
  * that a try that was killed goes on where it was.
  */
 export class RebuiltDatabase {
-  readonly #path: string
+  readonly #dataDir: string
   readonly connection: Connection
 
   /** Opens what an earlier try has left, or begins. The folder must be locked. */
   constructor(dataDir: string) {
-    this.#path = join(dataDir, UNFINISHED)
-    const tables = openForSetup(this.#path)
+    this.#dataDir = dataDir
+    const tables = openForSetup(join(dataDir, UNFINISHED))
     this.connection = tables
     try {
       migrate(tables)
@@ -151,13 +152,12 @@ export class RebuiltDatabase {
   }
 
   /** Closes it and gives it the name of the database: a start finds it as a whole. */
-  putInPlace(path: string): void {
+  putInPlace(): void {
     const { connection } = this
     connection.run('DROP TABLE rebuild_progress')
     connection.db.pragma('wal_checkpoint(TRUNCATE)')
     connection.close()
-    for (const suffix of ['-wal', '-shm']) rmSync(this.#path + suffix, { force: true })
-    renameSync(this.#path, path)
+    replaceDatabase(this.#dataDir, join(this.#dataDir, UNFINISHED), null)
   }
 
   #takeRows(kind: Exclude<RebuildKind, 'gps' | 'battery'>, { content }: RebuildPage): number {

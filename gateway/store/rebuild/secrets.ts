@@ -1,6 +1,7 @@
 import { hashSecret, newApiKey, newMqttPassword } from '#shared/ids.ts'
 import type { Connection } from '../db/connection.ts'
 import { quoted } from '../db/table-sql.ts'
+import { withEarlier } from '../replace/old-database.ts'
 import { withTemplate } from '../template.ts'
 
 /** A secret that was made because the old one is known to nobody here. */
@@ -69,8 +70,9 @@ export function replaceTriggersAndViews(connection: Connection): void {
  * the head office still has, and whole tables. A user that was disabled since stays so. Throws when it cannot be read.
  */
 export function takeSecrets(connection: Connection, path: string): void {
-  connection.run('ATTACH ? AS earlier', path)
-  try {
+  withEarlier(
+    connection,
+    path,
     connection.db.transaction(() => {
       connection.run(
         `UPDATE device SET (mqtt_password_hash, is_on_shared_key) = (e.mqtt_password_hash, e.is_on_shared_key)
@@ -83,10 +85,8 @@ export function takeSecrets(connection: Connection, path: string): void {
       for (const table of ONLY_HERE)
         connection.run(`INSERT OR IGNORE INTO ${table} SELECT * FROM earlier.${table}`)
       takePhoto(connection)
-    })()
-  } finally {
-    connection.run('DETACH earlier')
-  }
+    }),
+  )
 }
 
 /** An older gateway sent no photo; one that the head office has is newer. */
@@ -103,15 +103,12 @@ function takePhoto(connection: Connection): void {
 
 /** Those of `secrets` that have an older one, which `takeSecrets` brought. */
 export function isKnownBefore(connection: Connection, path: string): (one: NewSecret) => boolean {
-  connection.run('ATTACH ? AS earlier', path)
-  try {
-    const known = connection.all<{ kind: string; id: string }>(
+  const known = withEarlier(connection, path, () =>
+    connection.all<{ kind: string; id: string }>(
       `SELECT 'device' AS kind, d.hardware_id AS id FROM device d JOIN earlier.device e USING (hardware_id, short_id)
        UNION ALL SELECT 'user', u.user_id FROM user u JOIN earlier.user e USING (user_id)`,
-    )
-    const keys = new Set(known.map(({ kind, id }) => `${kind} ${id}`))
-    return ({ kind, id }) => keys.has(`${kind} ${id}`)
-  } finally {
-    connection.run('DETACH earlier')
-  }
+    ),
+  )
+  const keys = new Set(known.map(({ kind, id }) => `${kind} ${id}`))
+  return ({ kind, id }) => keys.has(`${kind} ${id}`)
 }

@@ -1,11 +1,12 @@
 import { emptyState } from '#domain/latest-state.ts'
+import { countRows } from '../backups/database-marks.ts'
 import { type Salvaged, salvageTable } from '../damage/salvage.ts'
 import type { Key } from '../damage/salvage-keys.ts'
 import type { Connection } from '../db/connection.ts'
 import { quoted } from '../db/table-sql.ts'
 import { forkEpoch } from '../ledger/cursors.ts'
 import { migrate } from '../migrate.ts'
-import { openForFilling } from '../replace/open-for-filling.ts'
+import { integrityProblems } from '../replace/new-database.ts'
 import { TABLES } from '../tables/all.ts'
 import { blockTables } from '../telemetry/blocks-aside.ts'
 import { settleDamagedBlocks } from '../telemetry/damaged-blocks.ts'
@@ -41,41 +42,36 @@ export interface OldDatabase {
 const FIRST = ['device', 'device_group', 'hidden_block']
 
 /**
- * Makes a database at `path`, where none is, from what can be read of `old`, and brings it to the disk but for its sync.
- * The schema is that of the migrations, up to where the old one was; then it is upgraded as any other.
+ * Fills `to`, which is empty, with what can be read of `old`. The schema is that of the migrations, up to where the old one
+ * was; then it is upgraded as any other.
  * It begins a new epoch of the replication. Throws what SQLite throws when the new one cannot be written.
  */
 export function rebuildDatabase(
   old: OldDatabase,
-  path: string,
+  to: WriterTables,
   onTable: (salvaged: Salvaged) => void = () => undefined,
 ): Rebuilt {
   const from = old.checked
-  const to = openForFilling(path)
-  try {
-    migrate(to, Number(from.db.pragma('user_version', { simple: true })))
-    const tables = copyTables(old, to, onTable)
-    migrate(to)
-    const isComplete = (...names: string[]) =>
-      tables.every((salvaged) => salvaged.isComplete || !names.includes(salvaged.table))
-    const orphans = removeOrphans(to)
-    to.run(
-      `INSERT INTO device_state (device_id, latest, updated_at_ms)
+  migrate(to, Number(from.db.pragma('user_version', { simple: true })))
+  const tables = copyTables(old, to, onTable)
+  migrate(to)
+  const isComplete = (...names: string[]) =>
+    tables.every((salvaged) => salvaged.isComplete || !names.includes(salvaged.table))
+  const orphans = removeOrphans(to)
+  to.run(
+    `INSERT INTO device_state (device_id, latest, updated_at_ms)
          SELECT device_id, ?, updated_at_ms FROM device WHERE device_id NOT IN (SELECT device_id FROM device_state)`,
-      JSON.stringify(emptyState()),
-    )
-    if (!isComplete('telemetry_block', 'telemetry_log', 'telemetry_log_end', 'device_state')) {
-      saveStates(to)
-      recountDevices(to)
-    }
-    settleDamagedBlocks(to)
-    enterAll(to, isComplete('block_log'))
-    forkEpoch(to, { reason: 'repaired' })
-    const lost = isComplete('telemetry_block') ? [] : lostBlocks(from, to)
-    return { tables, lostBlocks: lost, orphans, problems: problemsOf(to, tables, orphans) }
-  } finally {
-    to.close()
+    JSON.stringify(emptyState()),
+  )
+  if (!isComplete('telemetry_block', 'telemetry_log', 'telemetry_log_end', 'device_state')) {
+    saveStates(to)
+    recountDevices(to)
   }
+  settleDamagedBlocks(to)
+  enterAll(to, isComplete('block_log'))
+  forkEpoch(to, { reason: 'repaired' })
+  const lost = isComplete('telemetry_block') ? [] : lostBlocks(from, to)
+  return { tables, lostBlocks: lost, orphans, problems: problemsOf(to, tables, orphans) }
 }
 
 function copyTables(
@@ -168,20 +164,15 @@ function problemsOf(
   tables: readonly Salvaged[],
   orphans: ReadonlyMap<string, number>,
 ): string[] {
-  const found = to.all<{ integrityCheck: string }>('PRAGMA integrity_check').map((row) => row.integrityCheck)
   const broken = to
     .all<{ table: string }>('PRAGMA foreign_key_check')
     .map(({ table }) => `${table}: a row belongs to one that is not there`)
   const names = new Set(tablesOf(to))
   const miscounted = tables
     .filter(({ table }) => names.has(table) && !MADE_ANEW.has(table))
-    .filter(({ table, rows }) => rows - (orphans.get(table) ?? 0) !== countOf(to, table))
+    .filter(({ table, rows }) => rows - (orphans.get(table) ?? 0) !== countRows(to, table))
     .map(({ table }) => `${table}: it does not have as many rows as were copied`)
-  return [...found.filter((text) => text !== 'ok'), ...broken, ...miscounted]
-}
-
-function countOf(to: Connection, table: string): number {
-  return to.get<{ n: number }>(`SELECT count(*) AS n FROM ${quoted(table)}`)?.n ?? 0
+  return [...integrityProblems(to), ...broken, ...miscounted]
 }
 
 /** Rows of these are made anew, or added to what was copied. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Connection, Value } from '../db/connection.ts'
+import { columnsOf } from '../db/table-sql.ts'
 
 /** What a restored database took over from the one that it replaces, and what a person must see to; a line each. */
 export interface CarriedOver {
@@ -157,12 +158,8 @@ function idsOf(connection: Connection, table: string, column: string): Set<strin
 }
 
 function sharedColumns(to: Connection, newer: Connection, table: string): string[] {
-  const columnsOf = (connection: Connection) =>
-    connection
-      .all<{ name: string }>('SELECT name FROM pragma_table_info(?) ORDER BY cid', table)
-      .map(({ name }) => name)
-  const others = columnsOf(newer)
-  return columnsOf(to).filter((name) => others.includes(name))
+  const others = columnsOf(newer, table)
+  return columnsOf(to, table).filter((name) => others.includes(name))
 }
 
 /** The hash of a secret that nobody has. */

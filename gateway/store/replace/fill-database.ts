@@ -7,6 +7,7 @@ import { decodeRows } from '../backups/row-codec.ts'
 import type { Connection } from '../db/connection.ts'
 import { APPLICATION_ID } from '../db/open-mark.ts'
 import { quoted } from '../db/table-sql.ts'
+import { integrityProblems } from './new-database.ts'
 
 /**
  * Makes the tables of a backup in a new database, with all their rows. Of the backup only rows are taken. Every part is
@@ -68,9 +69,6 @@ function requireWhole(to: Connection, tables: readonly BackupTable[]): void {
     const found = countRows(to, name)
     if (found !== rows) throw new BackupFault(`${name}: ${found} of ${rows} rows came back`)
   }
-  const problem = to
-    .all<{ integrityCheck: string }>('PRAGMA integrity_check')
-    .map((row) => row.integrityCheck)
-    .find((text) => text !== 'ok')
+  const [problem] = integrityProblems(to)
   if (problem !== undefined) throw new BackupFault(`the database of the backup is not in order: ${problem}`)
 }

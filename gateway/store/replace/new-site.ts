@@ -1,5 +1,7 @@
 import { migrate } from '../migrate.ts'
 import { openForSetup } from '../writer/open.ts'
+import { NewDatabase } from './new-database.ts'
+import { withEarlier } from './old-database.ts'
 
 /** What a second course begins with; all else belongs to the first one and its carts. */
 const KEPT = ['device_type', 'device_group', 'group_config'] as const
@@ -23,22 +25,23 @@ export function createNewSite(from: string, path: string): SiteBefore {
   } finally {
     old.close()
   }
-  const created = openForSetup(path)
+  // those of the first course do not fit what was just written to it
+  const created = new NewDatabase(path, false)
+  const { tables } = created
   try {
-    migrate(created)
-    created.run('ATTACH ? AS earlier', from)
-    created.db.transaction(() => {
-      for (const table of KEPT) created.run(`INSERT INTO ${table} SELECT * FROM earlier.${table}`)
-      created.run(
-        `INSERT INTO site (only, settings, updated_at_ms) SELECT only, json_remove(settings, '$.name'), updated_at_ms FROM earlier.site`,
+    migrate(tables)
+    return withEarlier(tables, from, () => {
+      tables.db.transaction(() => {
+        for (const table of KEPT) tables.run(`INSERT INTO ${table} SELECT * FROM earlier.${table}`)
+        tables.run(
+          `INSERT INTO site (only, settings, updated_at_ms) SELECT only, json_remove(settings, '$.name'), updated_at_ms FROM earlier.site`,
+        )
+      })()
+      const before = tables.get<SiteBefore>(
+        'SELECT (SELECT site FROM earlier.sync_identity) AS site, (SELECT count(*) FROM earlier.device) AS devices',
       )
-    })()
-    const before = created.get<SiteBefore>(
-      'SELECT (SELECT site FROM earlier.sync_identity) AS site, (SELECT count(*) FROM earlier.device) AS devices',
-    )
-    created.run('DETACH earlier')
-    created.db.pragma('wal_checkpoint(TRUNCATE)')
-    return before ?? { site: null, devices: 0 }
+      return before ?? { site: null, devices: 0 }
+    })
   } finally {
     created.close()
   }

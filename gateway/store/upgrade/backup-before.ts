@@ -6,11 +6,11 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  statfsSync,
   statSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '#shared/files/durable.ts'
+import { freeBytesIn, megabytes } from '#shared/files/free-space.ts'
 import { programVersion } from '#shared/version.ts'
 import type { BackupBefore } from './program-record.ts'
 
@@ -81,8 +81,7 @@ function timeIn(name: string): string {
 
 function requireSpace(dataDir: string, bytes: number): void {
   const neededBytes = bytes + RESERVE_BYTES
-  const { bavail, bsize } = statfsSync(dataDir)
-  const freeBytes = bavail * bsize
+  const freeBytes = freeBytesIn(dataDir)
   if (freeBytes >= neededBytes) return
   throw new Error(
     `not enough space for the backup before the upgrade: it needs ${megabytes(neededBytes)} and ${megabytes(freeBytes)} are free in ${dataDir}. ` +
@@ -92,8 +91,4 @@ function requireSpace(dataDir: string, bytes: number): void {
 
 function compactTime(atMs: number): string {
   return `${new Date(atMs).toISOString().slice(0, 19).replace(/[-:]/g, '')}Z`
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.ceil(bytes / 1e6).toLocaleString('en')} MB`
 }
