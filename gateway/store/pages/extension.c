@@ -1,5 +1,23 @@
 /*
-** Checksums of all pages of an SQLite database, in a file beside it.
+** The extension of SQLite that the program loads. Five things, a section each:
+**
+** 1. Checksums            of all pages of a database, in a file next to it: what is read is checked
+** 2. One wrong bit        of a page is put right as it is read
+** 3. Unused parts         of pages become zeros as they are written: what was erased is not left in the file
+** 4. The write-ahead log  is synced by fdatasync()
+** 5. Memory               that was freed is given back to the system
+**
+** Functions of SQL, for statements of the program alone (SQLITE_DIRECTONLY):
+**
+** name                  arguments               returns                                                  section
+** page_is_right         content, number, entry  1 or 0; NULL when the entry does not know                1
+** page_content          number                  the page in the file; NULL without checksums             1
+** page_checks           on                      NULL; whether this connection checks from now on         1
+** page_scan             first, count            numbers of wrong pages; NULL without checksums           1
+** page_wrong_bit        content, number, entry  the bit; NULL for none, or when the entry does not know  2
+** pages_with_wrong_bit                          numbers of noted pages; NULL without checksums           2
+** page_put_right        number                  1 when it was, 0 for a right page; NULL when it cannot   2
+** give_back_memory                              1 when there was some, else 0                            5
 **
 ** A VFS of SQLite (https://sqlite.org/vfs.html) over the one that is there. A database DB is checked when a file DB-sums
 ** lies beside it; of other files only the write-ahead log is not left to the VFS below (see LogFile). Of what is written to
@@ -71,6 +89,14 @@ static sqlite3_file *fileBelow(sqlite3_file *file) {
   return (sqlite3_file *)(((SumFile *)file) + 1);
 }
 
+/* Of sections 2 and 3. */
+static int wrongBit(const u8 *page, int bytes, u32 number, u64 sum);
+static void flip(u8 *page, int bit);
+static void noteWrongBit(SumFile *file, u32 number);
+static const u8 *withoutGap(const u8 *page, int bytes, u32 number, u8 *copy);
+
+/* ---- 1. Checksums ---- */
+
 static u64 turnLeft(u64 value, int bits) { return value << bits | value >> (64 - bits); }
 
 /* Mixes a word into a sum. Of sum before, word and sum after each two say what the third is: no change of a word is lost. */
@@ -100,36 +126,6 @@ static u64 sumOf(const u8 *page, int bytes, u32 number) {
   sumLanes(page, bytes, number, lanes);
   for (lane = 0; lane < 4; lane++) all = withWord(all, lanes[lane]);
   return all;
-}
-
-/*
-** The one bit (counted from the first of the first byte) whose change gives the page this sum; -1 when no bit does, or more
-** than one. From the end back, each word is compared with the only one that would lead to the sum if all others are right:
-** as much work as two sums. A page with other damage has 512 such words of 4 KB, each like random, and 64 of 2^64 values differ
-** in one bit from what is there: one in some 2^49 such pages is put "right" wrongly.
-*/
-static int wrongBit(const u8 *page, int bytes, u32 number, u64 sum) {
-  u64 lanes[4], alls[5], word, change, is, must;
-  int lane, at, found = -1;
-  sumLanes(page, bytes, number, lanes);
-  alls[0] = (u64)bytes;
-  for (lane = 0; lane < 4; lane++) alls[lane + 1] = withWord(alls[lane], lanes[lane]);
-  for (lane = 3; lane >= 0; lane--) {
-    is = lanes[lane];
-    must = wordBetween(alls[lane], sum);
-    for (at = bytes - 32 + lane * 8; at >= 0; at -= 32) {
-      memcpy(&word, page + at, 8);
-      is = withoutWord(is, word);
-      change = wordBetween(is, must) ^ word;
-      if (change != 0 && (change & (change - 1)) == 0) {
-        if (found >= 0) return -1;
-        found = at * 8 + __builtin_ctzll(change);
-      }
-      must = withoutWord(must, word);
-    }
-    sum = withoutWord(sum, lanes[lane]);
-  }
-  return found;
 }
 
 static u64 checkOf(u64 sum, int bytes, u32 number) {
@@ -170,25 +166,6 @@ static int noteSize(SumFile *file, int bytes) {
   file->pageBytes = bytes;
   return pwrite(file->fd, size, sizeof size, SIZE_AT) == sizeof size;
 }
-
-static sqlite3_int64 placeOfNote(u32 number) {
-  return NOTES_AT + (sqlite3_int64)(number % NOTES * 2 * sizeof number);
-}
-
-/* Best effort, as two pages may have the same place: the other one is noted when it is read next. */
-static void noteWrongBit(SumFile *file, u32 number) {
-  u32 note[2] = {number, ~number};
-  if (pwrite(file->fd, note, sizeof note, placeOfNote(number)) < 0) return;
-}
-
-static void forgetWrongBit(SumFile *file, u32 number) {
-  u32 note[2] = {0, 0};
-  if (pread(file->fd, note, sizeof note, placeOfNote(number)) != sizeof note || note[0] != number) return;
-  memset(note, 0, sizeof note);
-  if (pwrite(file->fd, note, sizeof note, placeOfNote(number)) < 0) return;
-}
-
-static void flip(u8 *page, int bit) { page[bit >> 3] ^= (u8)(1 << (bit & 7)); }
 
 typedef enum Verdict { RIGHT, UNKNOWN, ONE_BIT, WRONG } Verdict;
 
@@ -266,38 +243,6 @@ static int sumRead(sqlite3_file *pFile, void *to, int bytes, sqlite3_int64 offse
   if (rc == SQLITE_OK) memcpy(to, whole, bytes);
   if (rc == SQLITE_IOERR_SHORT_READ) return under->pMethods->xRead(under, to, bytes, offset);
   return rc;
-}
-
-static u32 readU16(const u8 *at) { return (u32)at[0] << 8 | at[1]; }
-
-/* Whether it is a page of the map of an auto_vacuum database: https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages */
-static int isPointerMap(u32 number, int bytes) {
-  u32 covered = (u32)bytes / 5 + 1;
-  u32 lockPage = 0x40000000u / (u32)bytes + 1;
-  u32 map = number < 2 ? 0 : (number - 2) / covered * covered + 2;
-  return number == (map == lockPage ? map + 1 : map);
-}
-
-/*
-** A page of a table or index with zeros between its list of cells and the first cell, made in `copy`; the page itself where
-** it is none. SQLite leaves old cells there when it moves rows between pages, also with secure_delete (rebuildPage in
-** its btree.c): what was erased would still be in the file. Layout: https://sqlite.org/fileformat2.html#b_tree_pages
-*/
-static const u8 *withoutGap(const u8 *page, int bytes, u32 number, u8 *copy) {
-  const u8 *header = number == 1 ? page + 100 : page;
-  int isLeaf = header[0] == 10 || header[0] == 13;
-  u32 cells, from, to, i;
-  if ((!isLeaf && header[0] != 2 && header[0] != 5) || isPointerMap(number, bytes)) return page;
-  cells = readU16(header + 3);
-  to = readU16(header + 5);
-  if (to == 0) to = MAX_PAGE;
-  from = (u32)(header - page) + (isLeaf ? 8 : 12) + 2 * cells;
-  if (to > (u32)bytes || from >= to) return page;
-  for (i = from - 2 * cells; i < from; i += 2)
-    if (readU16(page + i) < to || readU16(page + i) >= (u32)bytes) return page;
-  memcpy(copy, page, bytes);
-  memset(copy + from, 0, to - from);
-  return copy;
 }
 
 static int sumWrite(sqlite3_file *pFile, const void *from, int bytes, sqlite3_int64 offset) {
@@ -382,89 +327,6 @@ static const sqlite3_io_methods methods = {
   sumFetch, sumUnfetch
 };
 
-/*
-** The write-ahead log is synced by fdatasync(), which SQLite as it is built here does not use: fsync() also writes the
-** time of the last change, a journal commit of the file system for each transaction, and as many bytes again. The log keeps
-** its size from one checkpoint to the next. No lock is lost with the second descriptor: SQLite locks no byte of the log.
-*/
-typedef struct LogFile {
-  sqlite3_file base;
-  int fd;
-  int isEntered; /* its name is in the folder for good: the VFS below sees to that with the first sync */
-} LogFile;
-
-static int logRead(sqlite3_file *file, void *to, int bytes, sqlite3_int64 offset) {
-  BELOW(xRead(under, to, bytes, offset));
-}
-static int logWrite(sqlite3_file *file, const void *from, int bytes, sqlite3_int64 offset) {
-  BELOW(xWrite(under, from, bytes, offset));
-}
-static int logTruncate(sqlite3_file *file, sqlite3_int64 size) { BELOW(xTruncate(under, size)); }
-static int logCharacteristics(sqlite3_file *file) { BELOW(xDeviceCharacteristics(under)); }
-
-static int logSync(sqlite3_file *pFile, int flags) {
-  LogFile *file = (LogFile *)pFile;
-  sqlite3_file *under = fileBelow(pFile);
-  int rc;
-  if (file->isEntered) return fdatasync(file->fd) == 0 ? SQLITE_OK : SQLITE_IOERR_FSYNC;
-  rc = under->pMethods->xSync(under, flags);
-  file->isEntered = rc == SQLITE_OK && file->fd >= 0;
-  return rc;
-}
-
-static int logClose(sqlite3_file *pFile) {
-  LogFile *file = (LogFile *)pFile;
-  sqlite3_file *under = fileBelow(pFile);
-  if (file->fd >= 0) close(file->fd);
-  return under->pMethods->xClose(under);
-}
-
-static const sqlite3_io_methods logMethods = {
-  1, logClose, logRead, logWrite, logTruncate, logSync, sumFileSize, sumLock, sumUnlock, sumCheckReserved,
-  sumFileControl, sumSectorSize, logCharacteristics, 0, 0, 0, 0, 0, 0
-};
-
-static int openLog(const char *name, sqlite3_file *pFile, int flags, int *outFlags) {
-  LogFile *file = (LogFile *)pFile;
-  int rc = below->xOpen(below, name, fileBelow(pFile), flags, outFlags);
-  file->isEntered = 0;
-  file->fd = rc == SQLITE_OK ? open(name, O_RDWR | O_CLOEXEC) : -1;
-  file->base.pMethods = rc == SQLITE_OK ? &logMethods : 0;
-  return rc;
-}
-
-/* The descriptor of the file of checksums, -1 when there is none. */
-static int openSums(const char *name) {
-  char *path = sqlite3_mprintf("%s-sums", name);
-  int fd;
-  if (path == 0) return -1;
-  fd = open(path, O_RDWR | O_CLOEXEC);
-  sqlite3_free(path);
-  return fd;
-}
-
-static int sumOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *pFile, int flags, int *outFlags) {
-  SumFile *file = (SumFile *)pFile;
-  sqlite3_file *under = fileBelow(pFile);
-  int fd = name != 0 && (flags & SQLITE_OPEN_MAIN_DB) ? openSums(name) : -1;
-  int rc;
-  (void)vfs;
-  if (name != 0 && (flags & SQLITE_OPEN_WAL)) return openLog(name, pFile, flags, outFlags);
-  if (fd < 0) return below->xOpen(below, name, pFile, flags, outFlags);
-  memset(file, 0, sizeof *file);
-  file->fd = fd;
-  file->pageBytes = readSize(fd);
-  rc = below->xOpen(below, name, under, flags, outFlags);
-  if (rc == SQLITE_OK && under->pMethods->iVersion >= 3) {
-    file->base.pMethods = &methods;
-    return SQLITE_OK;
-  }
-  if (under->pMethods != 0) under->pMethods->xClose(under);
-  close(fd);
-  file->base.pMethods = 0;
-  return rc == SQLITE_OK ? SQLITE_CANTOPEN : rc;
-}
-
 /* The file of the main database of a connection; 0 when it has no checksums. */
 static SumFile *mainFile(sqlite3 *db) {
   sqlite3_file *file = 0;
@@ -491,67 +353,6 @@ static void pageIsRight(sqlite3_context *context, int argc, sqlite3_value **argv
   const u8 *page = pageAndEntry(argv, &bytes, &number, &entry);
   (void)argc;
   if (page != 0) sqlite3_result_int(context, entry.sum == sumOf(page, bytes, number));
-}
-
-/* page_wrong_bit(content, number, entry): the bit, see wrongBit; NULL when there is no such bit, or the entry does not know. */
-static void pageWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
-  Entry entry;
-  u32 number;
-  int bytes;
-  const u8 *page = pageAndEntry(argv, &bytes, &number, &entry);
-  int bit = page == 0 ? -1 : wrongBit(page, bytes, number, entry.sum);
-  (void)argc;
-  if (bit >= 0) sqlite3_result_int(context, bit);
-}
-
-/* pages_with_wrong_bit(): numbers of the pages that were noted, with commas between; NULL without checksums. */
-static void pagesWithWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
-  sqlite3 *db = sqlite3_context_db_handle(context);
-  SumFile *file = mainFile(db);
-  u32 notes[NOTES][2];
-  sqlite3_str *found;
-  int i, count = 0;
-  (void)argc, (void)argv;
-  if (file == 0 || pread(file->fd, notes, sizeof notes, NOTES_AT) != sizeof notes) return;
-  found = sqlite3_str_new(db);
-  for (i = 0; i < NOTES; i++)
-    if (notes[i][0] == ~notes[i][1]) sqlite3_str_appendf(found, count++ == 0 ? "%u" : ",%u", notes[i][0]);
-  sqlite3_result_text(context, count > 0 ? sqlite3_str_value(found) : "", -1, SQLITE_TRANSIENT);
-  sqlite3_free(sqlite3_str_finish(found));
-}
-
-/*
-** page_put_right(number): writes the wrong bit of a page into the file, and syncs it; its note goes. 1 when that was done, 0
-** when it is right (it was written anew), NULL when it cannot be: more than a bit is wrong. Nobody may copy the log into the database
-** meanwhile. Killed at any moment, the page is as it was or right: it is one byte.
-*/
-static void pagePutRight(sqlite3_context *context, int argc, sqlite3_value **argv) {
-  SumFile *file = mainFile(sqlite3_context_db_handle(context));
-  u32 number = (u32)sqlite3_value_int64(argv[0]);
-  sqlite3_file *under;
-  sqlite3_int64 offset;
-  u8 page[MAX_PAGE];
-  Verdict verdict;
-  int bit = 0, rc;
-  (void)argc;
-  if (file == 0 || file->pageBytes == 0 || number == 0) return;
-  under = fileBelow(&file->base);
-  offset = (sqlite3_int64)(number - 1) * file->pageBytes;
-  rc = under->pMethods->xRead(under, page, file->pageBytes, offset);
-  verdict = rc == SQLITE_OK ? judge(file, page, number, &bit) : RIGHT;
-  if (verdict == ONE_BIT) {
-    flip(page, bit);
-    rc = under->pMethods->xWrite(under, page + (bit >> 3), 1, offset + (bit >> 3));
-    if (rc == SQLITE_OK) rc = under->pMethods->xSync(under, SQLITE_SYNC_NORMAL);
-  }
-  /* it does not exist any more */
-  if (rc == SQLITE_IOERR_SHORT_READ) rc = SQLITE_OK;
-  if (rc != SQLITE_OK) {
-    sqlite3_result_error_code(context, rc);
-    return;
-  }
-  forgetWrongBit(file, number);
-  if (verdict != WRONG) sqlite3_result_int(context, verdict == ONE_BIT);
 }
 
 /* page_content(number): a page as it is in the file, whatever the log has, but for one wrong bit; NULL without checksums. */
@@ -622,6 +423,207 @@ static void pageScan(sqlite3_context *context, int argc, sqlite3_value **argv) {
   sqlite3_free(sqlite3_str_finish(found));
 }
 
+/* ---- 2. One wrong bit ---- */
+
+/*
+** The one bit (counted from the first of the first byte) whose change gives the page this sum; -1 when no bit does, or more
+** than one. From the end back, each word is compared with the only one that would lead to the sum if all others are right:
+** as much work as two sums. A page with other damage has 512 such words of 4 KB, each like random, and 64 of 2^64 values differ
+** in one bit from what is there: one in some 2^49 such pages is put "right" wrongly.
+*/
+static int wrongBit(const u8 *page, int bytes, u32 number, u64 sum) {
+  u64 lanes[4], alls[5], word, change, is, must;
+  int lane, at, found = -1;
+  sumLanes(page, bytes, number, lanes);
+  alls[0] = (u64)bytes;
+  for (lane = 0; lane < 4; lane++) alls[lane + 1] = withWord(alls[lane], lanes[lane]);
+  for (lane = 3; lane >= 0; lane--) {
+    is = lanes[lane];
+    must = wordBetween(alls[lane], sum);
+    for (at = bytes - 32 + lane * 8; at >= 0; at -= 32) {
+      memcpy(&word, page + at, 8);
+      is = withoutWord(is, word);
+      change = wordBetween(is, must) ^ word;
+      if (change != 0 && (change & (change - 1)) == 0) {
+        if (found >= 0) return -1;
+        found = at * 8 + __builtin_ctzll(change);
+      }
+      must = withoutWord(must, word);
+    }
+    sum = withoutWord(sum, lanes[lane]);
+  }
+  return found;
+}
+
+static sqlite3_int64 placeOfNote(u32 number) {
+  return NOTES_AT + (sqlite3_int64)(number % NOTES * 2 * sizeof number);
+}
+
+/* Best effort, as two pages may have the same place: the other one is noted when it is read next. */
+static void noteWrongBit(SumFile *file, u32 number) {
+  u32 note[2] = {number, ~number};
+  if (pwrite(file->fd, note, sizeof note, placeOfNote(number)) < 0) return;
+}
+
+static void forgetWrongBit(SumFile *file, u32 number) {
+  u32 note[2] = {0, 0};
+  if (pread(file->fd, note, sizeof note, placeOfNote(number)) != sizeof note || note[0] != number) return;
+  memset(note, 0, sizeof note);
+  if (pwrite(file->fd, note, sizeof note, placeOfNote(number)) < 0) return;
+}
+
+static void flip(u8 *page, int bit) { page[bit >> 3] ^= (u8)(1 << (bit & 7)); }
+
+/* page_wrong_bit(content, number, entry): the bit, see wrongBit; NULL when there is no such bit, or the entry does not know. */
+static void pageWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  Entry entry;
+  u32 number;
+  int bytes;
+  const u8 *page = pageAndEntry(argv, &bytes, &number, &entry);
+  int bit = page == 0 ? -1 : wrongBit(page, bytes, number, entry.sum);
+  (void)argc;
+  if (bit >= 0) sqlite3_result_int(context, bit);
+}
+
+/* pages_with_wrong_bit(): numbers of the pages that were noted, with commas between; NULL without checksums. */
+static void pagesWithWrongBit(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  sqlite3 *db = sqlite3_context_db_handle(context);
+  SumFile *file = mainFile(db);
+  u32 notes[NOTES][2];
+  sqlite3_str *found;
+  int i, count = 0;
+  (void)argc, (void)argv;
+  if (file == 0 || pread(file->fd, notes, sizeof notes, NOTES_AT) != sizeof notes) return;
+  found = sqlite3_str_new(db);
+  for (i = 0; i < NOTES; i++)
+    if (notes[i][0] == ~notes[i][1]) sqlite3_str_appendf(found, count++ == 0 ? "%u" : ",%u", notes[i][0]);
+  sqlite3_result_text(context, count > 0 ? sqlite3_str_value(found) : "", -1, SQLITE_TRANSIENT);
+  sqlite3_free(sqlite3_str_finish(found));
+}
+
+/*
+** page_put_right(number): writes the wrong bit of a page into the file, and syncs it; its note goes. 1 when that was done, 0
+** when it is right (it was written anew), NULL when it cannot be: more than a bit is wrong. Nobody may copy the log into the database
+** meanwhile. Killed at any moment, the page is as it was or right: it is one byte.
+*/
+static void pagePutRight(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  SumFile *file = mainFile(sqlite3_context_db_handle(context));
+  u32 number = (u32)sqlite3_value_int64(argv[0]);
+  sqlite3_file *under;
+  sqlite3_int64 offset;
+  u8 page[MAX_PAGE];
+  Verdict verdict;
+  int bit = 0, rc;
+  (void)argc;
+  if (file == 0 || file->pageBytes == 0 || number == 0) return;
+  under = fileBelow(&file->base);
+  offset = (sqlite3_int64)(number - 1) * file->pageBytes;
+  rc = under->pMethods->xRead(under, page, file->pageBytes, offset);
+  verdict = rc == SQLITE_OK ? judge(file, page, number, &bit) : RIGHT;
+  if (verdict == ONE_BIT) {
+    flip(page, bit);
+    rc = under->pMethods->xWrite(under, page + (bit >> 3), 1, offset + (bit >> 3));
+    if (rc == SQLITE_OK) rc = under->pMethods->xSync(under, SQLITE_SYNC_NORMAL);
+  }
+  /* it does not exist any more */
+  if (rc == SQLITE_IOERR_SHORT_READ) rc = SQLITE_OK;
+  if (rc != SQLITE_OK) {
+    sqlite3_result_error_code(context, rc);
+    return;
+  }
+  forgetWrongBit(file, number);
+  if (verdict != WRONG) sqlite3_result_int(context, verdict == ONE_BIT);
+}
+
+/* ---- 3. Unused parts of pages ---- */
+
+static u32 readU16(const u8 *at) { return (u32)at[0] << 8 | at[1]; }
+
+/* Whether it is a page of the map of an auto_vacuum database: https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages */
+static int isPointerMap(u32 number, int bytes) {
+  u32 covered = (u32)bytes / 5 + 1;
+  u32 lockPage = 0x40000000u / (u32)bytes + 1;
+  u32 map = number < 2 ? 0 : (number - 2) / covered * covered + 2;
+  return number == (map == lockPage ? map + 1 : map);
+}
+
+/*
+** A page of a table or index with zeros between its list of cells and the first cell, made in `copy`; the page itself where
+** it is none. SQLite leaves old cells there when it moves rows between pages, also with secure_delete (rebuildPage in
+** its btree.c): what was erased would still be in the file. Layout: https://sqlite.org/fileformat2.html#b_tree_pages
+*/
+static const u8 *withoutGap(const u8 *page, int bytes, u32 number, u8 *copy) {
+  const u8 *header = number == 1 ? page + 100 : page;
+  int isLeaf = header[0] == 10 || header[0] == 13;
+  u32 cells, from, to, i;
+  if ((!isLeaf && header[0] != 2 && header[0] != 5) || isPointerMap(number, bytes)) return page;
+  cells = readU16(header + 3);
+  to = readU16(header + 5);
+  if (to == 0) to = MAX_PAGE;
+  from = (u32)(header - page) + (isLeaf ? 8 : 12) + 2 * cells;
+  if (to > (u32)bytes || from >= to) return page;
+  for (i = from - 2 * cells; i < from; i += 2)
+    if (readU16(page + i) < to || readU16(page + i) >= (u32)bytes) return page;
+  memcpy(copy, page, bytes);
+  memset(copy + from, 0, to - from);
+  return copy;
+}
+
+/* ---- 4. The write-ahead log ---- */
+
+/*
+** The write-ahead log is synced by fdatasync(), which SQLite as it is built here does not use: fsync() also writes the
+** time of the last change, a journal commit of the file system for each transaction, and as many bytes again. The log keeps
+** its size from one checkpoint to the next. No lock is lost with the second descriptor: SQLite locks no byte of the log.
+*/
+typedef struct LogFile {
+  sqlite3_file base;
+  int fd;
+  int isEntered; /* its name is in the folder for good: the VFS below sees to that with the first sync */
+} LogFile;
+
+static int logRead(sqlite3_file *file, void *to, int bytes, sqlite3_int64 offset) {
+  BELOW(xRead(under, to, bytes, offset));
+}
+static int logWrite(sqlite3_file *file, const void *from, int bytes, sqlite3_int64 offset) {
+  BELOW(xWrite(under, from, bytes, offset));
+}
+static int logTruncate(sqlite3_file *file, sqlite3_int64 size) { BELOW(xTruncate(under, size)); }
+static int logCharacteristics(sqlite3_file *file) { BELOW(xDeviceCharacteristics(under)); }
+
+static int logSync(sqlite3_file *pFile, int flags) {
+  LogFile *file = (LogFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  int rc;
+  if (file->isEntered) return fdatasync(file->fd) == 0 ? SQLITE_OK : SQLITE_IOERR_FSYNC;
+  rc = under->pMethods->xSync(under, flags);
+  file->isEntered = rc == SQLITE_OK && file->fd >= 0;
+  return rc;
+}
+
+static int logClose(sqlite3_file *pFile) {
+  LogFile *file = (LogFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  if (file->fd >= 0) close(file->fd);
+  return under->pMethods->xClose(under);
+}
+
+static const sqlite3_io_methods logMethods = {
+  1, logClose, logRead, logWrite, logTruncate, logSync, sumFileSize, sumLock, sumUnlock, sumCheckReserved,
+  sumFileControl, sumSectorSize, logCharacteristics, 0, 0, 0, 0, 0, 0
+};
+
+static int openLog(const char *name, sqlite3_file *pFile, int flags, int *outFlags) {
+  LogFile *file = (LogFile *)pFile;
+  int rc = below->xOpen(below, name, fileBelow(pFile), flags, outFlags);
+  file->isEntered = 0;
+  file->fd = rc == SQLITE_OK ? open(name, O_RDWR | O_CLOEXEC) : -1;
+  file->base.pMethods = rc == SQLITE_OK ? &logMethods : 0;
+  return rc;
+}
+
+/* ---- 5. Memory ---- */
+
 /* Of glibc; another C library need not have it. */
 __attribute__((weak)) int malloc_trim(size_t pad);
 
@@ -632,6 +634,40 @@ __attribute__((weak)) int malloc_trim(size_t pad);
 static void giveBackMemory(sqlite3_context *context, int argc, sqlite3_value **argv) {
   (void)argc, (void)argv;
   sqlite3_result_int(context, malloc_trim != 0 && malloc_trim(0) != 0);
+}
+
+/* ---- What SQLite loads and opens ---- */
+
+/* The descriptor of the file of checksums, -1 when there is none. */
+static int openSums(const char *name) {
+  char *path = sqlite3_mprintf("%s-sums", name);
+  int fd;
+  if (path == 0) return -1;
+  fd = open(path, O_RDWR | O_CLOEXEC);
+  sqlite3_free(path);
+  return fd;
+}
+
+static int sumOpen(sqlite3_vfs *vfs, const char *name, sqlite3_file *pFile, int flags, int *outFlags) {
+  SumFile *file = (SumFile *)pFile;
+  sqlite3_file *under = fileBelow(pFile);
+  int fd = name != 0 && (flags & SQLITE_OPEN_MAIN_DB) ? openSums(name) : -1;
+  int rc;
+  (void)vfs;
+  if (name != 0 && (flags & SQLITE_OPEN_WAL)) return openLog(name, pFile, flags, outFlags);
+  if (fd < 0) return below->xOpen(below, name, pFile, flags, outFlags);
+  memset(file, 0, sizeof *file);
+  file->fd = fd;
+  file->pageBytes = readSize(fd);
+  rc = below->xOpen(below, name, under, flags, outFlags);
+  if (rc == SQLITE_OK && under->pMethods->iVersion >= 3) {
+    file->base.pMethods = &methods;
+    return SQLITE_OK;
+  }
+  if (under->pMethods != 0) under->pMethods->xClose(under);
+  close(fd);
+  file->base.pMethods = 0;
+  return rc == SQLITE_OK ? SQLITE_CANTOPEN : rc;
 }
 
 static int addFunctions(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
