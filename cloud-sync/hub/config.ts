@@ -1,4 +1,3 @@
-import type { BlockList } from 'node:net'
 import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
 import { withSecretFiles } from '#shared/files/secret-files.ts'
@@ -6,24 +5,26 @@ import { proxiesSetting } from '#shared/http/client-address.ts'
 import {
   chosenKey,
   count,
-  describeSetting,
+  type FieldsOf,
   type Setting,
-  settingFault,
-  unknownSettingFault,
+  SettingTable,
+  secretFile,
 } from '#shared/wire/settings.ts'
 
-const PREFIX = 'CARTBARN_'
+const PREFIX = 'CARTBARN_HUB_'
 /** What commands that ask a hub read of the same environment before version 1. */
 const COMMAND_VARIABLES = ['CARTBARN_HUB_API_KEY']
 
-/** Every setting: its name in the environment without `CARTBARN_`, its rule, its default and what it does. */
+/** Every setting: its name in the environment without `CARTBARN_HUB_`, its rule, its default and what it does. */
 const SETTINGS = {
-  HUB_HOST: {
+  HOST: {
     schema: z.string().min(1).optional(),
     help: 'address to listen on; without it :: with a certificate, which is every address of IPv4 and IPv6, else 127.0.0.1, where only this machine reaches it',
+    part: 'host',
   },
-  HUB_PORT: { schema: count(0, 65_535).default(8090), help: 'HTTP port; 0 takes any free port' },
-  HUB_DATABASE_URL: {
+  PORT: { schema: count(0, 65_535).default(8090), help: 'HTTP port; 0 takes any free port' },
+  /** Undefined: the embedded database. */
+  DATABASE_URL: {
     schema: z
       .string()
       .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
@@ -35,90 +36,70 @@ const SETTINGS = {
       .optional(),
     help: 'postgres://… of PostgreSQL; several hubs may share it',
   },
-  HUB_DATA_DIR: {
+  DATA_DIR: {
     schema: z.string().min(1).default('./hub-data'),
     help: 'folder of the embedded database, which the hub uses without a URL; created with mode 0700',
   },
-  HUB_ADMIN_API_KEY: {
+  ADMIN_API_KEY: {
     schema: chosenKey(24).optional(),
     help: 'key of the first admin, used at the first start only; at least 24 characters',
   },
-  HUB_ADMIN_API_KEY_FILE: {
-    schema: z.string().min(1).optional(),
-    help: `file that holds ${PREFIX}HUB_ADMIN_API_KEY, which ps and systemctl would show`,
-  },
-  HUB_REQUESTS_PER_SECOND: {
+  ADMIN_API_KEY_FILE: secretFile('HUB_ADMIN_API_KEY'),
+  REQUESTS_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),
     help: 'requests a second of each user, with bursts of four times that; 0 is no limit',
   },
-  HUB_TRUSTED_PROXIES: {
+  /** Undefined: whoever opens a connection asks for himself. */
+  TRUSTED_PROXIES: {
     schema: proxiesSetting.optional(),
     help: 'reverse proxies that say in X-Forwarded-For who asks: addresses or networks, comma-separated',
   },
-  HUB_SITE_REQUESTS_PER_SECOND: {
+  SITE_REQUESTS_PER_SECOND: {
     schema: count(0, 1_000_000).default(50),
     help: 'requests a second of the gateway of each site, with bursts of four times that; 0 is no limit',
   },
-  HUB_SITE_RECORDS_PER_SECOND: {
+  SITE_RECORDS_PER_SECOND: {
     schema: count(0, 100_000_000).default(100_000),
     help: 'positions, voltages and events a second of each site, with bursts of five times that; 0 is no limit',
   },
-  HUB_SITE_MAX_GB: {
+  SITE_MAX_GB: {
     schema: count(0, 1_000_000).default(100),
     help: 'gigabytes that are kept of each site; past them its gateway keeps new positions and events; 0 is no limit',
+    part: 'siteMaxBytes',
   },
-  HUB_ERASED_KEEP_DAYS: {
+  /** 0 keeps nothing of what a site erases. */
+  ERASED_KEEP_DAYS: {
     schema: count(0, 3_650).default(30),
     help: 'days for which an admin can put back the telemetry and devices that a site erased; 0 keeps nothing of them',
   },
-  HUB_AUDIT_LOG_RETENTION_DAYS: {
+  /** 0 keeps entries for ever. */
+  AUDIT_LOG_RETENTION_DAYS: {
     schema: count(0, 36_500).default(400),
     help: 'days after which entries of the audit logs of sites are deleted here; 0 keeps them',
   },
-  HUB_LOG_LEVEL: {
+  LOG_LEVEL: {
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
     help: 'debug, info, warn, error or silent',
   },
-  HUB_TLS_CERT: {
+  TLS_CERT: {
     schema: z.string().min(1).optional(),
     help: 'PEM file of the certificate and its chain, which turns on HTTPS; the hub reloads a changed file',
+    part: 'tls',
   },
-  HUB_TLS_KEY: {
+  TLS_KEY: {
     schema: z.string().min(1).optional(),
     help: 'PEM file of the private key of the certificate',
+    part: 'tls',
   },
 } as const
 
-type SettingName = keyof typeof SETTINGS
-const NAMES = Object.keys(SETTINGS) as SettingName[] // its own keys
-
-const schema = z.strictObject(
-  // the same names, each with its own schema
-  Object.fromEntries(NAMES.map((name) => [name, SETTINGS[name].schema])) as {
-    [K in SettingName]: (typeof SETTINGS)[K]['schema']
-  },
-)
+const table = new SettingTable(SETTINGS, PREFIX)
 
 /** How one hub is to run; made by `readHubConfig`, or by a test. */
-export interface HubConfig {
+export interface HubConfig extends FieldsOf<typeof SETTINGS> {
   host: string
-  port: number
-  /** Undefined: the embedded database. */
-  databaseUrl: string | undefined
-  dataDir: string
-  adminApiKey: string | undefined
-  requestsPerSecond: number
-  /** Undefined: whoever opens a connection asks for himself. */
-  trustedProxies: BlockList | undefined
-  siteRequestsPerSecond: number
-  siteRecordsPerSecond: number
   /** Of what is kept of each site; 0 is no limit. */
   siteMaxBytes: number
-  /** 0 keeps nothing of what a site erases. */
-  erasedKeepDays: number
-  /** 0 keeps entries for ever. */
-  auditLogRetentionDays: number
-  logLevel: z.infer<typeof schema>['HUB_LOG_LEVEL']
   tls: { certPath: string; keyPath: string } | undefined
 }
 
@@ -128,32 +109,18 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     // compose files write an unset variable as an empty one
     .filter(([name, value]) => isOurs(name) && value !== undefined && value !== '')
     .map(([name, value]) => [name.slice(PREFIX.length), value])
-  const { settings, faults } = withSecretFiles(Object.fromEntries(given), ['HUB_ADMIN_API_KEY'], PREFIX)
-  const parsed = schema.safeParse(settings, { error: settingFault })
-  const lines = [...faults, ...(parsed.error?.issues.map(describeIssue) ?? [])]
-  if (!parsed.success || lines.length > 0) throw new ConfigError(lines.join('\n'))
-  const s = parsed.data
-  if ((s.HUB_TLS_CERT === undefined) !== (s.HUB_TLS_KEY === undefined)) {
-    throw new ConfigError(`${PREFIX}HUB_TLS_CERT and ${PREFIX}HUB_TLS_KEY: set both or neither`)
+  const { settings, faults } = withSecretFiles(Object.fromEntries(given), ['ADMIN_API_KEY'], PREFIX)
+  const values = table.parse(settings, faults)
+  const { HOST, SITE_MAX_GB, TLS_CERT, TLS_KEY } = values
+  if ((TLS_CERT === undefined) !== (TLS_KEY === undefined)) {
+    throw new ConfigError(`${PREFIX}TLS_CERT and ${PREFIX}TLS_KEY: set both or neither`)
   }
   return {
-    host: s.HUB_HOST ?? (s.HUB_TLS_CERT === undefined ? '127.0.0.1' : '::'),
-    port: s.HUB_PORT,
-    databaseUrl: s.HUB_DATABASE_URL,
-    dataDir: s.HUB_DATA_DIR,
-    adminApiKey: s.HUB_ADMIN_API_KEY,
-    requestsPerSecond: s.HUB_REQUESTS_PER_SECOND,
-    trustedProxies: s.HUB_TRUSTED_PROXIES,
-    siteRequestsPerSecond: s.HUB_SITE_REQUESTS_PER_SECOND,
-    siteRecordsPerSecond: s.HUB_SITE_RECORDS_PER_SECOND,
-    siteMaxBytes: s.HUB_SITE_MAX_GB * 1e9,
-    erasedKeepDays: s.HUB_ERASED_KEEP_DAYS,
-    auditLogRetentionDays: s.HUB_AUDIT_LOG_RETENTION_DAYS,
-    logLevel: s.HUB_LOG_LEVEL,
+    ...table.fieldsOf(values),
+    host: HOST ?? (TLS_CERT === undefined ? '127.0.0.1' : '::'),
+    siteMaxBytes: SITE_MAX_GB * 1e9,
     tls:
-      s.HUB_TLS_CERT === undefined || s.HUB_TLS_KEY === undefined
-        ? undefined
-        : { certPath: s.HUB_TLS_CERT, keyPath: s.HUB_TLS_KEY },
+      TLS_CERT === undefined || TLS_KEY === undefined ? undefined : { certPath: TLS_CERT, keyPath: TLS_KEY },
   }
 }
 
@@ -173,15 +140,9 @@ function databaseUrlFault(text: string): string | undefined {
 
 /** One line per setting, for `--help` and `/docs`. */
 export function describeHubSettings(): Setting[] {
-  return NAMES.map((name) => describeSetting(PREFIX + name, SETTINGS[name]))
+  return table.describe()
 }
 
 function isOurs(name: string): boolean {
-  return name.startsWith(`${PREFIX}HUB_`) && !COMMAND_VARIABLES.includes(name)
-}
-
-function describeIssue(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((key) => unknownSettingFault(key, NAMES)).join('\n')
-  return `${PREFIX}${issue.path.join('.')}: ${issue.message}`
+  return name.startsWith(PREFIX) && !COMMAND_VARIABLES.includes(name)
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ConfigError } from '#shared/errors.ts'
 
 const DIFFERENT_CHARACTERS = 8
 
@@ -22,20 +23,108 @@ export function chosenKey(minLength: number) {
     })
 }
 
-/** A setting as `--help` and `/docs` list it: its name in the environment, what it is without one, and what it does. */
+/** A setting as `--help` and `/docs` list it: its name in the environment, its default (`none`: none) and what it does. */
 export interface Setting {
   name: string
   defaultValue: string
   help: string
 }
 
-/** Its default is `none` when it has none. */
-export function describeSetting(
-  name: string,
-  { schema, help }: { schema: z.ZodType; help: string },
-): Setting {
-  const { success, data } = schema.safeParse(undefined)
-  return { name, defaultValue: String(success ? (data ?? 'none') : 'none'), help }
+/** The beginning of every name in the environment. */
+export const PREFIX = 'CARTBARN_'
+
+/** A setting of which another one, without `_FILE`, is the content of the file it names. */
+export function secretFile(name: string) {
+  return {
+    schema: z.string().min(1).optional(),
+    help: `file that holds ${PREFIX}${name}, which ps and systemctl would show`,
+    part: name,
+  }
+}
+
+/**
+ * Settings by their names in the environment without their prefix: the rule, with the default, and what a setting does.
+ * One with a `part` is no field of the configuration itself: code makes that part of it, of one setting or of several.
+ */
+type SettingRules = Readonly<Record<string, SettingRule>>
+
+interface SettingRule {
+  schema: z.ZodType
+  help: string
+  part?: string
+}
+
+/** The values that were read, by the names of their settings. */
+export type SettingValues<Rules extends SettingRules> = {
+  [Name in keyof Rules]: z.output<Rules[Name]['schema']>
+}
+
+/** The fields of a configuration that are settings as they were read: `HTTP_PORT` is `httpPort`. */
+export type FieldsOf<Rules extends SettingRules> = {
+  [Name in keyof Rules & string as Rules[Name] extends { part: string } ? never : CamelCase<Name>]: z.output<
+    Rules[Name]['schema']
+  >
+}
+
+type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Rest}`
+  ? `${Lowercase<Word>}${Capitalize<CamelCase<Rest>>}`
+  : Lowercase<Name>
+
+const camelCase = (name: string) =>
+  name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+
+/** All settings of a program, each declared once. */
+export class SettingTable<Rules extends SettingRules> {
+  readonly #rules: readonly [name: string, SettingRule][]
+  readonly #prefix: string
+
+  constructor(rules: Rules, prefix: string) {
+    this.#rules = Object.entries(rules)
+    this.#prefix = prefix
+  }
+
+  /** Reads settings by their names without prefix. Throws a `ConfigError` with `faults` and all that is wrong, a line each. */
+  parse(settings: Readonly<Record<string, unknown>>, faults: readonly string[]): SettingValues<Rules> {
+    const schemas = Object.fromEntries(this.#rules.map(([name, { schema }]) => [name, schema]))
+    const { data, error } = z.strictObject(schemas).safeParse(settings, { error: settingFault })
+    const lines = [...faults, ...(error?.issues.map((issue) => this.#describeIssue(issue)) ?? [])]
+    if (lines.length > 0) throw new ConfigError(lines.join('\n'))
+    // each was read by the schema of its own name
+    return data as SettingValues<Rules>
+  }
+
+  fieldsOf(values: SettingValues<Rules>): FieldsOf<Rules> {
+    const own = this.#rules.filter(([, { part }]) => part === undefined)
+    // the same names as in the type, by the same rule
+    return Object.fromEntries(own.map(([name]) => [camelCase(name), values[name]])) as FieldsOf<Rules>
+  }
+
+  /** As `--help` and `/docs` list them. */
+  describe(): Setting[] {
+    return this.#rules.map(([name, { schema, help }]) => {
+      const { success, data } = schema.safeParse(undefined)
+      const defaultValue = String(success ? (data ?? 'none') : 'none')
+      return { name: this.#prefix + name, defaultValue, help }
+    })
+  }
+
+  #describeIssue(issue: z.core.$ZodIssue): string {
+    const names = this.#rules.map(([name]) => name)
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => unknownSettingFault(key, names, this.#prefix)).join('\n')
+    return `${this.#prefix}${issue.path.join('.')}: ${issue.message}`
+  }
+}
+
+/** A line for each setting that is missing while others of its group are given, or while `reason` is. */
+export function missingFaults(group: Readonly<Record<string, unknown>>, reason?: string): string[] {
+  const names = Object.keys(group)
+  const given = names.filter((name) => group[name] !== undefined)
+  if (given.length === 0 && reason === undefined) return []
+  const needing = reason ?? given.map((name) => PREFIX + name).join(' and ')
+  return names
+    .filter((name) => group[name] === undefined)
+    .map((name) => `${PREFIX}${name}: is needed with ${needing}`)
 }
 
 /** What is wrong with a setting, in words that follow its name; of a rule that has words of its own those count. */
@@ -52,17 +141,15 @@ export function settingFault(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-const PREFIX = 'CARTBARN_'
-
-/** A setting that is not among `names` (without their prefix), as it was written, with the one that was probably meant. */
-export function unknownSettingFault(written: string, names: readonly string[]): string {
-  const shown = /^cartbarn_/i.test(written) ? written : PREFIX + written
+/** A setting that is not among `names` (without `prefix`), as it was written, with the one that was probably meant. */
+export function unknownSettingFault(written: string, names: readonly string[], prefix = PREFIX): string {
+  const shown = /^cartbarn_/i.test(written) ? written : prefix + written
   const bare = lettersOf(shown)
   const [nearest] = names
-    .map((name) => ({ name, edits: editsBetween(bare, lettersOf(PREFIX + name)) }))
+    .map((name) => ({ name, edits: editsBetween(bare, lettersOf(prefix + name)) }))
     .toSorted((a, b) => a.edits - b.edits)
   const isNear = nearest !== undefined && nearest.edits <= MOST_EDITS
-  return `${shown} is no setting of this program${isNear ? `; did you mean ${PREFIX}${nearest.name}?` : ''}`
+  return `${shown} is no setting of this program${isNear ? `; did you mean ${prefix}${nearest.name}?` : ''}`
 }
 
 /** A word with more wrong letters was meant as something else. */

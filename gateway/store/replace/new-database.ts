@@ -41,8 +41,8 @@ export class NewDatabase {
 /** What SQLite finds wrong with a database; nothing for one that is in order. */
 export function integrityProblems(connection: Connection): string[] {
   return connection
-    .all<{ integrity_check: string }>('PRAGMA integrity_check')
-    .map((row) => row.integrity_check)
+    .all<{ integrityCheck: string }>('PRAGMA integrity_check')
+    .map((row) => row.integrityCheck)
     .filter((text) => text !== 'ok')
 }
 
