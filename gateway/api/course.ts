@@ -2,7 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { DrawnCourse } from '#services/course.ts'
 import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
 import { unreadJsonUpTo } from '#shared/http/request-guards.ts'
-import { answers, body } from '#shared/http/responses.ts'
+import { answers, body, described } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { PHOTO_TYPES } from '#shared/photo/photo-type.ts'
 import {
@@ -76,8 +76,7 @@ export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> 
     async (c) => {
       const known = course.current.photo
       const same = known && answerKnownPhoto(c, known)
-      // the types only know values
-      if (same !== null) return same as never
+      if (same !== null) return described(same)
       const { photo, image } = await course.image(c.var.user.caller.userId, c.req.raw.signal)
       return answerPhoto(c, photo, image)
     },

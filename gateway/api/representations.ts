@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { AppError } from '#shared/errors.ts'
 import { namesTag } from '#shared/http/etags.ts'
+import { described } from '#shared/http/responses.ts'
 import { hashSecret } from '#shared/ids.ts'
 import type { ApiEnv } from './api-env.ts'
 
@@ -37,10 +38,9 @@ export class Representations<Source extends { version: number }> {
 export function answerTagged(c: Context<ApiEnv>, { text, etag }: Representation): never {
   c.header('etag', etag)
   c.header('cache-control', 'private, no-cache')
-  // the types only know values
-  if (namesTag(c.req.header('if-none-match'), etag)) return c.body(null, 304) as never
+  if (namesTag(c.req.header('if-none-match'), etag)) return described(c.body(null, 304))
   c.header('content-type', 'application/json')
-  return c.body(text, 200) as never
+  return described(c.body(text, 200))
 }
 
 /** Refuses a change that does not say what it was made to. Source: RFC 6585, 3. */

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { z } from 'zod'
 import { namesTag } from './etags.ts'
-import { problems, streamed } from './responses.ts'
+import { described, problems, streamed } from './responses.ts'
 
 /** The photo of a course as its answer needs it. */
 interface Photo {
@@ -38,8 +38,7 @@ export function answerPhoto(
   const headers = { ...headersOf(photo), 'content-type': photo.contentType }
   if (image instanceof ReadableStream)
     return streamed(c, image, { ...headers, 'content-length': String(photo.bytes) })
-  // the image is what the route's schema says; the types only know values
-  return c.body(image, 200, headers) as never
+  return described(c.body(image, 200, headers))
 }
 
 /** Whatever the image holds, a browser that opens it alone runs nothing of it. */

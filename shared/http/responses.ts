@@ -27,10 +27,18 @@ export function json<Schema extends z.ZodType>(schema: Schema, description: stri
   return { description, content: { 'application/json': { schema } } }
 }
 
+/**
+ * An answer that a route describes and whose types do not know it: they know JSON values only, not texts, files, or 304.
+ * The handler sees to it that it is what the schema of the route says.
+ */
+export function described(answer: Response): never {
+  // a handler may return it as any type that its route wants; it is sent as it is
+  return answer as never
+}
+
 /** The answer to a request whose JSON is written already. */
 export function jsonText(c: Context, text: string | Uint8Array<ArrayBuffer>): never {
-  // the text is what the route's schema says; the types only know values
-  return c.body(text, 200, { 'content-type': 'application/json' }) as never
+  return described(c.body(text, 200, { 'content-type': 'application/json' }))
 }
 
 /** The answer to a request whose text or file is written while it is sent. */
@@ -39,8 +47,7 @@ export function streamed(c: Context, content: ReadableStream, headers: Record<st
   const isHead = c.req.method === 'HEAD'
   // nobody would read it
   if (isHead) void content.cancel()
-  // the content is what the route's schema says; the types only know values
-  return (isHead ? c.body(null, 200, headers) : c.body(content, 200, headers)) as never
+  return described(isHead ? c.body(null, 200, headers) : c.body(content, 200, headers))
 }
 
 /** Error answers for a route's `responses`; 401, 429 and 503 are everywhere. */

@@ -6,7 +6,7 @@ import { clearQuarantine, listQuarantine, quarantinedBytes } from '#hub/store/si
 import { NotFoundError } from '#shared/errors.ts'
 import { attachment } from '#shared/http/attachment.ts'
 import { listRoute } from '#shared/http/list-route.ts'
-import { answers, problems } from '#shared/http/responses.ts'
+import { answers, described, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import {
@@ -62,8 +62,9 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
         throw new NotFoundError('quarantine_not_found', `the quarantine of the site has no piece ${id}`)
       c.header('content-disposition', attachment(`quarantine-${site}-${id}.bin`))
       c.header('x-content-type-options', 'nosniff')
-      // a copy that is no part of a larger buffer; the types only know values
-      return c.body(Uint8Array.from(bytes), 200, { 'content-type': 'application/octet-stream' }) as never
+      // a copy that is no part of a larger buffer
+      const copy = Uint8Array.from(bytes)
+      return described(c.body(copy, 200, { 'content-type': 'application/octet-stream' }))
     },
   )
 

@@ -4,7 +4,7 @@ import type { Sql } from '#hub/store/database/database.ts'
 import { type SitePhoto, siteCourseOf, sitePhotoOf, sitePieces } from '#hub/store/site-course.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
-import { answers, problems } from '#shared/http/responses.ts'
+import { answers, described, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { type CoursePhotoJson, courseSchema } from '#shared/wire/course.ts'
 import { siteParams } from '#shared/wire/sites.ts'
@@ -49,8 +49,7 @@ export function createSiteCourseApi(sql: Sql): OpenAPIHono<HubEnv> {
           'there is no photo of the course, or not all of it has come yet',
         )
       const known = { ...photo, contentType: photo.content_type }
-      // the types only know values
-      return (answerKnownPhoto(c, known) ?? answerPhoto(c, known, sitePieces(sql, site, photo))) as never
+      return described(answerKnownPhoto(c, known) ?? answerPhoto(c, known, sitePieces(sql, site, photo)))
     },
   )
 

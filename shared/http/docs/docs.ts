@@ -5,6 +5,7 @@ import { readProgramFile } from '#shared/program-files.ts'
 import { createApiOf, type RequestEnv } from '../api-env.ts'
 import { type KeptDocument, keptText, sendKept } from '../documents.ts'
 import type { OpenApiDocument } from '../openapi.ts'
+import { described } from '../responses.ts'
 import { route } from '../route.ts'
 import { type DocsContent, type PageParts, renderDocsPage } from './page.ts'
 
@@ -52,8 +53,7 @@ export function createDocsApi<Env extends RequestEnv>(
     async (c) => {
       document ??= createDocument()
       json ??= keptText('application/json', JSON.stringify(document))
-      // the text is the document; the types only know values
-      return sendKept(c, await json, { 'cache-control': 'no-cache' }) as never
+      return described(sendKept(c, await json, { 'cache-control': 'no-cache' }))
     },
   )
 
@@ -80,8 +80,7 @@ export function createDocsApi<Env extends RequestEnv>(
       const shown = pages.has(origin) || pages.size < PAGES_KEPT ? origin : OTHER_ORIGIN
       const kept = pages.get(shown) ?? keptText('text/html; charset=UTF-8', withAddress(text, shown))
       pages.set(shown, kept)
-      // the text is the page; the types only know values
-      return sendKept(c, await kept, headers) as never
+      return described(sendKept(c, await kept, headers))
     },
   )
 
