@@ -13,11 +13,9 @@ export interface MetricParts {
   gate: { refused: Tally }
   ownLocks: { sent: Tally }
   keyGuard: { refused: Tally }
-  people: {
-    sessions: { size: number; actingCount: number; ended: Tally }
-    persons: { tries: Tally }
-    accessRequests: { size: number }
-  }
+  sessions: { size: number; actingCount: number; ended: Tally }
+  persons: { tries: Tally }
+  accessRequests: { size: number }
   budgets: { refused: Tally }
   realtime: { sentFrames: number; closed: Tally; connectionCount: number }
   broker: { status: Pick<BrokerStatus, 'stats'> }
@@ -41,7 +39,7 @@ export interface MetricParts {
     use: { usedBytes: number; budgetBytes: number }
   }
   /** Days; 0 is for ever. */
-  retention: { telemetry: number; events: number }
+  config: { retentionDays: number; eventRetentionDays: number }
   outbox: {
     delivered: Tally
     failed: Tally
@@ -148,24 +146,24 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ keyGuard }) => keyGuard.refused.entries(),
     'reason',
   ),
-  cartbarn_sessions: gauge('Browsers that are signed in.', ({ people }) => people.sessions.size),
+  cartbarn_sessions: gauge('Browsers that are signed in.', ({ sessions }) => sessions.size),
   cartbarn_sessions_ended_total: counter(
     'Sessions that ended, by reason.',
-    ({ people }) => people.sessions.ended.entries(),
+    ({ sessions }) => sessions.ended.entries(),
     'reason',
   ),
   cartbarn_persons_acting: gauge(
     'Sessions on which a person acts by a PIN.',
-    ({ people }) => people.sessions.actingCount,
+    ({ sessions }) => sessions.actingCount,
   ),
   cartbarn_pin_tries_total: counter(
     'PINs that were given on tablets, by what came of it; locked ones were not compared.',
-    ({ people }) => people.persons.tries.entries(),
+    ({ persons }) => persons.tries.entries(),
     'outcome',
   ),
   cartbarn_access_requests: gauge(
     'Tablets that asked for access and have not signed in yet.',
-    ({ people }) => people.accessRequests.size,
+    ({ accessRequests }) => accessRequests.size,
   ),
   cartbarn_budget_refused_total: counter(
     'What was refused to users, devices and addresses because of a limit that each of them has, by limit.',
@@ -278,9 +276,9 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   ),
   cartbarn_retention_seconds: gauge(
     'How long telemetry and events are kept; 0 is for ever.',
-    ({ retention: { telemetry, events } }) => [
-      ['telemetry', telemetry * DAY_S],
-      ['events', events * DAY_S],
+    ({ config: { retentionDays, eventRetentionDays } }) => [
+      ['telemetry', retentionDays * DAY_S],
+      ['events', eventRetentionDays * DAY_S],
     ],
     'of',
   ),

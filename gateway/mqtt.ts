@@ -9,6 +9,8 @@ import { ReadGate } from '#broker/read-gate.ts'
 import { countRows } from '#domain/mqtt-sessions.ts'
 import type { MqttLogin } from '#services/mqtt-access.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
+import { shownHost } from '#shared/http/listener.ts'
+import { withPortFaults } from '#shared/http/port-fault.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
@@ -67,17 +69,27 @@ export function createMqtt({ config, budgets, addresses, store, clock, log, hasF
     onDropped: (reason: string, address: string) => broker.refusals.add(reason, { address }),
   })
   const { host, mqttPort, mqttsPort } = config
+  const tcp =
+    mqttPort === undefined
+      ? undefined
+      : new TcpListener({ host, port: mqttPort, connections }, eventsOf('tcp'))
+  const tls =
+    mqttsPort === undefined
+      ? undefined
+      : new TlsListener({ host, port: mqttsPort, connections }, eventsOf('tls'))
   return {
     broker,
     connections,
-    tcp:
-      mqttPort === undefined
-        ? undefined
-        : new TcpListener({ host, port: mqttPort, connections }, eventsOf('tcp')),
-    tls:
-      mqttsPort === undefined
-        ? undefined
-        : new TlsListener({ host, port: mqttsPort, connections }, eventsOf('tls')),
+    tls,
+    listeners: [
+      tcp && withPortFaults(tcp, 'CARTBARN_MQTT_PORT', 'CARTBARN_HOST'),
+      tls && withPortFaults(tls, 'CARTBARN_MQTTS_PORT', 'CARTBARN_HOST'),
+    ].filter((listener) => listener !== undefined),
+    /** Once they listen. */
+    urls: () => ({
+      ...(tcp === undefined ? {} : { mqtt: `mqtt://${shownHost(host)}:${tcp.port}` }),
+      ...(tls === undefined ? {} : { mqtts: `mqtts://${shownHost(host)}:${tls.port}` }),
+    }),
     webSockets: new WebSocketListener(config.mqttPacketBytes, connections, eventsOf('websocket')),
   }
 }

@@ -1,9 +1,10 @@
 import { X509Certificate } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
+import { PlainHttp } from '#services/plain-http.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { type HostNames, hostNamesOf } from '#shared/authority/host-names.ts'
 import { LeafRenewal } from '#shared/authority/leaf-renewal.ts'
-import type { Certificate, CertificateOptions } from '#shared/http/certificate.ts'
+import { Certificate, type CertificateOptions } from '#shared/http/certificate.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import type { CertificateStatus } from '#shared/tls.ts'
@@ -15,14 +16,39 @@ export function hostNamesNow({ publicUrl }: Pick<Config, 'publicUrl'>, names?: r
   return hostNamesOf(names === undefined ? facts : { ...facts, names })
 }
 
-/** Keeps the certificate of the authority in the data folder one that browsers take. */
-export function renewalOf(config: Config, { clock, log }: { clock: Clock; log: Log }): LeafRenewal {
-  const folder = new AuthorityFolder(config.dataDir)
-  return new LeafRenewal({ folder, hosts: () => hostNamesNow(config), clock, log })
+/** Builds what the gateway shows over TLS; all but `authority` is undefined or does nothing without TLS. */
+export function createTls(config: Config, { clock, log }: { clock: Clock; log: Log }) {
+  const { tls, dataDir } = config
+  const renewal = tls?.isOfOwnAuthority
+    ? new LeafRenewal({ folder: new AuthorityFolder(dataDir), hosts: () => hostNamesNow(config), clock, log })
+    : undefined
+  const shown = tls && new Certificate(certificateOptions(tls, config, { clock, log }))
+  return {
+    parts: [renewal, shown].filter((part) => part !== undefined),
+    certificate: shown && {
+      isFor: (host: string) => shown.isFor(host),
+      get expiresAtS() {
+        return shown.expiresAtS
+      },
+      get status(): CertificateStatus {
+        const { expiresAtMs, problem } = shown.status
+        return { expiresAtMs, problem: renewal?.problem ?? problem }
+      },
+    },
+    /** Undefined without TLS: then all that comes is plain. */
+    plainHttp: shown && new PlainHttp(clock),
+    /** The certificate of the authority in the data folder, without its key; undefined without one that can be read. */
+    authority: () => authorityCertificate(config),
+    secure: (server: Parameters<Certificate['secure']>[0]) => shown?.secure(server),
+    /** Reads the certificate again, after it was renewed if that is due. */
+    reload: async () => {
+      await renewal?.runOnce()
+      await shown?.reload()
+    },
+  }
 }
 
-/** The certificate of the authority in the data folder, without its key; undefined without one that can be read. */
-export function authorityCertificate({ tls, dataDir }: Config): X509Certificate | undefined {
+function authorityCertificate({ tls, dataDir }: Config): X509Certificate | undefined {
   if (!tls?.isOfOwnAuthority) return undefined
   try {
     return new X509Certificate(new AuthorityFolder(dataDir).readAuthority())
@@ -31,19 +57,8 @@ export function authorityCertificate({ tls, dataDir }: Config): X509Certificate 
   }
 }
 
-/** The certificate that a gateway shows, and whether it can be renewed. */
-export function certificateWatch(certificate: Certificate, renewal: LeafRenewal | undefined) {
-  return {
-    isFor: (host: string) => certificate.isFor(host),
-    get status(): CertificateStatus {
-      const { expiresAtMs, problem } = certificate.status
-      return { expiresAtMs, problem: renewal?.problem ?? problem }
-    },
-  }
-}
-
 /** How the certificate of a gateway is read and judged. */
-export function certificateOptions(
+function certificateOptions(
   { isOfOwnAuthority, ...files }: NonNullable<Config['tls']>,
   { publicUrl }: Pick<Config, 'publicUrl'>,
   { clock, log }: { clock: Clock; log: Log },

@@ -16,14 +16,14 @@ import { ownOriginOf, requireOwnOrigin } from '#shared/http/own-origin.ts'
 import { sessionTokenIn } from '#shared/http/session-cookie.ts'
 import type { Log } from '#shared/log.ts'
 
-interface UpgradeDeps {
+export interface UpgradeDeps {
   keyGuard: KeyGuard
   realtime: {
     accept(request: IncomingMessage, socket: Duplex, head: Buffer, login: Login, address: string): void
     acceptOver(request: IncomingMessage, socket: Duplex, head: Buffer): void
     acceptUnknown(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void
   }
-  mqtt: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
+  webSockets: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
   addresses: ClientAddresses
   /** Undefined without TLS. */
   plainHttp: PlainHttp | undefined
@@ -31,7 +31,14 @@ interface UpgradeDeps {
 }
 
 /** Sends WebSocket requests where they belong: `/realtime` with a key or a session, or to begin with a key, `/mqtt`; anything else gets an HTTP error. */
-export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, plainHttp, log }: UpgradeDeps) {
+export function createUpgradeHandler({
+  keyGuard,
+  realtime,
+  webSockets,
+  addresses,
+  plainHttp,
+  log,
+}: UpgradeDeps) {
   /** Undefined for a session that is over. A key makes a cookie, and where the page is from, irrelevant. */
   function loginOf(request: IncomingMessage, apiKey: string | undefined, address: string): Login | undefined {
     const token = apiKey === undefined ? sessionTokenIn(request.headers.cookie) : undefined
@@ -67,7 +74,7 @@ export function createUpgradeHandler({ keyGuard, realtime, mqtt, addresses, plai
           }
         }
       } else if (path === '/mqtt') {
-        mqtt.upgrade(request, socket, head, addresses.ofRequest(request))
+        webSockets.upgrade(request, socket, head, addresses.ofRequest(request))
       } else {
         throw new NotFoundError('not_found', 'there is no WebSocket here')
       }

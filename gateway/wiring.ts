@@ -1,32 +1,6 @@
 import { GATEWAY } from '#domain/origin.ts'
-import type { Carts } from '#services/carts/carts.ts'
-import type { Commands } from '#services/commands/commands.ts'
-import type { Configuration } from '#services/configuration/configuration.ts'
-import type { Devices } from '#services/devices/devices.ts'
-import type { Enrolment } from '#services/devices/enrolment.ts'
-import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { deviceOwner, userOwner } from '#services/mqtt-access.ts'
-import type { Origins } from '#services/origins.ts'
-import type { BlockDamage } from '#services/telemetry/block-damage.ts'
-import type { Users } from '#services/users.ts'
-import type { Store } from '#store/store.ts'
-import type { Events } from './events.ts'
-import type { Mqtt } from './mqtt.ts'
-
-interface Wired {
-  events: Events
-  store: Store<QueuedMessage>
-  broker: Mqtt['broker']
-  users: Users
-  damage: BlockDamage
-  devices: Devices
-  carts: Pick<Carts, 'touch'>
-  commands: Pick<Commands, 'locate'>
-  origins: Origins
-  enrolment: Enrolment
-  groups: Configuration['groups']
-  publisher: Configuration['publisher']
-}
+import type { GatewayServices } from './services.ts'
 
 /** Connects events to the parts that act on them: parts do not know each other. */
 export function wireEvents({
@@ -42,7 +16,7 @@ export function wireEvents({
   enrolment,
   groups,
   publisher,
-}: Wired): void {
+}: GatewayServices): void {
   events.on('deviceRegistered', ({ hardwareId }) => enrolment.unbar(hardwareId))
   events.on('deviceRemoved', ({ hardwareId }) => {
     enrolment.bar(hardwareId)

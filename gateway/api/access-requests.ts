@@ -19,7 +19,7 @@ import {
 } from '#shared/wire/access-requests.ts'
 import { oldestListQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { PeopleDeps } from './deps.ts'
 import { requireOwnOriginIfAny } from './sessions.ts'
 
 function toAccessRequestJson(request: AccessRequest): AccessRequestJson {
@@ -36,7 +36,7 @@ function toAccessRequestJson(request: AccessRequest): AccessRequestJson {
 }
 
 /** `POST /access-requests` needs no key; it comes before the door. */
-export function createAskForAccessApi({ accessRequests, origins }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createAskForAccessApi({ accessRequests, origins }: PeopleDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -67,7 +67,7 @@ export function createAskForAccessApi({ accessRequests, origins }: ApiDeps): Ope
 }
 
 /** `/access-requests`: which tablets ask for access. For admins. */
-export function createAccessRequestsApi({ accessRequests }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createAccessRequestsApi({ accessRequests }: PeopleDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -16,10 +16,14 @@ import {
   alertSchema,
 } from '#shared/wire/alerts.ts'
 import { type ApiEnv, createApi, listerOf, requireStaff, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { AlertsDeps, PeopleDeps, RecordsDeps } from './deps.ts'
 
 /** `/alerts`: what people are warned of. */
-export function createAlertsApi({ alerts, store, users }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createAlertsApi({
+  alerts,
+  store,
+  users,
+}: PeopleDeps & AlertsDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   /** Who it is that acts now: another may act once it is the turn of what was asked for. */

@@ -60,7 +60,8 @@ import { createZonesApi } from './zones.ts'
 
 /** The HTTP API: the table of contents. */
 export function createApp(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { addresses, origins, users, openAnswers, log, corsOrigins, settings, plainHttp } = deps
+  const { addresses, origins, users, openAnswers, log, config, settings, plainHttp } = deps
+  const { corsOrigins } = config
   const app = createApi()
   const door = withKey(deps)
   const nameOf = (userId: string) => users.find(userId)?.row.name ?? ''

@@ -6,7 +6,7 @@ import { toIso } from '#shared/time.ts'
 import { type AuditEntryJson, auditLogQuerySchema, auditLogSchema } from '#shared/wire/audit-log.ts'
 import type { AuditRow } from '#store/tables/audit-log.ts'
 import { type ApiEnv, adminOnly, createApi, listerOf } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { RecordsDeps } from './deps.ts'
 
 function toAuditEntryJson(row: AuditRow): AuditEntryJson {
   return {
@@ -24,7 +24,7 @@ function toAuditEntryJson(row: AuditRow): AuditEntryJson {
 }
 
 /** `/audit-log`: who changed what, and who sent which command. For admins. */
-export function createAuditLogApi({ store }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createAuditLogApi({ store }: RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -6,10 +6,10 @@ import { route } from '#shared/http/route.ts'
 import { cartLocksSchema, newCartLocksSchema } from '#shared/wire/cart-locks.ts'
 import { idempotencyHeaders } from '#shared/wire/commands.ts'
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CommandsDeps } from './deps.ts'
 
 /** `/carts/lock`: many carts at once, in the barn. */
-export function createCartLocksApi({ cartLocks }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createCartLocksApi({ cartLocks }: CommandsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -17,11 +17,16 @@ import {
   cartSchema,
 } from '#shared/wire/carts.ts'
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, PeopleDeps } from './deps.ts'
 import { CartListTexts } from './shown/cart-list-texts.ts'
 
 /** `/carts`: what people drive, put together of the devices that are in it. */
-export function createCartsApi({ carts, visibleCarts, cartNotes, users }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createCartsApi({
+  carts,
+  visibleCarts,
+  cartNotes,
+  users,
+}: PeopleDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const queries = new RememberedQueries(cartListQuerySchema)
   const texts = new CartListTexts(visibleCarts)

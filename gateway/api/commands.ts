@@ -27,7 +27,7 @@ import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 import { type ApiEnv, adminOnly, askerOf, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CommandsDeps, DevicesDeps } from './deps.ts'
 import { toCommandJson } from './shown/command-json.ts'
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
@@ -36,7 +36,12 @@ const SAFE_LOCK =
   'A lock is judged by its cart: cart_is_moving while that drives; where its position is old and it is outside its parking zones, it is asked for a new one first, and the lock stays pending for up to 15 s.'
 
 /** `/commands`: commands to devices, and their status. */
-export function createCommandsApi({ commands, devices, groups, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createCommandsApi({
+  commands,
+  devices,
+  groups,
+  fleet,
+}: DevicesDeps & CommandsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   function shown(row: CommandRow, caller: Caller): CommandJson {

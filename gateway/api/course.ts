@@ -19,13 +19,13 @@ import {
 import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
 import { imageBody } from './course-photo-body.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps } from './deps.ts'
 import { answerTagged, Representations } from './representations.ts'
 
 const courseBody = unreadJsonUpTo(5 * 1_048_576)
 
 /** `/course`: the drawing of the course, and the photo below it. */
-export function createCourseApi({ course, site }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const representations = new Representations(courseText)
 

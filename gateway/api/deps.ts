@@ -61,10 +61,8 @@ import type { subscriptionsSchema } from '#shared/wire/system.ts'
 import type { Store } from '#store/store.ts'
 import type { Dashboard } from './dashboard/dashboard.ts'
 
-/** The parts of the gateway that answer its API. */
-export interface ApiDeps {
-  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue' | 'damage' | 'swappedBack'>
-  fleet: Fleet
+/** Who may come in, and who does what. */
+export interface PeopleDeps {
   users: Users
   sessions: Sessions
   persons: Persons
@@ -73,74 +71,100 @@ export interface ApiDeps {
   setUp: Pick<SetUp, 'isOf' | 'makeKey'>
   signIn: Pick<SignIn, 'begin'>
   openAnswers: OpenAnswers
+  keyGuard: KeyGuard
+  origins: Origins
+}
+
+/** Devices, and what they are configured with. */
+export interface DevicesDeps {
+  fleet: Fleet
   devices: Devices
   deviceImport: Pick<DeviceImport, 'run'>
   enrolment: Pick<Enrolment, 'open' | 'state'>
-  commands: Commands
-  cartLocks: Pick<CartLocks, 'lock'>
+  presence: Presence
   groups: Groups
+  deviceTypes: DeviceTypes
+  deviceConfigs: DeviceConfigs
+}
+
+export interface ZonesDeps {
   geofences: Geofences
   zones: Zones
   zoneSwitches: Pick<ZoneSwitches, 'switch'>
   zonesApplied: ZonesApplied
   geofenceTokens: GeofenceTokens
-  deviceTypes: DeviceTypes
-  deviceConfigs: DeviceConfigs
+}
+
+export interface CommandsDeps {
+  commands: Commands
+  cartLocks: Pick<CartLocks, 'lock'>
+  recall: Recall
+}
+
+/** The course and its carts, as staff work with them. */
+export interface CourseDeps {
   site: Site
   course: CourseDrawing
-  alerts: Alerts
   carts: Pick<Carts, 'touch' | 'all' | 'allNow' | 'seenBy'>
   visibleCarts: VisibleCarts
   cartNotes: Pick<CartNotebook, 'change'>
-  recall: Recall
+  rounds: Pick<Rounds, 'running' | 'find'>
+}
+
+export interface AlertsDeps {
+  alerts: Alerts
+  webhooks: Webhooks
+  notifiers: Notifiers
+}
+
+/** What was recorded, and its deletion. */
+export interface RecordsDeps {
+  store: Pick<Store, 'read' | 'readers' | 'health' | 'queue' | 'damage' | 'swappedBack'>
   telemetry: TelemetryDeletion
   telemetryImport: TelemetryImport
   tracks: Tracks
   trips: Trips
   reports: Reports
-  rounds: Pick<Rounds, 'running' | 'find'>
-  webhooks: Webhooks
-  notifiers: Notifiers
   erasures: Erasures
-  presence: Presence
-  keyGuard: KeyGuard
-  origins: Origins
   /** Long histories that users read, by user. */
   downloads: Slots
+}
+
+/** The computer, its disk and its clock. */
+export interface MachineDeps {
+  machine: Pick<OwnMachine, 'detail' | 'confirm'>
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
   backups: Pick<Backups, 'status' | 'nextMs' | 'begin'>
   diskGuard: Pick<DiskGuard, 'use' | 'detail'>
   clock: Pick<GatewayClock, 'nowMs' | 'monotonicMs' | 'systemMs' | 'confirmedMs' | 'isTrusted' | 'doubt'>
   clockConfirmation: Pick<ClockConfirmation, 'confirm' | 'state'>
-  machine: Pick<OwnMachine, 'detail' | 'confirm'>
-  /** The app at /app/. */
-  dashboard: Pick<Dashboard, 'files'>
-  log: Log
+  /** By the clock as it is now, which may not have been right then. */
+  startedAtMs: () => number
+}
+
+/** How the gateway is reached. */
+export interface NetworkDeps {
+  config: {
+    corsOrigins: string[]
+    /** HTTP is served beside HTTPS. */
+    takesPlainHttp: boolean
+    /** What links begin with; undefined: where the request came to. */
+    publicUrl: string | undefined
+    /** How many connections the broker takes. */
+    mqttConnections: number
+  }
   addresses: ClientAddresses
-  corsOrigins: string[]
   /** What the gateway shows over TLS; undefined without TLS. */
   certificate: { isFor(host: string): boolean; readonly status: CertificateStatus } | undefined
-  /** HTTP is served beside HTTPS. */
-  takesPlainHttp: boolean
   /** Who still uses plain HTTP; undefined without TLS. */
   plainHttp: PlainHttp | undefined
   /** The certificate that tablets are told to trust; undefined without an authority of our own. */
   authority: () => X509Certificate | undefined
-  /** What links begin with; undefined: where the request came to. */
-  publicUrl: string | undefined
-  /** By the clock as it is now, which may not have been right then. */
-  startedAtMs: () => number
-  /** What `/docs` lists. */
-  settings: readonly Setting[]
   /** Who watches what on `/realtime`. */
-  subscriptions: () => z.infer<typeof subscriptionsSchema>
-  /** All metrics in the Prometheus text format. */
-  metrics: () => Promise<string>
-  /** Whether devices of this kind download their zones on the command fetch_geofences. */
-  fetchesGeofences: (deviceType: string) => boolean
+  realtime: { summary(): z.infer<typeof subscriptionsSchema> }
   /** The broker, as far as an admin may look into it. */
-  mqtt: {
+  broker: {
     status: {
       clients(): MqttClientName[]
       client(key: string): MqttClientStatus | undefined
@@ -148,8 +172,6 @@ export interface ApiDeps {
     }
     removeClient(key: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined>
   }
-  /** How many connections the broker takes. */
-  mqttConnections: number
   /** URLs of the broker, the likeliest first. */
   mqttAddresses: () => Promise<string[]>
   /** The replication to a head office; undefined without one. */
@@ -164,3 +186,26 @@ export interface ApiDeps {
       }
     | undefined
 }
+
+/** What describes the gateway. */
+export interface ServedDeps {
+  /** The app at /app/. */
+  dashboard: Pick<Dashboard, 'files'>
+  /** What `/docs` lists. */
+  settings: readonly Setting[]
+  /** All metrics in the Prometheus text format. */
+  metrics: () => Promise<string>
+  log: Log
+}
+
+/** The parts of the gateway that answer its API; each route names the rooms that it uses. */
+export type ApiDeps = PeopleDeps &
+  DevicesDeps &
+  ZonesDeps &
+  CommandsDeps &
+  CourseDeps &
+  AlertsDeps &
+  RecordsDeps &
+  MachineDeps &
+  NetworkDeps &
+  ServedDeps

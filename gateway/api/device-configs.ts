@@ -17,7 +17,7 @@ import {
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps } from './deps.ts'
 import { toDeviceConfigJson } from './shown/device-config-json.ts'
 
 /** Configuration: the layer of a group and a type, and the layer of a device. All for admins. */
@@ -26,7 +26,7 @@ export function createDeviceConfigsApi({
   deviceTypes,
   groups,
   fleet,
-}: ApiDeps): OpenAPIHono<ApiEnv> {
+}: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -11,10 +11,10 @@ import {
   IMPORT_BYTES_MAX,
 } from '#shared/wire/device-import.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps } from './deps.ts'
 
 /** Registers the devices of a list that people wrote in a spreadsheet. */
-export function createDeviceImportApi({ deviceImport }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createDeviceImportApi({ deviceImport }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
     route.post('/devices/import', 'Register or change the devices of a CSV file', {

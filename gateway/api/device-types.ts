@@ -16,10 +16,10 @@ import {
 } from '#shared/wire/device-types.ts'
 import { idListQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps } from './deps.ts'
 
 /** `/device-types`: what kinds of devices there are, what can be set and what they obey. */
-export function createDeviceTypesApi({ deviceTypes }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createDeviceTypesApi({ deviceTypes }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

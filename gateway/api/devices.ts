@@ -27,7 +27,7 @@ import {
 import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, requireAdmin } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, RecordsDeps } from './deps.ts'
 import { deviceFilter } from './device-filter.ts'
 import { toDeviceConfigJson } from './shown/device-config-json.ts'
 import { toDeviceJson } from './shown/device-json.ts'
@@ -40,7 +40,7 @@ export function createDevicesApi({
   deviceConfigs,
   presence,
   store,
-}: ApiDeps): OpenAPIHono<ApiEnv> {
+}: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const queries = new RememberedQueries(deviceListQuerySchema)
   const texts = new DeviceListTexts()

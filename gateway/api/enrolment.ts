@@ -5,10 +5,10 @@ import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { enrolmentSchema, newEnrolmentSchema, openedEnrolmentSchema } from '#shared/wire/enrolment.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps } from './deps.ts'
 
 /** `/enrolment`: when devices may register themselves with the shared key. For admins. */
-export function createEnrolmentApi({ enrolment }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createEnrolmentApi({ enrolment }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -4,10 +4,10 @@ import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { erasureSchema, newErasureSchema } from '#shared/wire/erasures.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { RecordsDeps } from './deps.ts'
 
 /** `/erasures`: nothing is kept of a person or a code. For admins. */
-export function createErasuresApi({ erasures }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createErasuresApi({ erasures }: RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

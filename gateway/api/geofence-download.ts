@@ -10,12 +10,14 @@ import {
   groupGeofencesSchema,
 } from '#shared/wire/geofences.ts'
 import { type ApiEnv, admitSession, createApi, isPlain, requireAdmin } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, NetworkDeps, PeopleDeps, ZonesDeps } from './deps.ts'
 import { requireGeofences, toGroupGeofencesJson } from './geofences.ts'
 import { answerTagged, Representations } from './representations.ts'
 
 /** `/geofences/:id/download`: a token opens it as well as an admin's key, so it comes before the door. */
-export function createGeofenceDownloadApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createGeofenceDownloadApi(
+  deps: PeopleDeps & DevicesDeps & ZonesDeps & NetworkDeps,
+): OpenAPIHono<ApiEnv> {
   const { geofenceTokens, keyGuard, plainHttp } = deps
   const api = createApi()
   // a fleet that got the command fetch_geofences asks for the same at the same time

@@ -14,7 +14,7 @@ import {
 } from '#shared/wire/geofence-events.ts'
 import type { GeofenceEventRow } from '#store/tables/geofence-events.ts'
 import { type ApiEnv, createApi, listerOf } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, RecordsDeps } from './deps.ts'
 
 function toGeofenceEventJson(row: GeofenceEventRow, fleet: Fleet): GeofenceEventJson {
   return {
@@ -33,7 +33,7 @@ function toGeofenceEventJson(row: GeofenceEventRow, fleet: Fleet): GeofenceEvent
 }
 
 /** `/geofence-events`: which device entered and left which zone, and when. */
-export function createGeofenceEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createGeofenceEventsApi({ store, fleet }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -21,7 +21,7 @@ import { groupIdParams } from '#shared/wire/groups.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { toGeofencesJson } from '#shared/wire/zones-json.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, ZonesDeps } from './deps.ts'
 
 const geofencesBody = jsonBodyUpTo(1_048_576, { mayBeList: true })
 
@@ -47,23 +47,22 @@ export function toGroupGeofencesJson({ groupId, version, zones }: GeofenceSet) {
 }
 
 /** Throws `group_not_found` when there is neither a group nor zones under the id. */
-export function requireGeofences(
-  { geofences, groups }: Pick<ApiDeps, 'geofences' | 'groups'>,
-  id: number,
-): GeofenceSet {
+export function requireGeofences({ geofences, groups }: DevicesDeps & ZonesDeps, id: number): GeofenceSet {
   if (groups.has(id) || geofences.has(id)) return geofences.of(id)
   throw new NotFoundError('group_not_found', `there is neither a group nor geofences under ${id}`)
 }
 
 /** The geofences of groups, and the older paths to the same. Staff read those of groups. */
-export function createGeofencesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { geofences, groups, fetchesGeofences } = deps
+export function createGeofencesApi(deps: DevicesDeps & ZonesDeps): OpenAPIHono<ApiEnv> {
+  const { geofences, groups, deviceTypes } = deps
   const api = createApi()
 
   function toChangedJson({ groupId, version, zones }: GeofenceSet, given?: unknown): ChangedGeofencesJson {
     const warnings = toCompletionsJson(given)
     const lossM = geofences.lossMOf(groupId)
-    const fetchers = groups.devicesOf(groupId).filter(({ row }) => fetchesGeofences(row.deviceType))
+    const fetchers = groups
+      .devicesOf(groupId)
+      .filter(({ row }) => deviceTypes.find(row.deviceType)?.downloadsZones === true)
     return {
       success: true,
       group_id: groupId,

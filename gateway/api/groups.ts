@@ -22,11 +22,11 @@ import {
 } from '#shared/wire/groups.ts'
 import { idListQuerySchema, idPageQuerySchema } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps } from './deps.ts'
 import { toDeviceJson } from './shown/device-json.ts'
 
 /** `/groups`: which there are, and which devices are in them. Staff read them. */
-export function createGroupsApi({ groups, devices, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   function toGroupJson(row: ReturnType<Groups['require']>, counts = groups.deviceCounts()): GroupJson {

@@ -19,11 +19,15 @@ import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
-export function createHistoryApi({ devices, store, downloads }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createHistoryApi({
+  devices,
+  store,
+  downloads,
+}: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   async function answer(

@@ -10,7 +10,7 @@ import { toIso } from '#shared/time.ts'
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import type { LockEventRow } from '#store/tables/lock-events.ts'
 import { type ApiEnv, createApi, listerOf } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, RecordsDeps } from './deps.ts'
 
 function toLockEventJson(row: LockEventRow, fleet: Fleet, masksCodes: boolean): LockEventJson {
   return {
@@ -26,7 +26,7 @@ function toLockEventJson(row: LockEventRow, fleet: Fleet, masksCodes: boolean): 
 }
 
 /** `/lock-events`: which device was locked or unlocked, when, and by which tag, code or command. */
-export function createLockEventsApi({ store, fleet }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createLockEventsApi({ store, fleet }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -6,11 +6,11 @@ import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { meSchema, peopleQuerySchema, personSchema } from '#shared/wire/sessions.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, MachineDeps, PeopleDeps } from './deps.ts'
 import { toMeJson } from './shown/session-json.ts'
 
 /** `/me` and `/people`: who one is, and who else may act on a tablet. For everybody who was let in. */
-export function createMeApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createMeApi(deps: PeopleDeps & CourseDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

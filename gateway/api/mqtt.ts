@@ -30,14 +30,14 @@ import {
   SHOWN_SUBSCRIPTIONS,
 } from '#shared/wire/mqtt-status.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, NetworkDeps, RecordsDeps } from './deps.ts'
 
 const QUARANTINE_LIMIT = 1000
 const idParams = z.object({
   client_id: z.string().meta({ description: 'As in the list.', example: 'cart-07' }),
 })
 
-function toMqttClientJson(client: MqttClientStatus, fleet: ApiDeps['fleet']): MqttClientJson {
+function toMqttClientJson(client: MqttClientStatus, fleet: DevicesDeps['fleet']): MqttClientJson {
   const { connection, queue } = client
   const { kind, id } = parseOwner(client.owner)
   return {
@@ -118,10 +118,10 @@ function toMqttStatsJson(stats: MqttStats, connectionLimit: number, writeQueueRo
 export function createMqttApi({
   store,
   fleet,
-  mqtt,
+  broker,
+  config,
   mqttAddresses,
-  mqttConnections,
-}: ApiDeps): OpenAPIHono<ApiEnv> {
+}: DevicesDeps & RecordsDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -133,7 +133,7 @@ export function createMqttApi({
     (c) => {
       const { connected, search = '', order, limit, offset } = c.req.valid('query')
       const isFound = textSearch(search)
-      const found = mqtt.status
+      const found = broker.status
         .clients()
         .filter(
           ({ clientId, isConnected }) =>
@@ -142,7 +142,7 @@ export function createMqttApi({
         .sort(byClientId)
       const clients = inOrder(found, order)
         .slice(offset, offset + limit)
-        .map(({ key }) => mqtt.status.client(key))
+        .map(({ key }) => broker.status.client(key))
         .filter((client) => client !== undefined)
         .map((client) => toMqttClientJson(client, fleet))
       return c.json({ clients, pagination: { limit, offset, returned: clients.length } }, 200)
@@ -165,13 +165,13 @@ export function createMqttApi({
         throw new UnavailableError('the store cannot be written, so the session cannot be deleted')
       const { client_id } = c.req.valid('param')
       const { user_id } = c.req.valid('query')
-      const keys = mqtt.status
+      const keys = broker.status
         .clients()
         .filter(
           ({ clientId, owner }) => clientId === client_id && (user_id === undefined || isOf(user_id, owner)),
         )
         .map(({ key }) => key)
-      const removed = (await Promise.all(keys.map((key) => mqtt.removeClient(key)))).filter(
+      const removed = (await Promise.all(keys.map((key) => broker.removeClient(key)))).filter(
         (each) => each !== undefined,
       )
       if (removed.length === 0)
@@ -187,7 +187,8 @@ export function createMqttApi({
       middleware: [adminOnly],
       responses: answers(mqttStatsSchema, 'Counts and limits of the broker.', 403),
     }),
-    (c) => c.json(toMqttStatsJson(mqtt.status.stats(), mqttConnections, store.queue.waitingRows), 200),
+    (c) =>
+      c.json(toMqttStatsJson(broker.status.stats(), config.mqttConnections, store.queue.waitingRows), 200),
   )
 
   api.openapi(

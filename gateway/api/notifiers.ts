@@ -18,7 +18,7 @@ import {
 import { oldestListQuerySchema } from '#shared/wire/schema/params.ts'
 import { queuedTestSchema } from '#shared/wire/webhooks.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { AlertsDeps } from './deps.ts'
 
 const notifierIdParams = z.object({ id: z.string().meta({ description: 'notifier_id' }) })
 
@@ -53,7 +53,7 @@ function toMinute(time: string): number {
 }
 
 /** `/notifiers`: people who are told of alerts by e-mail, ntfy or Telegram. For admins. */
-export function createNotifiersApi({ notifiers }: Pick<ApiDeps, 'notifiers'>): OpenAPIHono<ApiEnv> {
+export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -12,10 +12,14 @@ import {
   toRecallJson,
 } from '#shared/wire/recall.ts'
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CommandsDeps, CourseDeps, PeopleDeps } from './deps.ts'
 
 /** `/recall`: all carts in. */
-export function createRecallApi({ recall, carts, users }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createRecallApi({
+  recall,
+  carts,
+  users,
+}: PeopleDeps & CommandsDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

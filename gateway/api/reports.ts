@@ -22,14 +22,14 @@ import {
 } from '#shared/wire/reports.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import { type ApiEnv, askerOf, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 import { toSilencesJson, toTrafficJson } from './report-maps.ts'
 
 const RETRY_S = 10
 
 /** `/reports`: what carts did, by month or on a map. For staff. */
-export function createReportsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const { reports, visibleCarts, downloads, store, site } = deps
   const api = createApi()
 

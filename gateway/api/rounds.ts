@@ -15,12 +15,18 @@ import {
   toRoundJson,
 } from '#shared/wire/rounds.ts'
 import { type ApiEnv, askerOf, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 import { RoundTexts } from './shown/round-texts.ts'
 
 /** `/rounds`: what carts played, hole by hole, and how far behind those are that play now. */
-export function createRoundsApi({ rounds, carts, site, clock, store }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createRoundsApi({
+  rounds,
+  carts,
+  site,
+  clock,
+  store,
+}: CourseDeps & RecordsDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const queries = new RememberedQueries(activeRoundQuerySchema)
   const texts = new RoundTexts()

@@ -26,7 +26,7 @@ import {
 } from '#shared/wire/sessions.ts'
 import { KEY_WARNING, rotatedKeySchema } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, admitSession, createApi, isSecure } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, MachineDeps, NetworkDeps, PeopleDeps } from './deps.ts'
 import { toMeJson, toSessionJson } from './shown/session-json.ts'
 import { secureOrigin } from './trust/secure-origin.ts'
 
@@ -36,7 +36,9 @@ const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_i
 const BROWSER = 'browser'
 
 /** `POST /sessions` and `GET /sessions/current` need no key; they come before the door. */
-export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createSignInApi(
+  deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps,
+): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -79,7 +81,7 @@ export function createSignInApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
 /** Where a page that came over plain HTTP is over TLS, if it is. */
 function tlsFor(
   c: Context<ApiEnv>,
-  { certificate, authority }: Pick<ApiDeps, 'certificate' | 'authority'>,
+  { certificate, authority }: NetworkDeps,
 ): Pick<z.infer<typeof currentSessionSchema>, 'tls'> {
   const own = c.var.ownOrigin()
   // the address of a proxy is not ours to judge
@@ -90,7 +92,10 @@ function tlsFor(
 }
 
 /** Whose cookie came with a request; null for none, and for one that is not valid any more. */
-function signedIn(c: Context<ApiEnv>, deps: ApiDeps): Login | null {
+function signedIn(
+  c: Context<ApiEnv>,
+  deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps,
+): Login | null {
   const token = sessionTokenIn(c.req.header('cookie'))
   try {
     return token === undefined ? null : admitSession(c, deps, token)
@@ -101,7 +106,9 @@ function signedIn(c: Context<ApiEnv>, deps: ApiDeps): Login | null {
 }
 
 /** `/sessions` and `/pairing-codes`: which browsers are signed in, and who acts on a tablet. */
-export function createSessionsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createSessionsApi(
+  deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps,
+): OpenAPIHono<ApiEnv> {
   const { sessions, persons, pairingCodes } = deps
   const api = createApi()
 
@@ -201,7 +208,7 @@ export function createSessionsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
     async (c) => {
       const { user_id, name } = c.req.valid('json')
       const { code, expiresAtMs } = await pairingCodes.create({ userId: user_id, name })
-      const url = `${deps.publicUrl ?? c.var.ownOrigin() ?? ''}/app/#pair=${code}`
+      const url = `${deps.config.publicUrl ?? c.var.ownOrigin() ?? ''}/app/#pair=${code}`
       // where it is used; an address with the code in it would end in logs
       c.header('location', '/sessions')
       return c.json({ code, expires_at: toIso(expiresAtMs), url }, 201)

@@ -5,10 +5,10 @@ import { route } from '#shared/http/route.ts'
 import { siteSettingsPatchSchema, siteSettingsSchema } from '#shared/wire/site.ts'
 import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import { type ApiEnv, adminOnly, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps } from './deps.ts'
 
 /** `/site`: the course as people describe it, and by which the rules of carts go. */
-export function createSiteApi({ site }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createSiteApi({ site }: CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

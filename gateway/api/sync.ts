@@ -12,7 +12,7 @@ import { AUDIT_KINDS } from '#shared/wire/replication/sync.ts'
 import { syncFileReceiptSchema, takenReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import { type SyncStatusJson, startedAuditSchema, syncStatusSchema } from '#shared/wire/sync-status.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { NetworkDeps } from './deps.ts'
 
 const GZIP = 'application/gzip'
 
@@ -86,7 +86,7 @@ async function* begunWith(
 }
 
 /** `/sync/…`: how the replication to the head office is doing. For admins. */
-export function createSyncApi({ sync }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -10,7 +10,7 @@ import { type damagedSchema, type diskUseSchema, healthSchema, statsSchema } fro
 import type { DamageFinding } from '#store/damage/findings.ts'
 import type { DamagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { type ApiEnv, adminOnly, createApi, METRICS_PATH, metricsOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, MachineDeps, NetworkDeps, PeopleDeps, RecordsDeps, ServedDeps } from './deps.ts'
 import { toCertificateJson } from './machine/tls.ts'
 
 /** `/health` needs no key; it comes before the door. */
@@ -25,8 +25,8 @@ export function createHealthApi({
   clock,
   clockConfirmation,
   machine,
-  subscriptions,
-}: ApiDeps): OpenAPIHono<ApiEnv> {
+  realtime,
+}: PeopleDeps & RecordsDeps & MachineDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -55,7 +55,7 @@ export function createHealthApi({
       const more =
         caller !== undefined && isAdmin(caller)
           ? {
-              subscriptions: subscriptions(),
+              subscriptions: realtime.summary(),
               ...(detail === null ? {} : { detail }),
               ...toDoubtJson(clock),
               ...(machine.detail === null ? {} : { machine_detail: machine.detail }),
@@ -76,7 +76,7 @@ export function createHealthApi({
 }
 
 function toDoubtJson(
-  clock: ApiDeps['clock'],
+  clock: MachineDeps['clock'],
 ): Pick<z.infer<typeof healthSchema>, 'clock_doubt' | 'clock_detail'> {
   const { doubt } = clock
   return doubt === null ? {} : { clock_doubt: doubt, clock_detail: describeDoubt(doubt, clock) }
@@ -89,7 +89,7 @@ function toFoundDamageJson(findings: readonly DamageFinding[]): Pick<z.infer<typ
   }
 }
 
-function toBackupJson({ status }: ApiDeps['backups']): Pick<z.infer<typeof healthSchema>, 'backup'> {
+function toBackupJson({ status }: MachineDeps['backups']): Pick<z.infer<typeof healthSchema>, 'backup'> {
   if (status === null) return {}
   const { lastGoodMs, isOverdue, fault } = status
   return {
@@ -102,14 +102,14 @@ function toBackupJson({ status }: ApiDeps['backups']): Pick<z.infer<typeof healt
 }
 
 function toWentBackJson(
-  swapped: ApiDeps['store']['swappedBack'],
+  swapped: RecordsDeps['store']['swappedBack'],
 ): Pick<z.infer<typeof healthSchema>, 'went_back'> {
   if (swapped === undefined) return {}
   const { from, to, atMs, reason } = swapped
   return { went_back: { from, to, at: toIso(atMs), detail: reason } }
 }
 
-function toDiskJson({ use, detail }: ApiDeps['diskGuard']): { disk?: z.infer<typeof diskUseSchema> } {
+function toDiskJson({ use, detail }: MachineDeps['diskGuard']): { disk?: z.infer<typeof diskUseSchema> } {
   const { state, usedBytes, budgetBytes } = use
   if (state === 'ok' || detail === null) return {}
   return { disk: { state, used_bytes: usedBytes, budget_bytes: budgetBytes, detail } }
@@ -132,7 +132,12 @@ function toDamagedJson({ blocks, records, newest }: DamagedBlocks): z.infer<type
 }
 
 /** `/stats`, `/metrics`: how the gateway is doing, for admins and who reads metrics. */
-export function createSystemApi({ store, fleet, subscriptions, metrics }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createSystemApi({
+  store,
+  fleet,
+  realtime,
+  metrics,
+}: DevicesDeps & RecordsDeps & NetworkDeps & ServedDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -146,7 +151,7 @@ export function createSystemApi({ store, fleet, subscriptions, metrics }: ApiDep
           devices: fleet.size,
           telemetry: store.read.fleetCounts(),
           commands: store.read.commandCount(),
-          subscriptions: subscriptions(),
+          subscriptions: realtime.summary(),
         },
         200,
       ),

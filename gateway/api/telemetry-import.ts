@@ -9,13 +9,16 @@ import {
   telemetryImportSchema,
 } from '#shared/wire/telemetry-import.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, RecordsDeps } from './deps.ts'
 
 /** As many records as are allowed, each as long as the gateway itself would write it. */
 const importBody = jsonBodyUpTo(512 * 1024)
 
 /** Takes records of files into the history of a device. */
-export function createTelemetryImportApi({ fleet, telemetryImport }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createTelemetryImportApi({
+  fleet,
+  telemetryImport,
+}: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
     route.post('/devices/{id}/telemetry/import', 'Add records to the history of a device', {

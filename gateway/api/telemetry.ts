@@ -22,11 +22,16 @@ import {
   telemetryStatsSchema,
 } from '#shared/wire/telemetry.ts'
 import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, RecordsDeps } from './deps.ts'
 import { DeviceTexts } from './shown/device-texts.ts'
 
 /** The newest record of each stream, counts, and what deletes records. */
-export function createTelemetryApi({ fleet, devices, telemetry, store }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createTelemetryApi({
+  fleet,
+  devices,
+  telemetry,
+  store,
+}: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const latestJson = { gps: toLatestGpsJson, battery: toLatestBatteryJson }
 

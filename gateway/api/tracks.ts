@@ -16,7 +16,7 @@ import {
   TRACK_RANGE_MAX_MS,
 } from '#shared/wire/tracks.ts'
 import { type ApiEnv, askerOf, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
 interface Range {
@@ -25,7 +25,12 @@ interface Range {
 }
 
 /** Where a cart was on a day, and where all carts were, in columns: what is drawn and replayed. */
-export function createTracksApi({ visibleCarts, tracks, store, site }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createTracksApi({
+  visibleCarts,
+  tracks,
+  store,
+  site,
+}: CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   function trackAsker(c: Context<ApiEnv>) {

@@ -39,11 +39,18 @@ import {
   tripsSchema,
 } from '#shared/wire/trips.ts'
 import { type ApiEnv, askerOf, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, DevicesDeps, MachineDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
-export function createTripsApi({ fleet, devices, trips, store, clock, site }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createTripsApi({
+  fleet,
+  devices,
+  trips,
+  store,
+  clock,
+  site,
+}: DevicesDeps & CourseDeps & RecordsDeps & MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   /** The devices of a list that the caller may see, all of them for staff and admins who name none; by hardware id. */

@@ -17,7 +17,7 @@ import {
   userSchema,
 } from '#shared/wire/users.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { PeopleDeps } from './deps.ts'
 import { toUserJson } from './shown/user-json.ts'
 
 /** Five thousand hardware ids of the greatest length fit. */
@@ -40,7 +40,7 @@ const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
 })
 
 /** `/users`: people and programs, their keys and scopes, for admins; and PINs, for oneself too. */
-export function createUsersApi({ users, persons }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(routes.list, (c) =>

@@ -17,7 +17,7 @@ import {
   webhookSchema,
 } from '#shared/wire/webhooks.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { AlertsDeps } from './deps.ts'
 
 const webhookIdParams = z.object({ id: z.string().meta({ description: 'webhook_id' }) })
 
@@ -35,7 +35,7 @@ function toWebhookJson(webhook: Webhook): WebhookJson {
 }
 
 /** `/webhooks`: programs that are told of alerts over HTTP. For admins. */
-export function createWebhooksApi({ webhooks }: Pick<ApiDeps, 'webhooks'>): OpenAPIHono<ApiEnv> {
+export function createWebhooksApi({ webhooks }: AlertsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

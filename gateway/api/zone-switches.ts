@@ -6,10 +6,10 @@ import { route } from '#shared/http/route.ts'
 import { isoOrNull } from '#shared/time.ts'
 import { appliedZonesSchema, switchedZonesSchema, zoneSwitchSchema } from '#shared/wire/zones.ts'
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { CourseDeps, PeopleDeps, ZonesDeps } from './deps.ts'
 
 /** `/zones/switch` and `/zones/applied`: zones on or off for a while, and which carts have them. */
-export function createZoneSwitchesApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createZoneSwitchesApi(deps: PeopleDeps & ZonesDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const { zoneSwitches, zonesApplied, carts, users } = deps
   const api = createApi()
 

@@ -31,7 +31,7 @@ import {
 import { toSiteFeaturesJson, withSwitches } from '#shared/wire/zones-json.ts'
 import type { ZoneVersionRow } from '#store/tables/zones.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
-import type { ApiDeps } from './deps.ts'
+import type { DevicesDeps, PeopleDeps, ZonesDeps } from './deps.ts'
 import { upToTenth } from './geofences.ts'
 import { answerTagged, Representations, requireIfMatch } from './representations.ts'
 
@@ -50,7 +50,11 @@ function toKeptZonesJson({ version, atMs, userId, userName, count }: ZoneVersion
 }
 
 /** `/zones`: the zones of the site, one set for all groups. */
-export function createZonesApi({ zones, groups, users }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createZonesApi({
+  zones,
+  groups,
+  users,
+}: PeopleDeps & DevicesDeps & ZonesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const representations = new Representations(toZonesJson)
 

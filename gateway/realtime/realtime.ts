@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { type Caller, canSee, isStaff } from '#domain/access.ts'
-import type { Alert } from '#domain/alert.ts'
+import { type Alert, toAlertJson } from '#domain/alert.ts'
 import type { Events, GatewayEvents } from '#gateway/events.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import type { Commands } from '#services/commands/commands.ts'
@@ -19,7 +19,7 @@ import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import { Tally } from '#shared/tally.ts'
 import { type Clock, toIso } from '#shared/time.ts'
-import type { AlertJson } from '#shared/wire/alerts.ts'
+import { programVersion } from '#shared/version.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ClientCommand, ClientMessage } from '#shared/wire/realtime.ts'
 import { toRecallJson } from '#shared/wire/recall.ts'
@@ -53,25 +53,26 @@ const LOGGED_IN = 'this connection has logged in already'
 interface RealtimeDeps {
   events: Events
   fleet: Fleet
-  carts: VisibleCarts
+  visibleCarts: VisibleCarts
   /** A device as `GET /devices` shows it. */
   toDeviceJson: (device: Device) => DeviceJson
-  /** Alerts that are not closed, as the caller is shown them. */
-  alertsFor: (caller: Caller) => AlertJson[]
   clock: Clock
   /** By the clock as it is now. */
   startedAtMs: () => number
-  version: string
   commands: Commands
   users: Pick<Users, 'find'>
   persons: Pick<Persons, 'acted'>
   keyGuard: Pick<KeyGuard, 'admit' | 'count'>
   origins: Pick<Origins, 'run'>
-  alerts: { maySee(caller: Caller, alert: Alert): boolean }
+  alerts: {
+    maySee(caller: Caller, alert: Alert): boolean
+    /** Those that are not closed. */
+    notClosedFor(caller: Caller): Alert[]
+  }
   /** By user, or by session. */
-  sockets: Slots
+  realtimeSockets: Slots
   /** Those that have not logged in, by address. */
-  halfOpen: Slots
+  realtimeHalfOpen: Slots
   log: Log
 }
 
@@ -89,6 +90,7 @@ export class Realtime implements Part {
   readonly #commands: RealtimeCommands
   readonly #halfOpen: HalfOpen
   readonly #alertNews: AlertNews
+  readonly #version = programVersion()
   #pingTimer: NodeJS.Timeout | undefined
 
   constructor(deps: RealtimeDeps) {
@@ -100,11 +102,15 @@ export class Realtime implements Part {
       connections: this.#fanOut.connections,
       settle: () => this.#fanOut.settle(),
     })
-    this.#halfOpen = new HalfOpen({ keyGuard: deps.keyGuard, slots: deps.halfOpen, closed: this.closed })
+    this.#halfOpen = new HalfOpen({
+      keyGuard: deps.keyGuard,
+      slots: deps.realtimeHalfOpen,
+      closed: this.closed,
+    })
   }
 
   async start(): Promise<void> {
-    const { events, fleet, toDeviceJson, carts, clock } = this.#deps
+    const { events, fleet, toDeviceJson, visibleCarts, clock } = this.#deps
     const fanOut = this.#fanOut
     const show = (hardwareId: string) => {
       const device = fleet.byHardwareId(hardwareId)
@@ -128,7 +134,7 @@ export class Realtime implements Part {
       fanOut.subscriptions.forget(hardwareId)
     })
     events.on('alertChanged', (event) => this.#alertNews.tell(event))
-    events.on('cartChanged', (event) => fanOut.tellEach(tellCart(event, carts, clock.nowMs())))
+    events.on('cartChanged', (event) => fanOut.tellEach(tellCart(event, visibleCarts, clock.nowMs())))
     events.on('cartRemoved', (event) => fanOut.tellEach(tellRemovedCart(event)))
     events.on('siteChanged', ({ settings }) => this.#tellSite(settings))
     events.on('courseChanged', ({ version }) => {
@@ -219,7 +225,7 @@ export class Realtime implements Part {
   }
 
   #open(channel: Channel, login: Login, address: string): void {
-    const { sockets } = this.#deps
+    const { realtimeSockets: sockets } = this.#deps
     const { webSocket } = channel
     const { owner, session } = login
     if (session !== null) this.#makeRoom(owner)
@@ -244,9 +250,15 @@ export class Realtime implements Part {
       else this.#closeFor(connection, CLOSE.abuse, 'too many messages')
     })
     const { connectionId } = connection
-    const { startedAtMs, version } = this.#deps
+    const { startedAtMs } = this.#deps
     const started_at = toIso(startedAtMs())
-    connection.send({ type: 'connected', connectionId, time: this.#time(), started_at, version })
+    connection.send({
+      type: 'connected',
+      connectionId,
+      time: this.#time(),
+      started_at,
+      version: this.#version,
+    })
   }
 
   /** The oldest socket of a session gives way: a tablet that lost its network comes back before the gateway notices. */
@@ -260,7 +272,8 @@ export class Realtime implements Part {
 
   /** Gives its place back, once. */
   #forget(connection: RealtimeConnection): void {
-    if (this.#fanOut.connections.delete(connection)) this.#deps.sockets.release(connection.login.owner)
+    if (this.#fanOut.connections.delete(connection))
+      this.#deps.realtimeSockets.release(connection.login.owner)
     this.#fanOut.subscriptions.clear(connection)
   }
 
@@ -336,7 +349,7 @@ export class Realtime implements Part {
     const { hardwareIds, denied } = this.#watch(connection, wanted)
     connection.send({ type: 'subscribed', hardwareIds, denied, ...echo })
     if (snapshot !== true) return
-    const { fleet, carts, toDeviceJson, alertsFor } = this.#deps
+    const { fleet, visibleCarts, toDeviceJson, alerts } = this.#deps
     const { caller } = connection
     const ids = hardwareIds.includes(EVERYTHING) ? 'all' : new Set(hardwareIds)
     const devices = fleet
@@ -345,8 +358,8 @@ export class Realtime implements Part {
     connection.send({
       type: 'snapshot',
       devices: devices.map(toDeviceJson),
-      carts: cartsOf(carts, ids, caller),
-      alerts: alertsFor(caller),
+      carts: cartsOf(visibleCarts, ids, caller),
+      alerts: alerts.notClosedFor(caller).map(toAlertJson),
       time: this.#time(),
       ...echo,
     })

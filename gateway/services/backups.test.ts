@@ -37,7 +37,7 @@ function setUp(t: TestContext) {
       settings,
       dataDir,
       clock,
-      confirmation,
+      clockConfirmation: confirmation,
       machine,
       log: createLog('silent'),
       store: NO_STORE,

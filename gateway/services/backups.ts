@@ -63,7 +63,7 @@ interface Deps {
   clock: Clock
   log: Log
   site: { readonly settings: { readonly timeZone: string } }
-  confirmation: { readonly state: string }
+  clockConfirmation: { readonly state: string }
   /** In words, while the data was used on another machine and nobody has said what this is; else null. */
   machine: { readonly detail: string | null }
 }
@@ -279,10 +279,10 @@ export class Backups implements Part {
   }
 
   get #overdue(): 'holds' | 'over' | 'unsure' {
-    const { clock, confirmation } = this.#deps
+    const { clock, clockConfirmation } = this.#deps
     if (this.#kept === undefined) return 'over'
     const sinceMs = clock.nowMs() - Math.max(this.#kept.lastGoodMs ?? 0, this.#kept.sinceMs)
-    if (sinceMs < 0 || confirmation.state !== 'confirmed') return 'unsure'
+    if (sinceMs < 0 || clockConfirmation.state !== 'confirmed') return 'unsure'
     return sinceMs >= OVERDUE_MS ? 'holds' : 'over'
   }
 

@@ -77,12 +77,13 @@ interface MqttAccessDeps {
   lockEvents: Pick<Rates, 'spend' | 'debtMs'>
   /** Who may read the messages of alerts. */
   alerts: { mayRead(caller: Caller, kind: string, cart: string): boolean }
-  /** Publishes to MQTT clients, QoS 0. */
-  answer: (topic: string, payload: string) => void
-  /** Sends to the connection of one login, QoS 1; false when it is gone or has not subscribed. */
-  sendTo: (login: DeviceLogin, topic: string, payload: string) => boolean
-  /** Forgets the session of a client id. */
-  forgetSession: (clientId: string) => void
+  broker: {
+    /** Publishes to MQTT clients, QoS 0. */
+    publish(topic: string, payload: string): void
+    /** Sends to the connection of one login, QoS 1; false when it is gone or has not subscribed. */
+    send(clientId: string, topic: string, payload: string, login: MqttLogin): boolean
+    forgetSession(clientId: string): void
+  }
 }
 
 /** Below it the gateway tells of alerts. */
@@ -225,7 +226,7 @@ export class MqttAccess {
     login.isOver = true
     if (login.device !== null) this.#deps.presence.disconnected(login.device, login)
     // it never enrolled: its session belongs to no device
-    else if (login.enrolling === null) this.#deps.forgetSession(login.hardwareId)
+    else if (login.enrolling === null) this.#deps.broker.forgetSession(login.hardwareId)
   }
 
   /** Two connections take the id of a device from each other; `takeovers` are new. */
@@ -358,9 +359,9 @@ export class MqttAccess {
   }
 
   #deviceLogin(hardwareId: string, address: string, credential: Credential): DeviceLogin {
-    const { devices, log, sendTo } = this.#deps
+    const { devices, log, broker } = this.#deps
     const topic = deviceTopic(hardwareId, 'key')
-    const send = (payload: string) => sendTo(login, topic, payload)
+    const send = (payload: string) => broker.send(login.hardwareId, topic, payload, login)
     const login: DeviceLogin = {
       kind: 'device',
       hardwareId,
@@ -464,7 +465,7 @@ export class MqttAccess {
       login.device.asksForTime = true
       this.#deps.ingest.note(login.device, { level: 'tq', payload }, 'answered')
     }
-    this.#deps.answer(deviceTopic(login.hardwareId, 'ta'), JSON.stringify(answer))
+    this.#deps.broker.publish(deviceTopic(login.hardwareId, 'ta'), JSON.stringify(answer))
   }
 }
 

@@ -7,10 +7,10 @@ import { isoOrNull, toIso } from '#shared/time.ts'
 import { backupsQuerySchema, backupsSchema, startedBackupSchema } from '#shared/wire/backups.ts'
 import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
-import type { ApiDeps } from '../deps.ts'
+import type { MachineDeps } from '../deps.ts'
 
 /** `/backups`: how the nightly backups are, and one at once. For admins. */
-export function createBackupsApi({ backups }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createBackupsApi({ backups }: MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -4,10 +4,10 @@ import { answers, body } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { clockConfirmationSchema, confirmedClockSchema } from '#shared/wire/clock.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
-import type { ApiDeps } from '../deps.ts'
+import type { MachineDeps } from '../deps.ts'
 
 /** `/clock`: an admin says that the gateway's clock is right. */
-export function createClockApi({ clockConfirmation }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createClockApi({ clockConfirmation }: MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

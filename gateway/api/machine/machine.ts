@@ -3,10 +3,10 @@ import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { confirmedMachineSchema } from '#shared/wire/system.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
-import type { ApiDeps } from '../deps.ts'
+import type { MachineDeps } from '../deps.ts'
 
 /** `/machine`: an admin says that the course goes on on another machine. */
-export function createMachineApi({ machine }: ApiDeps): OpenAPIHono<ApiEnv> {
+export function createMachineApi({ machine }: MachineDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -7,12 +7,12 @@ import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
 import { type certificateSchema, tlsSchema } from '#shared/wire/tls.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
-import type { ApiDeps } from '../deps.ts'
+import type { DevicesDeps, NetworkDeps, PeopleDeps } from '../deps.ts'
 import { plainOrigin } from '../trust/secure-origin.ts'
 
 /** `/tls`: how far the course is encrypted, and who is not yet. */
-export function createTlsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
-  const { certificate, authority, plainHttp, takesPlainHttp } = deps
+export function createTlsApi(deps: PeopleDeps & DevicesDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
+  const { certificate, authority, plainHttp, config } = deps
   const api = createApi()
 
   api.openapi(
@@ -32,10 +32,10 @@ export function createTlsApi(deps: ApiDeps): OpenAPIHono<ApiEnv> {
             : {
                 fingerprint: own.fingerprint256,
                 expires_at: toIso(own.validToDate.getTime()),
-                guide: takesPlainHttp ? guideFor(c, deps) : null,
+                guide: config.takesPlainHttp ? guideFor(c, deps) : null,
               },
         plain_http: {
-          open: certificate === undefined || takesPlainHttp,
+          open: certificate === undefined || config.takesPlainHttp,
           used_by: (plainHttp?.all() ?? []).map((use) => toUseJson(use, deps)),
         },
       }
@@ -57,14 +57,14 @@ export function toCertificateJson({
   return { expires_at: toIso(expiresAtMs), ...(problem === null ? {} : { detail: problem }) }
 }
 
-function guideFor(c: Context<ApiEnv>, { publicUrl }: Pick<ApiDeps, 'publicUrl'>): string | null {
-  const origin = publicUrl ?? c.var.ownOrigin()
+function guideFor(c: Context<ApiEnv>, { config }: NetworkDeps): string | null {
+  const origin = config.publicUrl ?? c.var.ownOrigin()
   return origin === undefined ? null : `${plainOrigin(origin)}/trust`
 }
 
 function toUseJson(
   { kind, id, address, lastMs }: PlainUse,
-  { sessions, users, fleet }: Pick<ApiDeps, 'sessions' | 'users' | 'fleet'>,
+  { sessions, users, fleet }: PeopleDeps & DevicesDeps,
 ): z.infer<typeof tlsSchema>['plain_http']['used_by'][number] {
   const names = {
     session: () => sessions.all().find(({ row }) => row.sessionId === id)?.row.name,

@@ -7,10 +7,10 @@ import { toIso } from '#shared/time.ts'
 import { readVersion } from '#shared/version.ts'
 import type { MeJson, SessionJson } from '#shared/wire/sessions.ts'
 import { toSiteForScreensJson } from '#shared/wire/site-json.ts'
-import type { ApiDeps } from '../deps.ts'
+import type { CourseDeps, MachineDeps, PeopleDeps } from '../deps.ts'
 import { toUserJson } from './user-json.ts'
 
-type Parts = Pick<ApiDeps, 'users' | 'clock' | 'startedAtMs' | 'site' | 'setUp'>
+type Parts = PeopleDeps & CourseDeps & MachineDeps
 
 /** A session with the person who acts on it. */
 export function toSessionJson(session: Session, parts: Pick<Parts, 'users' | 'clock'>): SessionJson {

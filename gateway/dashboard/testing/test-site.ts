@@ -1,4 +1,4 @@
-import type { Overrides } from '#gateway/gateway.ts'
+import type { Overrides } from '#gateway/services.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { buildApp } from './app-build.ts'
 import { type CourseOptions, StagedCourse } from './staged-course.ts'

@@ -139,7 +139,7 @@ class Course {
         of: (hardwareId) => this.carts.find(({ said }) => said.some((one) => one.hardwareId === hardwareId)),
       },
       users: { find: (userId) => this.users.get(userId) },
-      confirmation: withState(() => this.state),
+      clockConfirmation: withState(() => this.state),
       diskGuard: withUse(() => this.disk),
       backups: withBackups(() => this.backups),
       certificate: withStatus(() => this.certificate),

@@ -37,7 +37,7 @@ export interface AlertsDeps {
   site: Pick<Site, 'settings' | 'calendar'>
   carts: CartRegister
   users: { find(userId: string): { row: { name: string } } | undefined }
-  confirmation: { readonly state: ClockState }
+  clockConfirmation: { readonly state: ClockState }
   diskGuard: { readonly use: DiskUse }
   backups: { readonly overdue: Judgement; readonly status: { lastGoodMs: number | null } | null }
   /** Undefined without TLS. */
@@ -301,7 +301,7 @@ export class Alerts implements Part {
   }
 
   #groundAt(nowMs: number): AlertGround {
-    const { clock, site, confirmation } = this.#deps
+    const { clock, site, clockConfirmation } = this.#deps
     const offsetMs = nowMs - clock.monotonicMs()
     if (this.#offsetMs !== undefined && Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS) {
       this.#countFromMs = nowMs
@@ -309,16 +309,16 @@ export class Alerts implements Part {
     }
     this.#offsetMs = offsetMs
     const { settings, calendar } = site
-    const isClockConfirmed = confirmation.state === 'confirmed'
+    const isClockConfirmed = clockConfirmation.state === 'confirmed'
     const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs: this.#countFromMs }
     this.#closedDay = closedDayAt({ ...now, closedDay: this.#closedDay })
     return groundOf({ ...now, closedDay: this.#closedDay })
   }
 
   #siteFacts(): SiteFacts {
-    const { clock, confirmation, diskGuard, sync, backups, certificate } = this.#deps
+    const { clock, clockConfirmation, diskGuard, sync, backups, certificate } = this.#deps
     const monotonicMs = clock.monotonicMs()
-    const { state } = confirmation
+    const { state } = clockConfirmation
     if (state === 'confirmed') this.#confirmedAtMonotonicMs = monotonicMs
     const status = sync?.status
     if (status === undefined || isWell(status.state)) this.#wellAtMonotonicMs = monotonicMs

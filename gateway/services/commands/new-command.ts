@@ -14,7 +14,7 @@ import type { CommandRequest } from './request.ts'
 export interface NewCommandDeps {
   delivery: Pick<CommandDelivery, 'unfinishedOf'>
   /** Where a device gets its zones from. Throws `no_group`. */
-  downloadFor: (device: Device, caller: Caller) => GeofenceFetchJson
+  geofenceTokens: { tokenFor(device: Device, caller: Caller): GeofenceFetchJson }
   clock: Clock
 }
 
@@ -56,7 +56,9 @@ export function newCommand(
     shortId,
     deviceType,
     command,
-    paramsJson: JSON.stringify(command === FETCH_GEOFENCES_NAME ? deps.downloadFor(device, caller) : params),
+    paramsJson: JSON.stringify(
+      command === FETCH_GEOFENCES_NAME ? deps.geofenceTokens.tokenFor(device, caller) : params,
+    ),
     metadataJson: metadata === null ? null : JSON.stringify(metadata),
     ttlS: ttlWithin(ttlS ?? definition.ttlS, createdAtMs, intent?.expiresAtMs),
     requestedBy: caller.userId,

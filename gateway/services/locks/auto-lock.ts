@@ -12,7 +12,7 @@ interface AutoLockDeps {
   store: Pick<Store, 'read'>
   locks: OwnLocks
   site: Pick<Site, 'settings'>
-  confirmation: { readonly isConfirmed: boolean }
+  clockConfirmation: { readonly isConfirmed: boolean }
   /** Which device locks a cart. */
   lockDeviceOf: (cart: Cart) => Device | undefined
   /** Since when a device is connected; null while it is not. */
@@ -46,7 +46,7 @@ export class AutoLock {
 
   /** When a cart will be locked; null when it will not be. */
   atMs(cart: Cart): number | null {
-    const { site, confirmation } = this.#deps
+    const { site, clockConfirmation } = this.#deps
     const { autoLockAfterMin: afterMin } = site.settings
     // of most carts nothing more has to be known
     if (afterMin === 0 || !cart.verdict.isInParking || cart.verdict.lock?.isLocked !== false) return null
@@ -54,7 +54,7 @@ export class AutoLock {
     if (device === undefined) return null
     return autoLockAtMs(cart.verdict, {
       afterMin,
-      isClockConfirmed: confirmation.isConfirmed,
+      isClockConfirmed: clockConfirmation.isConfirmed,
       isInService: cart.notes.outOfService === null,
       onlineSinceMs: this.#deps.onlineSinceMs(device),
       unlockedSinceMs: this.#unlockedSinceMs(cart.key, cart.verdict.lock.atMs),
@@ -64,7 +64,7 @@ export class AutoLock {
 
   #judged({ carts, nowMs }: GatewayEvents['cartsJudged']): void {
     this.#forgetLocked(carts, nowMs)
-    if (this.#deps.site.settings.autoLockAfterMin === 0 || !this.#deps.confirmation.isConfirmed) return
+    if (this.#deps.site.settings.autoLockAfterMin === 0 || !this.#deps.clockConfirmation.isConfirmed) return
     const due = carts.filter((cart) => this.#isDue(cart, nowMs))
     if (due.length === 0) return
     this.#deps.locks.lock({

@@ -12,7 +12,7 @@ interface ClosingDeps {
   store: Pick<Store, 'read'>
   locks: OwnLocks
   site: Pick<Site, 'settings' | 'calendar'>
-  confirmation: { readonly isConfirmed: boolean }
+  clockConfirmation: { readonly isConfirmed: boolean }
   lockDeviceOf: (cart: Cart) => Device | undefined
   /** Since when a device is connected; null while it is not. */
   onlineSinceMs: (device: Device) => number | null
@@ -46,8 +46,8 @@ export class Closing {
   }
 
   #judged({ carts, nowMs }: GatewayEvents['cartsJudged']): void {
-    const { site, confirmation, locks } = this.#deps
-    if (!site.settings.lockAtClosing || !confirmation.isConfirmed || !locks.isReady(CLOSING)) return
+    const { site, clockConfirmation, locks } = this.#deps
+    if (!site.settings.lockAtClosing || !clockConfirmation.isConfirmed || !locks.isReady(CLOSING)) return
     const day = site.calendar.lastClosing(nowMs)
     if (day === null || nowMs - day.closesMs > LATE_MS) return
     const closed = this.#days.get(day.date)

@@ -25,7 +25,7 @@ interface LocksDeps {
   presence: Presence
   site: Site
   /** Whether the gateway may act by its clock. */
-  confirmation: { readonly isConfirmed: boolean }
+  clockConfirmation: { readonly isConfirmed: boolean }
   origins: Origins
   events: Events
   clock: GatewayClock

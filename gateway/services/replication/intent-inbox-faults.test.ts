@@ -81,7 +81,7 @@ async function open(t: TestContext) {
     gate,
     clock,
     deviceTypes: { find: (name) => types.get(name), all: () => [...types.values()], requireKnown: unused },
-    downloadFor: unused,
+    geofenceTokens: { tokenFor: unused },
   })
   const inbox = new IntentInbox({
     origins: new Origins(),

@@ -106,12 +106,12 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
   })
   return {
     sealing,
-    deletion,
+    telemetry: deletion,
     retention,
-    events: eventDeletion,
+    eventDeletion,
     eventRetention,
     alertRetention,
     diskGuard,
-    import: new TelemetryImport({ store, events, clock, log }),
+    telemetryImport: new TelemetryImport({ store, events, clock, log }),
   }
 }

@@ -341,7 +341,7 @@ class Twin {
         },
         calendar: new Calendar(new TimeZone('UTC'), null),
       },
-      confirmation: { state: 'confirmed' },
+      clockConfirmation: { state: 'confirmed' },
       diskGuard: { use: { state: 'ok', usedBytes: 0, budgetBytes: 0 } },
       backups: { overdue: 'over', status: null },
       sync: undefined,

@@ -1,0 +1,184 @@
+import { deviceTypes as builtInTypes } from '#devices/all.ts'
+import { readMachineSigns } from '#host/machine-signs.ts'
+import { FirstAdminKey } from '#services/admin-key.ts'
+import { Alerts } from '#services/alerts/alerts.ts'
+import { Backups } from '#services/backups.ts'
+import type { Cart } from '#services/cart.ts'
+import { CartNotebook } from '#services/carts/cart-notebook.ts'
+import { Carts } from '#services/carts/carts.ts'
+import { VisibleCarts } from '#services/carts/visible-carts.ts'
+import { ZoneExempts } from '#services/carts/zone-exempts.ts'
+import { type ClockOverrides, createClock, createClockTrust } from '#services/clock/clocks.ts'
+import { createCommands } from '#services/commands/create-commands.ts'
+import { createConfiguration } from '#services/configuration/configuration.ts'
+import { CourseDrawing } from '#services/course.ts'
+import { DatabaseCheck } from '#services/database-check.ts'
+import { Devices } from '#services/devices/devices.ts'
+import { Enrolment } from '#services/devices/enrolment.ts'
+import { DeviceImport } from '#services/devices/import.ts'
+import { Fleet } from '#services/fleet.ts'
+import { Ingest } from '#services/ingest/ingest.ts'
+import type { QueuedMessage } from '#services/ingest/queued-message.ts'
+import { createLocks } from '#services/locks/locks.ts'
+import { OwnMachine } from '#services/machine.ts'
+import { Origins } from '#services/origins.ts'
+import { createPeople } from '#services/people/people.ts'
+import { Presence } from '#services/presence.ts'
+import { Recall } from '#services/recall/recall.ts'
+import { Reports } from '#services/reports.ts'
+import { Erasures } from '#services/retention/erasures.ts'
+import { EventGrowth } from '#services/retention/event-growth.ts'
+import { Rounds } from '#services/rounds/rounds.ts'
+import { Site } from '#services/site.ts'
+import { BlockDamage } from '#services/telemetry/block-damage.ts'
+import { createTelemetry } from '#services/telemetry/telemetry.ts'
+import { Tracks } from '#services/tracks.ts'
+import { Trips } from '#services/trips.ts'
+import { Users } from '#services/users.ts'
+import { ZoneSwitches } from '#services/zones/switches.ts'
+import { AdminKeyFile } from '#shared/admin-key-file.ts'
+import { Turns } from '#shared/budgets/turns.ts'
+import { ClientAddresses } from '#shared/http/client-address.ts'
+import type { Log } from '#shared/log.ts'
+import { Store } from '#store/store.ts'
+import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
+import { createBudgets } from './budgets.ts'
+import type { Config } from './config.ts'
+import { Events } from './events.ts'
+import { createMqtt } from './mqtt.ts'
+import { createNotifications } from './notifications.ts'
+import { createReplication } from './replication.ts'
+import { createTls } from './tls.ts'
+
+export interface Overrides extends ClockOverrides {
+  /** False sends everything through Aedes: to show that it comes to the same. */
+  hasFastLane?: boolean
+  /** Stands for the `/` below which the machine says what it is. */
+  machineRoot?: string
+  /** Stands for the folder with the build of the app. */
+  dashboardDir?: string
+  /** How often carts are judged. */
+  heartbeatMs?: number
+  /** Is told of each step of an upgrade of the database, for whoever limits how long a start may take. */
+  onUpgrade?: OnUpgrade
+}
+
+/** All that acts in a gateway behind its HTTP and its WebSockets. */
+export type GatewayServices = ReturnType<typeof createServices>
+
+/** Builds the store, the broker and the services between them: who knows whom. `listeningUrl` is asked for once HTTP listens. */
+export function createServices(config: Config, log: Log, overrides: Overrides, listeningUrl: () => string) {
+  const { hasFastLane = true, heartbeatMs, machineRoot } = overrides
+  const clocks = createClock(overrides)
+  const { clock } = clocks
+  const events = new Events(log)
+  const origins = new Origins()
+  const store = new Store<QueuedMessage>(config, log, () => ({ ...origins.current, atMs: clock.nowMs() }))
+  const records = { store, events, clock, log }
+  const fleet = new Fleet()
+  const users = new Users(records)
+  const site = new Site(records)
+  const presence = new Presence(events, clock)
+  const addresses = new ClientAddresses(config.trustedProxies)
+  const base = { ...records, config, origins, fleet, users, site, presence, addresses }
+  const budgets = createBudgets(config, clock)
+  const keyFile = new AdminKeyFile(config.dataDir)
+  const firstAdminKey = new FirstAdminKey({ ...base, file: keyFile, givenKey: config.adminApiKey })
+  const people = createPeople({ ...base, ...budgets, firstAdminKey })
+  const clockTrust = createClockTrust({ ...base, ...clocks, confirmedBy: config.clockConfirmedBy })
+
+  const mqtt = createMqtt({ ...base, budgets, hasFastLane })
+  const { broker } = mqtt
+  const configuration = createConfiguration({ ...base, downlink: broker, builtInTypes })
+  const { geofences } = configuration
+  const maintenance = new Turns()
+  const damage = new BlockDamage({ ...base, maintenance })
+  const devices = new Devices({ ...base, ...configuration, damage, maintenance })
+  const enrolment = new Enrolment({ ...base, ...config.enrolment })
+  const cartNotes = new CartNotebook(base)
+  const { startedAtMs } = clocks
+  const carts = new Carts({ ...base, geofences, startedAtMs, heartbeatMs, notes: cartNotes })
+  const commands = createCommands({ ...base, ...configuration, ...budgets, carts, downlink: broker })
+  const { delivery } = commands
+  const recall = new Recall({ ...base, ...commands, deviceTypes: configuration.deviceTypes })
+  const locks = createLocks({ ...base, ...configuration, ...commands, ...clockTrust, carts })
+  const machine = new OwnMachine({ ...base, readSigns: () => readMachineSigns(machineRoot) })
+  const autoLockAtMs = (cart: Cart) => locks.autoLock.atMs(cart)
+  const { intents, sync } = createReplication({
+    ...base,
+    ...configuration,
+    ...commands,
+    damage,
+    maintenance,
+    machine,
+    cartSaidOf: (hardwareId) => carts.saidOf(hardwareId, autoLockAtMs),
+  })
+  const telemetry = createTelemetry({ ...base, ...clockTrust, damage, maintenance, options: config }, sync)
+  const zoneExempts = new ZoneExempts({ ...base, ...configuration })
+  const zoneSwitches = new ZoneSwitches({ ...base, ...configuration })
+  const rounds = new Rounds({ ...base, geofences })
+  const openAlertIdsOf = (key: string) => alerts.openAlertIdsOf(key)
+  const visibleCarts = new VisibleCarts(carts, { autoLockAtMs, openAlertIdsOf })
+  const { dataDir, backup: settings } = config
+  const backups = new Backups({ ...base, ...clockTrust, machine, dataDir, settings })
+  const tls = createTls(config, base)
+  const alerts = new Alerts({
+    ...base,
+    ...clockTrust,
+    ...telemetry,
+    ...tls,
+    carts,
+    sync,
+    downlink: broker,
+    backups,
+  })
+  const eventGrowth = new EventGrowth(base)
+  const databaseCheck = new DatabaseCheck(base)
+  const isLocating = (hardwareId: string) => delivery.isLocating(hardwareId)
+  const ingest = new Ingest({ ...base, ...clockTrust, geofences, isLocating })
+  const notifications = createNotifications({ ...base, carts, listeningUrl })
+  return {
+    ...base,
+    ...budgets,
+    ...people,
+    ...clockTrust,
+    ...configuration,
+    ...commands,
+    ...locks,
+    ...telemetry,
+    ...tls,
+    ...notifications,
+    kernelSync: clocks.kernelSync,
+    startedAtMs,
+    budgets,
+    mqtt,
+    broker,
+    tls,
+    damage,
+    devices,
+    enrolment,
+    carts,
+    cartNotes,
+    visibleCarts,
+    recall,
+    machine,
+    intents,
+    sync,
+    zoneExempts,
+    zoneSwitches,
+    rounds,
+    backups,
+    alerts,
+    eventGrowth,
+    databaseCheck,
+    course: new CourseDrawing(base),
+    deviceImport: new DeviceImport({ ...base, ...configuration }),
+    reports: new Reports({ ...base, geofences, rounds }),
+    tracks: new Tracks({ ...base, ...budgets }),
+    trips: new Trips(base),
+    erasures: new Erasures(base),
+    keyFile,
+    firstAdminKey,
+    ingest,
+  }
+}

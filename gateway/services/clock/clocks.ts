@@ -1,0 +1,54 @@
+import type { ClockWitness } from '#domain/clock-state.ts'
+import type { Events } from '#gateway/events.ts'
+import type { Log } from '#shared/log.ts'
+import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
+import type { Store } from '#store/store.ts'
+import { AgeBrake } from './age-brake.ts'
+import { ClockConfirmation } from './confirmation.ts'
+import { GatewayClock } from './gateway-clock.ts'
+import { hardwareTimesMs } from './hardware-clock.ts'
+import { KernelSync } from './kernel-sync.ts'
+import { ClockMark } from './mark.ts'
+import { isTimeSynchronized } from './time-sync.ts'
+
+/** Replacements for what the machine reports about the time. */
+export interface ClockOverrides {
+  /** Stands for the system's clocks. */
+  clock?: Clock & MonotonicClock
+  /** Stands for what the system says of its clock. */
+  isTimeSynchronized?: (systemMs: number) => boolean
+  /** Stands for what the battery clocks of the machine show. */
+  hardwareTimesMs?: () => readonly number[]
+}
+
+/** Builds the clock of the gateway from those of the machine. */
+export function createClock(overrides: ClockOverrides) {
+  const system = overrides.clock ?? systemClock
+  const kernelSync = new KernelSync(system)
+  const isSynchronized =
+    overrides.isTimeSynchronized ?? ((systemMs) => isTimeSynchronized(systemMs) || kernelSync.isSynchronized)
+  const clock = new GatewayClock({ system, isSynchronized })
+  const startedAtMonotonicMs = clock.monotonicMs()
+  return {
+    clock,
+    kernelSync,
+    isSynchronized,
+    hardwareTimesMs: overrides.hardwareTimesMs ?? hardwareTimesMs,
+    /** By the clock as it is now. */
+    startedAtMs: () => Math.round(clock.nowMs() - clock.monotonicMs() + startedAtMonotonicMs),
+  }
+}
+
+interface ClockTrustDeps extends Omit<ReturnType<typeof createClock>, 'kernelSync' | 'startedAtMs'> {
+  confirmedBy: readonly ClockWitness[]
+  store: Pick<Store, 'read' | 'write'>
+  events: Events
+  log: Log
+}
+
+/** Builds what decides how far the clock is trusted: by deletion for age, over restarts, and by what acts by itself. */
+export function createClockTrust(deps: ClockTrustDeps) {
+  const brake = new AgeBrake(deps.clock)
+  const clockMark = new ClockMark({ ...deps, brake })
+  return { brake, clockMark, clockConfirmation: new ClockConfirmation({ ...deps, clockMark }) }
+}
