@@ -15,17 +15,14 @@ import { INTRODUCTION } from './introduction.ts'
 import { createMetricsApi } from './metrics.ts'
 import { createQuarantineApi } from './quarantine.ts'
 import { createSiteAlertsApi } from './site-alerts.ts'
-import { createSiteAuditLogApi } from './site-audit-log.ts'
 import { createSiteCartsApi } from './site-carts.ts'
 import { createSiteCourseApi } from './site-course.ts'
 import { createSiteDevicesApi } from './site-devices.ts'
 import { createSiteEventsApi } from './site-events.ts'
-import { createSiteGroupsApi } from './site-groups.ts'
 import { createSiteHistoryApi } from './site-history.ts'
-import { createSiteRevisionsApi } from './site-revisions.ts'
-import { createSiteSettingsApi } from './site-settings.ts'
+import { siteRoutes } from './site-noun.ts'
+import { SITE_AUDIT_LOG, SITE_GROUPS, SITE_REVISIONS, SITE_SETTINGS, SITE_ZONES } from './site-nouns.ts'
 import { createSiteTripsApi } from './site-trips.ts'
-import { createSiteZonesApi } from './site-zones.ts'
 import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
 import { createHubUsersApi } from './users.ts'
@@ -57,14 +54,11 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createSiteHistoryApi(database, budgets.downloads))
   app.route('/', createSiteTripsApi(deps))
   app.route('/', createSiteEventsApi(database))
-  app.route('/', createSiteGroupsApi(database))
-  app.route('/', createSiteSettingsApi(database))
-  app.route('/', createSiteZonesApi(database))
+  app.route('/', siteRoutes(database, [SITE_GROUPS, SITE_SETTINGS, SITE_ZONES]))
   app.route('/', createSiteCourseApi(database))
   app.route('/', createSiteAlertsApi(database))
   app.route('/', createSiteCartsApi(database, clock))
-  app.route('/', createSiteAuditLogApi(database))
-  app.route('/', createSiteRevisionsApi(database))
+  app.route('/', siteRoutes(database, [SITE_AUDIT_LOG, SITE_REVISIONS]))
   app.route('/', createMetricsApi(deps, budgets.refused))
   app.route('/', createIntentsApi(deps))
   app.route('/', createHubUsersApi(deps))
