@@ -1,11 +1,11 @@
 import { ConfigError } from '#shared/errors.ts'
 import { withSecretFiles } from '#shared/files/secret-files.ts'
 import { type FieldsOf, PREFIX, type Setting, SettingTable } from '#shared/wire/settings.ts'
-import { MQTT } from './settings/mqtt.ts'
-import { NETWORK, networkFaults, networkOf } from './settings/network.ts'
-import { REMOTE, remoteFaults, remoteOf } from './settings/remote.ts'
-import { STORAGE, storageFaults, storageOf } from './settings/storage.ts'
+import { MQTT } from './mqtt-settings.ts'
+import { NETWORK, networkFaults, networkOf } from './network-settings.ts'
+import { REMOTE, remoteFaults, remoteOf } from './remote-settings.ts'
 import { readSettingsFile } from './settings-file.ts'
+import { STORAGE, storageFaults, storageOf } from './storage-settings.ts'
 
 /** Settings of the head office, which may run on the same machine. */
 const HUB_PREFIX = 'CARTBARN_HUB_'

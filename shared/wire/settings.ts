@@ -128,7 +128,7 @@ export function missingFaults(group: Readonly<Record<string, unknown>>, reason?:
 }
 
 /** What is wrong with a setting, in words that follow its name; of a rule that has words of its own those count. */
-export function settingFault(issue: z.core.$ZodRawIssue): string {
+function settingFault(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
       return issue.expected === 'number' ? 'must be a number' : 'must be a text'
