@@ -30,10 +30,10 @@ interface MqttDeps {
   hasFastLane: boolean
 }
 
-/** The broker and its listeners; undefined are those that no setting asks for. */
-export type Mqtt = ReturnType<typeof createMqtt>
-
-/** Builds the broker, whose sessions lie in the store, and its listeners. While the queue for the disk is full, nothing is read. */
+/**
+ * Builds the broker, whose sessions lie in the store, and the listeners that settings ask for. While the queue for the
+ * disk is full, nothing is read.
+ */
 export function createMqtt({ config, budgets, addresses, store, clock, log, hasFastLane }: MqttDeps) {
   const gate = new ReadGate(() => store.queue.isFull)
   store.queue.on('room', () => gate.open())

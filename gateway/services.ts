@@ -66,7 +66,7 @@ export interface Overrides extends ClockOverrides {
 /** All that acts in a gateway behind its HTTP and its WebSockets. */
 export type GatewayServices = ReturnType<typeof createServices>
 
-/** Builds the store, the broker and the services between them: who knows whom. `listeningUrl` is asked for once HTTP listens. */
+/** Builds the store, the broker and the services between them. `listeningUrl` is called once HTTP listens. */
 export function createServices(config: Config, log: Log, overrides: Overrides, listeningUrl: () => string) {
   const { hasFastLane = true, heartbeatMs, machineRoot } = overrides
   const clocks = createClock(overrides)

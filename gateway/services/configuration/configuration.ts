@@ -30,10 +30,7 @@ interface ConfigurationDeps {
   builtInTypes: readonly DeviceType[]
 }
 
-/** What devices are to know: their groups, the zones of those, and their configuration in layers. */
-export type Configuration = ReturnType<typeof createConfiguration>
-
-/** Builds the parts that decide and publish what devices are to know. */
+/** Builds the parts that decide and publish what devices must know: groups, their zones, configuration in layers. */
 export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps) {
   const zoneParts = { sets: new ZoneSets(), messages: new ZoneMessages(), turns: new Turns() }
   const geofences = new Geofences({ ...deps, ...zoneParts, isGroup: (groupId) => groups.has(groupId) })
