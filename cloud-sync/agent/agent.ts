@@ -3,6 +3,7 @@ import { isOff } from '#shared/clock-offset.ts'
 import { ConflictError, UnavailableError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import type { IntentInboxPort, LatestStatesPort, SyncSourcePort } from '#shared/sync-source.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
 import { Tally } from '#shared/tally.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
@@ -20,17 +21,16 @@ import { Loop } from './loop.ts'
 import { Monitor } from './monitor.ts'
 import { Priorities } from './priorities.ts'
 import { Progress } from './progress.ts'
-import type { IntentInbox, LatestStates, SyncSource } from './source.ts'
 import { explain, type Situation, stateOf } from './state.ts'
 import { type LaneOptions, StreamLane } from './stream-lane.ts'
 import { StreamSender } from './stream-sender.ts'
 import { Upstream, type UpstreamOptions } from './upstream.ts'
 
 export interface AgentOptions {
-  readonly source: SyncSource
+  readonly source: SyncSourcePort
   /** Without one the agent does not ask the hub for intents. */
-  readonly inbox?: IntentInbox
-  readonly latest: LatestStates
+  readonly inbox?: IntentInboxPort
+  readonly latest: LatestStatesPort
   readonly upstream: UpstreamOptions
   /** The id of the site that this gateway belongs to. */
   readonly site: string

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { partHash } from '#shared/sync-hash.ts'
-import type { StreamPart } from '#shared/sync-source.ts'
+import type { StreamPart, SyncSourcePort } from '#shared/sync-source.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { AuditGroup, AuditKind, SyncPart, SyncStream } from '#shared/wire/replication/sync.ts'
@@ -11,12 +11,11 @@ import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'
 import type { Outcome } from './outcome.ts'
 import type { Priorities } from './priorities.ts'
-import type { SyncSource } from './source.ts'
 import { toBase64 } from './stream-sender.ts'
 import type { Upstream } from './upstream.ts'
 
 export interface DayAuditDeps {
-  readonly source: SyncSource
+  readonly source: SyncSourcePort
   readonly upstream: Upstream
   readonly cursors: Cursors
   readonly link: Link

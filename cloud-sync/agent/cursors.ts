@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { Turns } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
+import type { SyncSourcePort } from '#shared/sync-source.ts'
 import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import { JsonFile } from './json-file.ts'
 import { type Attempt, isOlderThan, type SideFileContent, sideFileSchema } from './side-file.ts'
 import { SlotFile } from './slot-file.ts'
-import type { SyncSource } from './source.ts'
 
 interface CursorsDeps {
-  readonly source: SyncSource
+  readonly source: SyncSourcePort
   readonly site: string
   readonly dataDir: string | undefined
   readonly log: Log

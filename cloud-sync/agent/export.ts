@@ -1,5 +1,5 @@
 import { partHash } from '#shared/sync-hash.ts'
-import type { PartLimits } from '#shared/sync-source.ts'
+import type { PartLimits, SyncSourcePort } from '#shared/sync-source.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import {
   SYNC_PROTOCOL,
@@ -9,7 +9,6 @@ import {
   type SyncStream,
 } from '#shared/wire/replication/sync.ts'
 import type { SyncFileEnd, SyncFileHead } from '#shared/wire/replication/sync-file.ts'
-import type { SyncSource } from './source.ts'
 import { statePages } from './state-pages.ts'
 
 /** The limits of a request to a hub, because the import sends the lines on. */
@@ -29,7 +28,7 @@ export interface ExportedRange {
  * left for the next file.
  */
 export async function* exportLines(
-  source: SyncSource,
+  source: SyncSourcePort,
   {
     site,
     program,

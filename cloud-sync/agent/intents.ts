@@ -1,3 +1,4 @@
+import type { IntentInboxPort } from '#shared/sync-source.ts'
 import type { Tally } from '#shared/tally.ts'
 import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/replicated.ts'
 import type { Intent } from '#shared/wire/replication/sync.ts'
@@ -5,11 +6,10 @@ import { Backoff } from './backoff.ts'
 import type { Cursors } from './cursors.ts'
 import type { HubClock } from './hub-clock.ts'
 import type { AgentClock, Link } from './link.ts'
-import type { IntentInbox } from './source.ts'
 import type { Upstream } from './upstream.ts'
 
 interface IntentsDeps {
-  readonly inbox: IntentInbox
+  readonly inbox: IntentInboxPort
   readonly upstream: Upstream
   readonly cursors: Cursors
   readonly link: Link

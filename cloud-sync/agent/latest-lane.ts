@@ -1,15 +1,14 @@
-import type { StreamBacklog } from '#shared/sync-source.ts'
+import type { LatestStatesPort, StreamBacklog, SyncSourcePort } from '#shared/sync-source.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Priorities } from './priorities.ts'
-import type { LatestStates, SyncSource } from './source.ts'
 import { statePages } from './state-pages.ts'
 import type { Upstream } from './upstream.ts'
 
 interface LatestLaneDeps {
-  readonly source: SyncSource
-  readonly latest: LatestStates
+  readonly source: SyncSourcePort
+  readonly latest: LatestStatesPort
   readonly upstream: Upstream
   readonly cursors: Cursors
   readonly link: Link

@@ -1,6 +1,7 @@
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
+import type { SyncSourcePort } from '#shared/sync-source.ts'
 import type { Tally } from '#shared/tally.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import {
@@ -13,7 +14,6 @@ import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 import type { Cursors, KnownCursors, Reconciled } from './cursors.ts'
 import { ForkGuard } from './fork-guard.ts'
 import type { Failure, Outcome } from './outcome.ts'
-import type { SyncSource } from './source.ts'
 import type { Upstream } from './upstream.ts'
 
 export type LinkState = 'connecting' | 'up' | 'waiting' | 'refused' | 'other_site' | 'other_machine'
@@ -27,7 +27,7 @@ interface RecordRate {
 }
 
 interface LinkDeps {
-  readonly source: SyncSource
+  readonly source: SyncSourcePort
   readonly upstream: Upstream
   readonly cursors: Cursors
   readonly site: string

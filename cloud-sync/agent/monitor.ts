@@ -1,6 +1,6 @@
 import { isOff } from '#shared/clock-offset.ts'
 import type { Log } from '#shared/log.ts'
-import type { StreamBacklog } from '#shared/sync-source.ts'
+import type { StreamBacklog, SyncSourcePort } from '#shared/sync-source.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncStream } from '#shared/wire/replication/sync.ts'
@@ -8,12 +8,11 @@ import type { Cursors } from './cursors.ts'
 import type { HubClock } from './hub-clock.ts'
 import type { AgentClock, Link } from './link.ts'
 import type { Progress } from './progress.ts'
-import type { SyncSource } from './source.ts'
 import { hasBacklog } from './state.ts'
 import type { StreamSender } from './stream-sender.ts'
 
 interface MonitorDeps {
-  readonly source: SyncSource
+  readonly source: SyncSourcePort
   readonly cursors: Cursors
   readonly link: Link
   readonly progress: Progress

@@ -1,11 +1,11 @@
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
+import type { SyncSourcePort } from '#shared/sync-source.ts'
 import { type PushAnswer, SITE_FULL, type SyncPart, type SyncStream } from '#shared/wire/replication/sync.ts'
 import type { Cursors } from './cursors.ts'
 import type { AgentClock, Link } from './link.ts'
 import { retry } from './outcome.ts'
 import type { Priorities } from './priorities.ts'
-import type { SyncSource } from './source.ts'
 import { type StreamSender, toSyncPart } from './stream-sender.ts'
 import type { Density, Upstream } from './upstream.ts'
 
@@ -31,7 +31,7 @@ export interface LaneOptions {
 }
 
 export interface LaneDeps {
-  readonly source: SyncSource
+  readonly source: SyncSourcePort
   readonly upstream: Upstream
   readonly cursors: Cursors
   readonly link: Link

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { SyncAgent } from '#agent/agent.ts'
-import type { IntentInbox, LatestStates } from '#agent/source.ts'
 import { createLog } from '#shared/log.ts'
 import { createRandom } from '#shared/random.ts'
+import type { IntentInboxPort, LatestStatesPort } from '#shared/sync-source.ts'
 import { FakeClock, type SetClock } from '#shared/testing/clocks.ts'
 import type { Intent, IntentResult } from '#shared/wire/replication/sync.ts'
 import { MemorySource } from './memory-source.ts'
@@ -14,7 +14,7 @@ import { TestHub } from './test-hub.ts'
 export const SITE_KEY = 'cbs_links_abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG'
 
 /** Intents as they were received. */
-class MemoryInbox implements IntentInbox {
+class MemoryInbox implements IntentInboxPort {
   readonly received: Intent[] = []
 
   lastSeq(): number {
@@ -28,7 +28,7 @@ class MemoryInbox implements IntentInbox {
 }
 
 /** States of carts that only have a name. */
-class MemoryStates implements LatestStates {
+class MemoryStates implements LatestStatesPort {
   readonly devices = new Map<string, Record<string, unknown>>()
   #changed = new Set<string>()
 

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import type { SyncSource } from '#agent/source.ts'
 import { RowSum } from '#shared/sync-hash.ts'
-import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
+import type {
+  PartLimits,
+  StreamBacklog,
+  StreamPart,
+  SyncIdentity,
+  SyncSourcePort,
+} from '#shared/sync-source.ts'
 import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type {
   AuditGroup,
@@ -28,7 +33,7 @@ export const STREAM_OF: Partial<Record<AuditKind, SyncStream>> = {
 }
 
 /** A gateway's data in memory: what is kept of it after a crash is exactly this. */
-export class MemorySource implements SyncSource {
+export class MemorySource implements SyncSourcePort {
   readonly rows: Record<SyncStream, TestRow[]>
   readonly #clock: { nowMs(): number }
   #identity: SyncIdentity = { epoch: newEpoch(), site: null, forkedFrom: null }

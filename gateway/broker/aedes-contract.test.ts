@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { type Duplex, duplexPair } from 'node:stream'
 import { describe, mock, test } from 'node:test'
 import type { AedesOptions } from 'aedes'
+import type { BrokerPort } from '#domain/broker-port.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { FrozenStream } from '#testing/frozen-stream.ts'
 import { HeldDisk } from '#testing/held-disk.ts'
@@ -19,7 +20,6 @@ import { createJournal, OpenBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { createHeldMemory, StockAedes } from '#testing/stock-aedes.ts'
 import type { BrokerOptions } from './broker.ts'
-import type { BrokerPort } from './broker-port.ts'
 
 /** A broker of either kind. */
 interface Side {

@@ -3,6 +3,8 @@ import './light-mqtt-packet.ts'
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { Aedes, type Client, type PublishPacket, type Subscription } from 'aedes'
+import type { BrokerPort } from '#domain/broker-port.ts'
+import type { Downlink } from '#domain/downlink.ts'
 import type { StoredWill } from '#domain/mqtt-sessions.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
@@ -18,7 +20,6 @@ import {
   setConnectTimeout,
   writeNumbersUncached,
 } from './aedes-internals.ts'
-import type { BrokerPort } from './broker-port.ts'
 import { givenClientId } from './client-ids.ts'
 import { Connection } from './connection.ts'
 import { Connections } from './connections.ts'
@@ -83,7 +84,7 @@ const PACKETS_BEHIND_CONNECT = 16_384
  * The MQTT broker. Aedes speaks the protocol; what is kept for whom, in which order it is sent and when it may be
  * acknowledged is decided here. Knows nothing of devices and users; it asks its port.
  */
-export class Broker<Login> {
+export class Broker<Login> implements Downlink {
   readonly refusals: Refusals
   readonly sessions: Sessions
   readonly status: BrokerStatus

@@ -1,5 +1,5 @@
 import type { Client } from 'aedes'
-import type { BrokerPort } from './broker-port.ts'
+import type { BrokerPort } from '#domain/broker-port.ts'
 import { givenClientId } from './client-ids.ts'
 import type { Connection, Identity } from './connection.ts'
 import type { BrokerBudgets, LIMIT_REFUSALS } from './limits.ts'

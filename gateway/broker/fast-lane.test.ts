@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { after, before, type TestContext, test } from 'node:test'
+import type { BrokerPort, TelemetryRun } from '#domain/broker-port.ts'
 import { idOf, PACKET, PINGREQ, publishPacket } from '#testing/mqtt-packets.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
-import type { BrokerPort, TelemetryRun } from './broker-port.ts'
 
 const TOPIC = 'dev/cart/tlm'
 

@@ -1,6 +1,6 @@
 import type { Client } from 'aedes'
+import type { BrokerPort, TelemetryRun } from '#domain/broker-port.ts'
 import { clientInternals } from './aedes-internals.ts'
-import type { BrokerPort, TelemetryRun } from './broker-port.ts'
 import type { Connection, Identity } from './connection.ts'
 import type { LiveMessage } from './delivery.ts'
 import type { BrokerBudgets } from './limits.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type Downlink, publishWith } from '#services/downlink.ts'
+import type { Downlink } from '#domain/downlink.ts'
+import { publishWith } from '#services/downlink.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { PACKET, type RawPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
 import { connectTo, type OpenBroker, startBroker } from '#testing/open-broker.ts'

@@ -1,6 +1,6 @@
 import type { PublishPacket } from 'aedes'
+import type { BrokerPort } from '#domain/broker-port.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
-import type { BrokerPort } from './broker-port.ts'
 import type { Identity } from './connection.ts'
 import type { LiveMessage } from './delivery.ts'
 import type { SessionJournal, Sessions } from './mqtt-sessions/sessions.ts'

@@ -1,5 +1,5 @@
+import type { BrokerPort } from '#domain/broker-port.ts'
 import { hasWildcard, TOPIC_FILTER_MAX } from '#domain/mqtt-topics.ts'
-import type { BrokerPort } from './broker-port.ts'
 import type { Connection, Identity } from './connection.ts'
 import type { BrokerBudgets, LIMIT_REFUSALS } from './limits.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'

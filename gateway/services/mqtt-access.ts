@@ -1,4 +1,5 @@
 import { type Caller, canSee, isAdmin, isStaff, seesCodes } from '#domain/access.ts'
+import type { BrokerPort } from '#domain/broker-port.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
 import type { Events } from '#gateway/events.ts'
@@ -104,7 +105,7 @@ const UPLINK_BY_LEVEL = new Map<string, Uplink>(UPLINKS.map((level) => [level, l
 const USERS_LEVELS: ReadonlySet<string> = new Set([...UPLINKS, 'cmd', 'ta'])
 
 /** What the broker asks of the gateway: who may log in, read and publish, and what to do with a message. */
-export class MqttAccess {
+export class MqttAccess implements BrokerPort<MqttLogin> {
   readonly #deps: MqttAccessDeps
 
   constructor(deps: MqttAccessDeps) {

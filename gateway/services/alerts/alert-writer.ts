@@ -1,11 +1,12 @@
 import { alertTopic, toAlertJson } from '#domain/alert.ts'
+import type { Downlink, PreparedMessage } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
 import { Tally } from '#shared/tally.ts'
 import type { Clock } from '#shared/time.ts'
 import { ALERT_KINDS } from '#shared/wire/alert-kinds.ts'
 import type { Store } from '#store/store.ts'
 import type { AlertsChange, ClosedDay, SavedAlert, StoredAlert } from '#store/tables/alerts.ts'
-import { type Downlink, type PreparedMessage, publishWith } from '../downlink.ts'
+import { publishWith } from '../downlink.ts'
 import type { AlertBook } from './alert-book.ts'
 import type { Findings, FoundChange } from './findings.ts'
 

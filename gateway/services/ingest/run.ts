@@ -1,3 +1,4 @@
+import type { TelemetryRun } from '#domain/broker-port.ts'
 import { receiveTimeMs } from '#domain/event-time.ts'
 import { packSample } from '#domain/latest-state.ts'
 import type { RecentMessage } from '#domain/recent-messages.ts'
@@ -39,7 +40,7 @@ const NOTHING: readonly never[] = []
  * together. Their numbers go into columns at once; whatever else they say stays in the bytes and is read again by the
  * few who ask, so that a message leaves nothing behind that has to be kept, copied and collected.
  */
-export class Run implements Appendable, ReportedRun {
+export class Run implements Appendable, ReportedRun, TelemetryRun {
   readonly device: Device
   readonly connection: DeviceConnection
   readonly receivedAtMs: number

@@ -2,6 +2,7 @@ import { HEAD_OFFICE } from '#domain/origin.ts'
 import { Turns } from '#shared/budgets/turns.ts'
 import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
+import type { IntentInboxPort } from '#shared/sync-source.ts'
 import type { Intent, IntentResult } from '#shared/wire/replication/sync.ts'
 import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'
@@ -27,7 +28,7 @@ const REASON_LENGTH = 1000
  * Performs the intents of the head office, each once: its outcome is recorded in the transaction that does it, together
  * with the note that tells so. One that comes again finds its record.
  */
-export class IntentInbox {
+export class IntentInbox implements IntentInboxPort {
   readonly #deps: IntentInboxDeps
   readonly #turns = new Turns()
   /** Intents that may have been applied or not, by `seq`: the store did not answer. */

@@ -1,4 +1,5 @@
 import type { Events } from '#gateway/events.ts'
+import type { LatestStatesPort } from '#shared/sync-source.ts'
 import type { Device, Fleet } from '../fleet.ts'
 
 interface LatestStatesDeps {
@@ -10,7 +11,7 @@ interface LatestStatesDeps {
 }
 
 /** The devices that changed since the last call, as the API shows them. */
-export class LatestStates {
+export class LatestStates implements LatestStatesPort {
   readonly #deps: LatestStatesDeps
   #changed = new Set<string>()
   /** Any may be other than it was: one was taken off the register, which only all of those that are left tell. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { crc32 } from 'node:zlib'
-import type { SyncSource as SourceOfAgent } from '#agent/source.ts'
-import type { StreamPart } from '#shared/sync-source.ts'
+import type { SyncSourcePort as SourceOfAgent, StreamPart } from '#shared/sync-source.ts'
 import { decodeBlocks } from '#shared/telemetry/blocks.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
 import {

@@ -1,7 +1,13 @@
 import type { Turns } from '#shared/budgets/turns.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
+import type {
+  PartLimits,
+  StreamBacklog,
+  StreamPart,
+  SyncIdentity,
+  SyncSourcePort,
+} from '#shared/sync-source.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import type {
   AuditGroup,
@@ -34,7 +40,7 @@ const BACKLOG_KEPT_MS = 15_000
 const MAX_ATTEMPTS = 3
 
 /** What a head office is to get of the store, and what it has got. */
-export class SyncSource {
+export class SyncSource implements SyncSourcePort {
   readonly #deps: SyncSourceDeps
   readonly #audit: SyncAudit
   readonly #backlog: SyncBacklog

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
+import type { Downlink } from '#domain/downlink.ts'
 import {
   replaceZones,
   switchZones,
@@ -16,7 +17,7 @@ import { fromSiteFeaturesJson, toSiteFeaturesJson } from '#shared/wire/zones-jso
 import type { SiteZone, Zone, ZoneType } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
 import type { ZonesInForce, ZoneVersionRow } from '#store/tables/zones.ts'
-import { type Downlink, publishWith } from '../downlink.ts'
+import { publishWith } from '../downlink.ts'
 import type { ZoneMessages } from './messages.ts'
 import { requireFreeIds, requireRoom } from './rules.ts'
 import { readZoneSet, toSwitchesBody } from './set-json.ts'

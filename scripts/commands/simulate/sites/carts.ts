@@ -1,6 +1,6 @@
-import type { LatestStates } from '#agent/source.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
 import { createRandom } from '#shared/random.ts'
+import type { LatestStatesPort } from '#shared/sync-source.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import { Cart } from '../course/cart.ts'
@@ -54,7 +54,7 @@ export interface SiteLook {
 }
 
 /** The devices of one site, each on one of the shared carts. */
-export class SiteDevices implements LatestStates {
+export class SiteDevices implements LatestStatesPort {
   readonly #devices: readonly { readonly cart: Cart; readonly sensors: Sensors }[]
   readonly #hardwareIds: readonly string[]
   readonly #createdAtMs: number

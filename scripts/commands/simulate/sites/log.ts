@@ -1,6 +1,11 @@
-import type { SyncSource } from '#agent/source.ts'
 import { newUuid } from '#shared/ids.ts'
-import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity } from '#shared/sync-source.ts'
+import type {
+  PartLimits,
+  StreamBacklog,
+  StreamPart,
+  SyncIdentity,
+  SyncSourcePort,
+} from '#shared/sync-source.ts'
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
@@ -19,7 +24,7 @@ const KEPT_LOOKS = 900
  * What stands for the store of a gateway: the samples that its hub does not have yet, and no other data. Each sample has a
  * position; those of one time follow one another.
  */
-export class SiteLog implements SyncSource {
+export class SiteLog implements SyncSourcePort {
   readonly #hardwareIds: readonly string[]
   readonly #figures: SitesFigures
   #looks: readonly KeptLook[] = []

@@ -1,5 +1,5 @@
-import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { Uplink } from '#shared/wire/mqtt.ts'
+import type { SessionChange } from './mqtt-sessions.ts'
 
 export type LoginResult<Login> =
   /**
@@ -65,8 +65,8 @@ export interface BrokerPort<Login> {
   /** The topic of the login's own telemetry; undefined while it has none. */
   telemetryTopic(login: Login): string | undefined
   /**
-   * Begins to read telemetry of the login in place; undefined while each message has to be looked at by `receive`. Calls
-   * `onStored` or `onRefused` as `receive` does, for `count` messages of the run, of which the first is at `from`.
+   * Begins to read telemetry of the login in place; undefined while each message has to be looked at by `receive`.
+   * Calls `onStored` or `onRefused` as `receive` does, for `count` messages of the run, of which the first is at `from`.
    */
   beginRun(
     login: Login,
