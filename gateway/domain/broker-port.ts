@@ -66,7 +66,8 @@ export interface BrokerPort<Login> {
   telemetryTopic(login: Login): string | undefined
   /**
    * Begins to read telemetry of the login in place; undefined while each message has to be looked at by `receive`.
-   * Calls `onStored` or `onRefused` as `receive` does, for `count` messages of the run, of which the first is at `from`.
+   * Calls `onStored` or `onRefused` as `receive` does, for `count` messages of the run, of which the first is at
+   * `from`.
    */
   beginRun(
     login: Login,
