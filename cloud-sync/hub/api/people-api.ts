@@ -14,11 +14,11 @@ import { createIntentsApi } from './intents.ts'
 import { INTRODUCTION } from './introduction.ts'
 import { createMetricsApi } from './metrics.ts'
 import { createQuarantineApi } from './quarantine.ts'
-import { createSiteAlertsApi } from './site-alerts.ts'
-import { createSiteCartsApi } from './site-carts.ts'
-import { createSiteCourseApi } from './site-course.ts'
+import { SITE_ALERT, SITE_ALERTS } from './site-alerts.ts'
+import { SITE_CART, SITE_CARTS } from './site-carts.ts'
+import { SITE_COURSE, SITE_COURSE_PHOTO } from './site-course.ts'
 import { createSiteDevicesApi } from './site-devices.ts'
-import { createSiteEventsApi } from './site-events.ts'
+import { SITE_GEOFENCE_EVENTS, SITE_LOCK_EVENTS } from './site-events.ts'
 import { createSiteHistoryApi } from './site-history.ts'
 import { siteRoutes } from './site-noun.ts'
 import { SITE_AUDIT_LOG, SITE_GROUPS, SITE_REVISIONS, SITE_SETTINGS, SITE_ZONES } from './site-nouns.ts'
@@ -26,6 +26,23 @@ import { createSiteTripsApi } from './site-trips.ts'
 import { createSitesApi } from './sites.ts'
 import { TAGS } from './tags.ts'
 import { createHubUsersApi } from './users.ts'
+
+/** What is read of a site, in the order of the API's document. */
+const SITE_ROUTES = [
+  SITE_LOCK_EVENTS,
+  SITE_GEOFENCE_EVENTS,
+  SITE_GROUPS,
+  SITE_SETTINGS,
+  SITE_ZONES,
+  SITE_COURSE,
+  SITE_COURSE_PHOTO,
+  SITE_ALERTS,
+  SITE_ALERT,
+  SITE_CARTS,
+  SITE_CART,
+  SITE_AUDIT_LOG,
+  SITE_REVISIONS,
+]
 
 /** Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key. */
 export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): void {
@@ -53,12 +70,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
   app.route('/', createErasedApi(deps))
   app.route('/', createSiteHistoryApi(database, budgets.downloads))
   app.route('/', createSiteTripsApi(deps))
-  app.route('/', createSiteEventsApi(database))
-  app.route('/', siteRoutes(database, [SITE_GROUPS, SITE_SETTINGS, SITE_ZONES]))
-  app.route('/', createSiteCourseApi(database))
-  app.route('/', createSiteAlertsApi(database))
-  app.route('/', createSiteCartsApi(database, clock))
-  app.route('/', siteRoutes(database, [SITE_AUDIT_LOG, SITE_REVISIONS]))
+  app.route('/', siteRoutes({ sql: database, clock }, SITE_ROUTES))
   app.route('/', createMetricsApi(deps, budgets.refused))
   app.route('/', createIntentsApi(deps))
   app.route('/', createHubUsersApi(deps))

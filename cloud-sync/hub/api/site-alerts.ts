@@ -1,12 +1,7 @@
-import type { OpenAPIHono } from '@hono/zod-openapi'
-import { isHubAdmin, requireSite } from '#hub/access.ts'
-import type { Sql } from '#hub/store/database/database.ts'
+import { isHubAdmin } from '#hub/access.ts'
 import { listSiteAlerts, siteAlertOf } from '#hub/store/site-alerts.ts'
 import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
-import { paginationOf, requireOrder } from '#shared/http/api-env.ts'
-import { listRoute } from '#shared/http/list-route.ts'
-import { answers } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
+import { paginationOf } from '#shared/http/api-env.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import { ALERT_KINDS } from '#shared/wire/alert-kinds.ts'
 import {
@@ -17,8 +12,7 @@ import {
   alertSchema,
 } from '#shared/wire/alerts.ts'
 import type { AlertBody } from '#shared/wire/replication/sync.ts'
-import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './env.ts'
+import { siteList, siteNoun } from './site-noun.ts'
 
 const KINDS: readonly string[] = ALERT_KINDS
 
@@ -38,44 +32,35 @@ function toAlertJson(body: AlertBody): AlertJson {
   }
 }
 
-/** `/sites/:site/alerts`: what people of a site are warned of. */
-export function createSiteAlertsApi(sql: Sql): OpenAPIHono<HubEnv> {
-  const api = createHubPart()
-  api.openapi(
-    listRoute('/sites/{site}/alerts', 'List the alerts of a site', {
-      description: 'As its gateway has them; pin_locked is for admins.',
-      request: { params: siteParams, query: alertQuerySchema },
-      responses: answers(alertListSchema, 'Alerts, newest first unless order says otherwise.', 400, 403, 404),
-    }),
-    async (c) => {
-      const { site } = c.req.valid('param')
-      const { from, to, state, kind, cart, ...page } = c.req.valid('query')
-      requireOrder(from, to)
-      await requireSite(sql, c.var.user, site)
-      const seen = ALERT_KINDS.filter((one) => one !== 'pin_locked' || isHubAdmin(c.var.user))
-      const kinds = kind === undefined ? seen : seen.filter((one) => one === kind)
-      const query = { ...page, state, kinds, cart, fromMs: from, toMs: to }
-      const alerts = (await listSiteAlerts(sql, site, query)).map(toAlertJson)
-      return c.json({ alerts, pagination: paginationOf(page, alerts) }, 200)
-    },
-  )
+export const SITE_ALERTS = siteList({
+  path: '/sites/{site}/alerts',
+  summary: 'List the alerts of a site',
+  description: 'As its gateway has them; pin_locked is for admins.',
+  query: alertQuerySchema,
+  schema: alertListSchema,
+  answer: 'Alerts, newest first unless order says otherwise.',
+  read: async ({ from, to, state, kind, cart, ...page }, { sql, site, user }) => {
+    const seen = ALERT_KINDS.filter((one) => one !== 'pin_locked' || isHubAdmin(user))
+    const kinds = kind === undefined ? seen : seen.filter((one) => one === kind)
+    const query = { ...page, state, kinds, cart, fromMs: from, toMs: to }
+    const alerts = (await listSiteAlerts(sql, site, query)).map(toAlertJson)
+    return { alerts, pagination: paginationOf(page, alerts) }
+  },
+})
 
-  api.openapi(
-    route.get('/sites/{site}/alerts/{id}', 'Get an alert of a site', {
-      request: { params: siteParams.extend(alertIdParams.shape) },
-      responses: answers(alertSchema, 'The alert.', 403, 404),
-    }),
-    async (c) => {
-      const { site, id } = c.req.valid('param')
-      await requireSite(sql, c.var.user, site)
-      const alert = await siteAlertOf(sql, site, id)
-      // kinds of a later gateway are not listed either
-      if (alert === undefined || !KINDS.includes(alert.kind))
-        throw new NotFoundError('alert_not_found', `there is no alert ${id} at this site`)
-      if (alert.kind === 'pin_locked' && !isHubAdmin(c.var.user))
-        throw new ForbiddenError('admin_required', 'alerts of this kind are for admins')
-      return c.json(toAlertJson(alert), 200)
-    },
-  )
-  return api
-}
+export const SITE_ALERT = siteNoun({
+  path: '/sites/{site}/alerts/{id}',
+  summary: 'Get an alert of a site',
+  params: alertIdParams,
+  schema: alertSchema,
+  answer: 'The alert.',
+  read: async ({ sql, site, user, id }) => {
+    const alert = await siteAlertOf(sql, site, id)
+    // kinds of a later gateway are not listed either
+    if (alert === undefined || !KINDS.includes(alert.kind))
+      throw new NotFoundError('alert_not_found', `there is no alert ${id} at this site`)
+    if (alert.kind === 'pin_locked' && !isHubAdmin(user))
+      throw new ForbiddenError('admin_required', 'alerts of this kind are for admins')
+    return toAlertJson(alert)
+  },
+})

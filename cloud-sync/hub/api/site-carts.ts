@@ -1,62 +1,43 @@
-import type { OpenAPIHono } from '@hono/zod-openapi'
-import { requireSite, seesCodes } from '#hub/access.ts'
+import { seesCodes } from '#hub/access.ts'
 import { siteCarts } from '#hub/sites/carts.ts'
-import type { Sql } from '#hub/store/database/database.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
-import { listRoute } from '#shared/http/list-route.ts'
-import { answers } from '#shared/http/responses.ts'
-import { route } from '#shared/http/route.ts'
-import type { Clock } from '#shared/time.ts'
 import { countCarts, toCartJson } from '#shared/wire/cart-json.ts'
 import { cartListQuerySchema, cartListSchema, cartParams, cartSchema } from '#shared/wire/carts.ts'
-import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './env.ts'
+import { siteList, siteNoun } from './site-noun.ts'
 
-/** `/sites/:site/carts`: the carts of a site, judged as its gateway judges them. */
-export function createSiteCartsApi(sql: Sql, clock: Clock): OpenAPIHono<HubEnv> {
-  const api = createHubPart()
+/** The carts of a site, judged as its gateway judges them. */
+export const SITE_CARTS = siteList({
+  path: '/sites/{site}/carts',
+  summary: 'List the carts of a site',
+  description:
+    'The same answer as GET /carts of the gateway, judged by what it told last. Carts of a gateway that is not heard of become silent.',
+  query: cartListQuerySchema,
+  schema: cartListSchema,
+  answer: 'All carts of the site, in natural order.',
+  read: async ({ order }, { sql, site, user, nowMs }) => {
+    const carts = await siteCarts(sql, site, nowMs)
+    const masksCodes = !seesCodes(user)
+    return {
+      carts: inOrder(carts, order).map((cart) => toCartJson(cart, masksCodes)),
+      counts: countCarts(carts),
+      has_parking_zone: carts.some(({ ground }) => ground.hasParking),
+    }
+  },
+})
 
-  api.openapi(
-    listRoute('/sites/{site}/carts', 'List the carts of a site', {
-      description:
-        'The same answer as GET /carts of the gateway, judged by what it told last. Carts of a gateway that is not heard of become silent.',
-      request: { params: siteParams, query: cartListQuerySchema },
-      responses: answers(cartListSchema, 'All carts of the site, in natural order.', 400, 403, 404),
-    }),
-    async (c) => {
-      const { site } = c.req.valid('param')
-      await requireSite(sql, c.var.user, site)
-      const carts = await siteCarts(sql, site, clock.nowMs())
-      const masksCodes = !seesCodes(c.var.user)
-      return c.json(
-        {
-          carts: inOrder(carts, c.req.valid('query').order).map((cart) => toCartJson(cart, masksCodes)),
-          counts: countCarts(carts),
-          has_parking_zone: carts.some(({ ground }) => ground.hasParking),
-        },
-        200,
-      )
-    },
-  )
-
-  api.openapi(
-    route.get('/sites/{site}/carts/{cart}', 'Get a cart of a site', {
-      request: { params: siteParams.extend(cartParams.shape) },
-      responses: answers(cartSchema, 'The cart as its gateway told last.', 403, 404),
-    }),
-    async (c) => {
-      const { site, cart: id } = c.req.valid('param')
-      await requireSite(sql, c.var.user, site)
-      const carts = await siteCarts(sql, site, clock.nowMs())
-      const found =
-        carts.find(({ key }) => key === id) ??
-        carts.find(({ devices }) => devices.some(({ hardwareId }) => hardwareId === id))
-      if (found === undefined)
-        throw new NotFoundError('cart_not_found', `there is no cart ${id} at this site`)
-      return c.json(toCartJson(found, !seesCodes(c.var.user)), 200)
-    },
-  )
-
-  return api
-}
+export const SITE_CART = siteNoun({
+  path: '/sites/{site}/carts/{cart}',
+  summary: 'Get a cart of a site',
+  params: cartParams,
+  schema: cartSchema,
+  answer: 'The cart as its gateway told last.',
+  read: async ({ sql, site, user, nowMs, cart: id }) => {
+    const carts = await siteCarts(sql, site, nowMs)
+    const found =
+      carts.find(({ key }) => key === id) ??
+      carts.find(({ devices }) => devices.some(({ hardwareId }) => hardwareId === id))
+    if (found === undefined) throw new NotFoundError('cart_not_found', `there is no cart ${id} at this site`)
+    return toCartJson(found, !seesCodes(user))
+  },
+})

@@ -1,38 +1,29 @@
-import type { OpenAPIHono } from '@hono/zod-openapi'
 import { requireSite } from '#hub/access.ts'
-import type { Sql } from '#hub/store/database/database.ts'
 import { type SitePhoto, siteCourseOf, sitePhotoOf, sitePieces } from '#hub/store/site-course.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
-import { answers, described, problems } from '#shared/http/responses.ts'
+import { described, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { type CoursePhotoJson, courseSchema } from '#shared/wire/course.ts'
 import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './env.ts'
+import { type SiteRoute, siteNoun } from './site-noun.ts'
 
-/** `/sites/:site/course`: the drawing of a site's course, and the photo below it. */
-export function createSiteCourseApi(sql: Sql): OpenAPIHono<HubEnv> {
-  const api = createHubPart()
+/** The drawing of a site's course. */
+export const SITE_COURSE = siteNoun({
+  path: '/sites/{site}/course',
+  summary: 'Get the drawing of the course of a site',
+  description: 'As GeoJSON, and where its photo lies.',
+  schema: courseSchema,
+  answer:
+    'As its gateway has it; empty while there never was one. A photo, or a large drawing, is shown once all of it has come.',
+  read: async ({ sql, site }) => {
+    const [course, photo] = await Promise.all([siteCourseOf(sql, site), sitePhotoOf(sql, site)])
+    return { ...course, photo: photo && toPhotoJson(photo) }
+  },
+})
 
-  api.openapi(
-    route.get('/sites/{site}/course', 'Get the drawing of the course of a site', {
-      description: 'As GeoJSON, and where its photo lies.',
-      request: { params: siteParams },
-      responses: answers(
-        courseSchema,
-        'As its gateway has it; empty while there never was one. A photo, or a large drawing, is shown once all of it has come.',
-        403,
-        404,
-      ),
-    }),
-    async (c) => {
-      const { site } = c.req.valid('param')
-      await requireSite(sql, c.var.user, site)
-      const [course, photo] = await Promise.all([siteCourseOf(sql, site), sitePhotoOf(sql, site)])
-      return c.json({ ...course, photo: photo && toPhotoJson(photo) }, 200)
-    },
-  )
-
+/** The photo below the drawing. */
+export const SITE_COURSE_PHOTO: SiteRoute = (api, { sql }) =>
   api.openapi(
     route.get('/sites/{site}/course/photo', 'Get the photo of the course of a site', {
       description: 'With an ETag. Answers 304 if If-None-Match has the current one.',
@@ -52,9 +43,6 @@ export function createSiteCourseApi(sql: Sql): OpenAPIHono<HubEnv> {
       return described(answerKnownPhoto(c, known) ?? answerPhoto(c, known, sitePieces(sql, site, photo)))
     },
   )
-
-  return api
-}
 
 function toPhotoJson(photo: SitePhoto): CoursePhotoJson {
   const { corners, content_type, bytes } = photo

@@ -1,11 +1,8 @@
-import type { OpenAPIHono } from '@hono/zod-openapi'
-import { requireSite, seesCodes } from '#hub/access.ts'
+import { seesCodes } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { registrationsOf } from '#hub/store/site-devices.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
-import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
-import { listRoute } from '#shared/http/list-route.ts'
-import { answers } from '#shared/http/responses.ts'
+import { paginationOf, requirePage } from '#shared/http/api-env.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 import { isOfRegistration, type Registration } from '#shared/registrations.ts'
 import { toIso } from '#shared/time.ts'
@@ -17,8 +14,7 @@ import {
 import { type LockEventJson, lockEventListSchema, lockEventQuerySchema } from '#shared/wire/lock-events.ts'
 import { GROUP_ID_OF_SITE } from '#shared/wire/replication/replicated.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
-import { siteParams } from '#shared/wire/sites.ts'
-import { createHubPart, type HubEnv } from './env.ts'
+import { siteList } from './site-noun.ts'
 
 type Row = Record<string, unknown>
 
@@ -73,80 +69,54 @@ interface EventsQuery {
   offset: number
 }
 
-/** Lock and geofence events of sites. */
-export function createSiteEventsApi(sql: Sql): OpenAPIHono<HubEnv> {
-  const api = createHubPart()
-
-  /** Throws for a range or an event `before` that cannot be. */
-  async function list<Json>(
-    siteId: string,
-    stream: 'lock_events' | 'geofence_events',
-    { hardware_id: hardwareId, from: fromMs, to: toMs, ...page }: EventsQuery,
-    fields: Readonly<Record<string, string | number | undefined>>,
-    toJson: (row: Row) => Json,
-  ) {
-    const registered = hardwareId === undefined ? undefined : await registrationsOf(sql, siteId, [hardwareId])
-    const registration = registered?.get(hardwareId ?? '')
-    const asked = { ...page, hardwareId, registration, fromMs, toMs, fields }
-    const rows = requirePage(await listSiteEvents(sql, siteId, stream, asked))
-    const now = await registrationsOf(
-      sql,
-      siteId,
-      rows.map((row) => String(row.hardware_id)),
-    )
-    const events = rows.map((row) => ({ ...toJson(row), ...(isOfDevice(row, now) ? {} : REMOVED) }))
-    return { events, pagination: paginationOf(page, rows) }
-  }
-
-  api.openapi(
-    listRoute('/sites/{site}/lock-events', 'List lock events', {
-      description: 'Includes the events of deleted devices.',
-      request: { params: siteParams, query: lockEventQuerySchema },
-      responses: answers(
-        lockEventListSchema,
-        'Events, newest first unless order says otherwise.',
-        400,
-        403,
-        404,
-      ),
-    }),
-    async (c) => {
-      const { site } = c.req.valid('param')
-      const { source, event, code, ...query } = c.req.valid('query')
-      requireOrder(query.from, query.to)
-      await requireSite(sql, c.var.user, site)
-      const isMasked = !seesCodes(c.var.user)
-      const asked = isMasked ? { ...query, maskedCode: code } : query
-      const fields = { source, event, ...(isMasked ? {} : { code }) }
-      const toJson = (row: Row) => toLockEventJson(isMasked ? masked(row) : row)
-      return c.json(await list(site, 'lock_events', asked, fields, toJson), 200)
-    },
-  )
-
-  api.openapi(
-    listRoute('/sites/{site}/geofence-events', 'List geofence events', {
-      description: 'The zones that carts entered and left.',
-      request: { params: siteParams, query: geofenceEventQuerySchema },
-      responses: answers(
-        geofenceEventListSchema,
-        'Events, newest first unless order says otherwise.',
-        400,
-        403,
-        404,
-      ),
-    }),
-    async (c) => {
-      const { site } = c.req.valid('param')
-      const { group_id, zone_id, zone_type, event, ...query } = c.req.valid('query')
-      requireOrder(query.from, query.to)
-      await requireSite(sql, c.var.user, site)
-      const fields = { group_id, zone_id, zone_type, event }
-      return c.json(await list(site, 'geofence_events', query, fields, toGeofenceEventJson), 200)
-    },
-  )
-
-  return api
+/** Throws for a range or an event `before` that cannot be. */
+async function listEvents<Json>(
+  { sql, site }: { sql: Sql; site: string },
+  stream: 'lock_events' | 'geofence_events',
+  { hardware_id: hardwareId, from: fromMs, to: toMs, ...page }: EventsQuery,
+  fields: Readonly<Record<string, string | number | undefined>>,
+  toJson: (row: Row) => Json,
+) {
+  const registered = hardwareId === undefined ? undefined : await registrationsOf(sql, site, [hardwareId])
+  const registration = registered?.get(hardwareId ?? '')
+  const asked = { ...page, hardwareId, registration, fromMs, toMs, fields }
+  const rows = requirePage(await listSiteEvents(sql, site, stream, asked))
+  const ids = rows.map((row) => String(row.hardware_id))
+  const now = await registrationsOf(sql, site, ids)
+  const events = rows.map((row) => ({ ...toJson(row), ...(isOfDevice(row, now) ? {} : REMOVED) }))
+  return { events, pagination: paginationOf(page, rows) }
 }
+
+export const SITE_LOCK_EVENTS = siteList({
+  path: '/sites/{site}/lock-events',
+  summary: 'List lock events',
+  description: 'Includes the events of deleted devices.',
+  query: lockEventQuerySchema,
+  schema: lockEventListSchema,
+  answer: 'Events, newest first unless order says otherwise.',
+  read: ({ source, event, code, ...query }, of) => {
+    const isMasked = !seesCodes(of.user)
+    const asked = isMasked ? { ...query, maskedCode: code } : query
+    const fields = { source, event, ...(isMasked ? {} : { code }) }
+    return listEvents(of, 'lock_events', asked, fields, (row) =>
+      toLockEventJson(isMasked ? masked(row) : row),
+    )
+  },
+})
+
+/** The zones that carts entered and left. */
+export const SITE_GEOFENCE_EVENTS = siteList({
+  path: '/sites/{site}/geofence-events',
+  summary: 'List geofence events',
+  description: 'The zones that carts entered and left.',
+  query: geofenceEventQuerySchema,
+  schema: geofenceEventListSchema,
+  answer: 'Events, newest first unless order says otherwise.',
+  read: ({ group_id, zone_id, zone_type, event, ...query }, of) => {
+    const fields = { group_id, zone_id, zone_type, event }
+    return listEvents(of, 'geofence_events', query, fields, toGeofenceEventJson)
+  },
+})
 
 const REMOVED = { device_removed: true } as const
 

@@ -8,53 +8,67 @@ import { requireOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { answers, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import type { Clock } from '#shared/time.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
+/** What a request for something of a site is answered from. */
 interface Asked {
   sql: Sql
   site: string
   user: HubUser
+  nowMs: number
 }
 
-interface SiteNoun<Schema extends z.ZodType> {
+interface SiteNoun<Schema extends z.ZodType, Params extends z.ZodObject = z.ZodObject> {
   path: `/sites/{site}/${string}`
   summary: string
   description?: string
   middleware?: MiddlewareHandler<HubEnv>[]
+  /** The path parameters besides the site. */
+  params?: Params
   schema: Schema
   /** The description of the answer. */
   answer: string
-  read(asked: Asked): Promise<z.input<Schema>>
+  read(asked: Asked & z.output<Params>): Promise<z.input<Schema>>
 }
 
 interface SiteList<Query extends z.ZodObject, Schema extends z.ZodType>
-  extends Omit<SiteNoun<Schema>, 'read'> {
+  extends Omit<SiteNoun<Schema>, 'params' | 'read'> {
   query: Query
   read(query: z.output<Query>, asked: Asked): Promise<z.input<Schema>>
 }
 
-/** Mounts one route. */
-type SiteRoute = (api: OpenAPIHono<HubEnv>, sql: Sql) => void
+interface SiteRouteDeps {
+  sql: Sql
+  clock: Clock
+}
 
-/** What of sites is only read, in this order. */
-export function siteRoutes(sql: Sql, routes: readonly SiteRoute[]): OpenAPIHono<HubEnv> {
+/** Mounts one route. */
+export type SiteRoute = (api: OpenAPIHono<HubEnv>, deps: SiteRouteDeps) => void
+
+/** The routes that only read a site, in this order. */
+export function siteRoutes(deps: SiteRouteDeps, routes: readonly SiteRoute[]): OpenAPIHono<HubEnv> {
   const api = createHubPart()
-  for (const mount of routes) mount(api, sql)
+  for (const mount of routes) mount(api, deps)
   return api
 }
 
 /** One object of a site as its gateway has it, for users who may see the site. */
-export function siteNoun<Schema extends z.ZodType>(noun: SiteNoun<Schema>): SiteRoute {
-  const { path, summary, schema, answer, read, ...rest } = noun
+export function siteNoun<Schema extends z.ZodType, Params extends z.ZodObject>(
+  noun: SiteNoun<Schema, Params>,
+): SiteRoute {
+  const { path, summary, params, schema, answer, read, ...rest } = noun
+  const request = { params: params === undefined ? siteParams : siteParams.extend(params.shape) }
   const responses = answers<z.ZodType, 403 | 404>(schema, answer, 403, 404)
-  const made = route.get(path, summary, { ...rest, request: { params: siteParams }, responses })
-  return (api, sql) =>
+  const made = route.get(path, summary, { ...rest, request, responses })
+  return (api, { sql, clock }) =>
     api.openapi(made, async (c) => {
-      const { site } = c.req.valid('param')
       const { user } = c.var
-      await requireSite(sql, user, site)
-      return jsonText(c, JSON.stringify(await read({ sql, site, user })))
+      // they were read by both schemas
+      const given = c.req.valid('param') as z.output<typeof siteParams> & z.output<Params>
+      await requireSite(sql, user, given.site)
+      return jsonText(c, JSON.stringify(await read({ ...given, sql, user, nowMs: clock.nowMs() })))
     })
 }
 
@@ -66,7 +80,7 @@ export function siteList<Query extends z.ZodObject, Schema extends z.ZodType>(
   const request = { params: siteParams, query: query as z.ZodObject }
   const responses = answers<z.ZodType, 400 | 403 | 404>(schema, answer, 400, 403, 404)
   const made = listRoute(path, summary, { ...rest, request, responses })
-  return (api, sql) =>
+  return (api, { sql, clock }) =>
     api.openapi(made, async (c) => {
       const { site } = c.req.valid('param')
       const { user } = c.var
@@ -74,7 +88,7 @@ export function siteList<Query extends z.ZodObject, Schema extends z.ZodType>(
       const asked = c.req.valid('query') as z.output<Query>
       requireTimes(asked)
       await requireSite(sql, user, site)
-      return jsonText(c, JSON.stringify(await read(asked, { sql, site, user })))
+      return jsonText(c, JSON.stringify(await read(asked, { sql, site, user, nowMs: clock.nowMs() })))
     })
 }
 
