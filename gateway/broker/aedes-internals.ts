@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { Duplex } from 'node:stream'
 import type { Aedes, Client, PublishPacket } from 'aedes'
 import { writeToStream } from 'mqtt-packet'
@@ -9,32 +10,58 @@ type Deliver = (packet: RetainedPacket, done: () => void) => void
 /** A retained message that a client has just asked for. */
 export type RetainedPacket = Pick<PublishPacket, 'topic' | 'payload' | 'qos'>
 
+/** A packet that mqtt-packet has parsed, as far as the broker checks it. */
+export interface ParsedPacket {
+  cmd: string
+  length: number
+  qos: number
+  dup: boolean
+  messageId?: number
+  username?: string
+  password?: Buffer
+  will?: { qos: number }
+  subscriptions?: { topic: string }[]
+  unsubscriptions?: string[]
+}
+
+/** The parser of mqtt-packet 9.0.2: its steps, and how far they have come in the current packet. */
+export interface Parser extends EventEmitter {
+  parse(chunk: Buffer): number
+  /** Its `length` is known as soon as a fixed header has been read. */
+  packet: ParsedPacket
+  error: Error | null
+  /** The next part of a packet: 0 its first byte, 1 its length, 2 the rest. */
+  _stateCounter: number
+  /** Bytes that were received and not parsed. */
+  _list: {
+    length: number
+    slice(start: number, end: number): Buffer
+    toString(encoding: 'utf8', start: number, end: number): string
+    readUInt16BE(at: number): number
+    /** Both throw past the end. */
+    readUInt8(at: number): number
+  }
+  _pos: number
+  /** Packets that wait for the end of CONNECT; null after it. */
+  _queue: unknown[] | null
+  _parseHeader(): boolean
+  _parsePayload(): boolean
+  _parseConnect(): unknown
+  _parseString(): string | null
+  _emitError(error: Error): void
+}
+
 /**
- * The parts of Aedes 1.2.0 that it does not publish and that we touch, in one place: an upgrade is judged by the
- * tests of the files that use them.
+ * The parts of Aedes 1.2.0 that it does not publish and that the broker reads or replaces. They and the replaced methods
+ * of mqtt-packet and of streams are in this file only: the tests of the files that use them judge an upgrade.
  */
 interface ClientInternals {
-  /** Parser of mqtt-packet; `packet.length` is known as soon as a fixed header has been read. */
-  _parser: {
-    parse(chunk: Buffer): number
-    packet: { length: number }
-    error: Error | null
-    /** Which part of a packet is read next: 0 its first byte, 1 its length, 2 what follows. */
-    _stateCounter: number
-    /** What has come and was not read. */
-    _list: { length: number }
-    /** Packets that wait for the end of CONNECT; null after it. */
-    _queue: unknown[] | null
-    on(event: 'packet', listener: () => void): void
-  }
-  /** Stops reading the connection; Aedes goes on by itself when it has sent CONNACK. */
+  _parser: Parser
   pause(): void
-  /** The last will as it will be published, and as it was asked for before the login. */
   will: PublishPacket | null
   _will: PublishPacket | null | undefined
-  /** CONNACK has been written. */
   connackSent: boolean
-  /** Packets that are under way; with the last of them `_nextBatch` reads on. */
+  /** Packets that are being handled; after the last one `_nextBatch` reads on. */
   _parsingBatch: number
   _nextBatch(): void
   /** 0 or less without a timer. */
@@ -42,7 +69,7 @@ interface ClientInternals {
   _keepaliveTimer: NodeJS.Timeout | null
   /** Granted subscriptions by topic filter. */
   subscriptions: Record<string, { qos: number }>
-  /** What is called with each retained message. */
+  /** Is called with each retained message. */
   deliverQoS: Deliver
 }
 
@@ -59,7 +86,7 @@ interface BrokerInternals {
   unregisterClient(client: Client): void
 }
 
-export function clientInternals(client: Client): ClientInternals {
+function clientInternals(client: Client): ClientInternals {
   return client as unknown as ClientInternals
 }
 
@@ -69,6 +96,137 @@ function brokerInternals(aedes: Aedes): BrokerInternals {
 
 export function connectedClient(aedes: Aedes, clientId: string): Client | undefined {
   return brokerInternals(aedes).clients[clientId]
+}
+
+/** True from CONNACK until the connection ends. */
+export function isReady(client: Client): boolean {
+  return !client.closed && clientInternals(client).connackSent
+}
+
+/** Stops reading a connection until CONNACK is sent. */
+export function pauseUntilConnack(client: Client): void {
+  clientInternals(client).pause()
+}
+
+/** The last will of a CONNECT whose login is not judged yet. */
+export function requestedWill(client: Client): PublishPacket | null | undefined {
+  return clientInternals(client)._will
+}
+
+/** True for the last will that Aedes publishes for a client that is gone. */
+export function isWillOf(client: Client, packet: PublishPacket): boolean {
+  return clientInternals(client).will === packet
+}
+
+/** Granted subscriptions by topic filter. */
+export function subscriptionsOf(client: Client): Readonly<Record<string, { qos: number }>> {
+  return clientInternals(client).subscriptions
+}
+
+/** True when Aedes has handled CONNECT and the next byte begins a packet. */
+export function isAtPacket(client: Client): boolean {
+  const { _parser: parser, connackSent } = clientInternals(client)
+  const hasReadAll = parser._stateCounter === 0 && parser._list.length === 0 && parser.error === null
+  return hasReadAll && connackSent && parser._queue === null && !client.closed
+}
+
+/** Bytes that the current packet lacks; 0 where its length is not known. */
+export function missingBytes(client: Client): number {
+  const { _stateCounter, _list, packet } = clientInternals(client)._parser
+  return _stateCounter === 2 ? packet.length - _list.length : 0
+}
+
+/** Bytes that were received and not parsed. */
+export function unparsedBytes(client: Client): number {
+  return clientInternals(client)._parser._list.length
+}
+
+/** The length that the fixed header of the current packet announces. */
+export function announcedBytes(client: Client): number {
+  return clientInternals(client)._parser.packet.length
+}
+
+export function onPacket(client: Client, listener: () => void): void {
+  clientInternals(client)._parser.on('packet', listener)
+}
+
+/**
+ * Calls `read` with each chunk in place of what parsed it before: the parser, or an earlier `read`. `read` returns the
+ * number of bytes that are not parsed yet, as `parse` does.
+ */
+export function readWith(
+  client: Client,
+  read: (chunk: Buffer, parse: (chunk: Buffer) => number) => number,
+): void {
+  const { _parser: parser } = clientInternals(client)
+  const parse = parser.parse.bind(parser)
+  parser.parse = (chunk) => read(chunk, parse)
+}
+
+/** Steps in place of the parser's own, each of which is given the one that it replaces. */
+interface ParserSteps {
+  header(parse: () => boolean): boolean
+  payload(parse: () => boolean): boolean
+  connect(parse: () => unknown): unknown
+  string(parse: () => string | null): string | null
+}
+
+export function parseWith(client: Client, stepsOf: (parser: Parser) => ParserSteps): void {
+  const { _parser: parser } = clientInternals(client)
+  const steps = stepsOf(parser)
+  const header = parser._parseHeader.bind(parser)
+  const payload = parser._parsePayload.bind(parser)
+  const connect = parser._parseConnect.bind(parser)
+  const string = parser._parseString.bind(parser)
+  parser._parseHeader = () => steps.header(header)
+  parser._parsePayload = () => steps.payload(payload)
+  parser._parseConnect = () => steps.connect(connect)
+  parser._parseString = () => steps.string(string)
+}
+
+/** Counts packets that were read in front of Aedes among those that it handles, and as a sign of life. */
+export function beginPackets(client: Client, count: number): void {
+  const internals = clientInternals(client)
+  internals._parsingBatch += count
+  if (internals._keepaliveInterval > 0) internals._keepaliveTimer?.refresh()
+}
+
+/** Ends as many of them; after the last packet Aedes reads on. */
+export function endPackets(client: Client, count: number): void {
+  const internals = clientInternals(client)
+  internals._parsingBatch -= count - 1
+  internals._nextBatch()
+}
+
+/**
+ * Makes writing to a stream never wait: Aedes would have each publisher wait for the slowest subscriber. `onWritten` is
+ * called with the bytes of each write, `onPacket` once for each packet, Aedes' answers included.
+ */
+export function neverWaitForDrain(
+  stream: Duplex,
+  { onPacket, onWritten }: { onPacket: () => void; onWritten: (bytes: number) => void },
+): void {
+  const write = stream.write.bind(stream)
+  const writeOn = (...args: Parameters<typeof write>) => {
+    const [chunk] = args
+    write(...args)
+    onWritten(typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length)
+    return true
+  }
+  Object.assign(stream, { write: writeOn })
+  // mqtt-packet corks the stream once for every packet it writes
+  const cork = stream.cork.bind(stream)
+  stream.cork = () => {
+    onPacket()
+    cork()
+  }
+}
+
+/** Calls `take` in place of each `read()` that is for the reader of a stream, with a function that reads so many bytes. */
+export function readStreamWith(stream: Duplex, take: (read: (size?: number) => unknown) => unknown): void {
+  const read = stream.read.bind(stream)
+  // with a number the stream machinery itself asks, for its own bookkeeping
+  stream.read = (size?: number | null) => (typeof size === 'number' ? read(size) : take(read))
 }
 
 /**

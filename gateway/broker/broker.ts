@@ -10,14 +10,15 @@ import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import {
-  clientInternals,
   connectedClient,
   deliverRetainedWith,
+  isWillOf,
   NO_EMITTER,
   publishOnlySys,
   registerByIdentity,
   searchNoWills,
   setConnectTimeout,
+  subscriptionsOf,
   writeNumbersUncached,
 } from './aedes-internals.ts'
 import { givenClientId } from './client-ids.ts'
@@ -37,8 +38,7 @@ import {
   type SessionLimits,
   Sessions,
 } from './mqtt-sessions/sessions.ts'
-import { guardPacketSize } from './packet-guard.ts'
-import { guardProtocol } from './protocol-guard.ts'
+import { guardPacketSize, guardProtocol } from './protocol-guard.ts'
 import { acknowledgeWhenStored } from './puback.ts'
 import type { ReadGate } from './read-gate.ts'
 import { BrokerStatus } from './status/broker-status.ts'
@@ -422,7 +422,7 @@ export class Broker<Login> implements Downlink {
     outbox.attach(connection)
     this.status.clientAdded()
     // what a kept session had subscribed to
-    this.#announce(client, Object.keys(clientInternals(client).subscriptions))
+    this.#announce(client, Object.keys(subscriptionsOf(client)))
   }
 
   #announce(client: Client, topicFilters: readonly string[]): void {
@@ -532,8 +532,3 @@ export class Broker<Login> implements Downlink {
 
 /** For promises without a caller: the journal has reported the failure. */
 const IGNORE_FAILURE = () => undefined
-
-/** Whether Aedes publishes this for a client that is gone. */
-function isWillOf(client: Client, packet: PublishPacket): boolean {
-  return clientInternals(client).will === packet
-}

@@ -3,7 +3,16 @@ import type { Client } from 'aedes'
 import { type Packet, writeToStream } from 'mqtt-packet'
 import { matchesTopic } from '#domain/mqtt-topics.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
-import { clientInternals, streamOf } from './aedes-internals.ts'
+import {
+  beginPackets,
+  endPackets,
+  isReady,
+  neverWaitForDrain,
+  onPacket,
+  readWith,
+  streamOf,
+  subscriptionsOf,
+} from './aedes-internals.ts'
 import type { IdHolder } from './id-contest.ts'
 import { Meter } from './meter.ts'
 import type { OutboxEntry } from './mqtt-sessions/outbox.ts'
@@ -85,12 +94,11 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     this.#stream = streamOf(client)
     this.#bufferedBytes = options.bufferedBytes
     this.heardAtMs = options.monotonicMs()
-    this.#neverWaitForDrain(options)
     this.#countPackets(options)
   }
 
   get isReady(): boolean {
-    return !this.client.closed && clientInternals(this.client).connackSent
+    return isReady(this.client)
   }
 
   get unreadBytes(): number {
@@ -125,9 +133,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     this.received.messages += count
     this.received.bytes += bytes
     this.#traffic.received.publishRun(count, bytes)
-    const internals = clientInternals(this.client)
-    internals._parsingBatch += count
-    if (internals._keepaliveInterval > 0) internals._keepaliveTimer?.refresh()
+    beginPackets(this.client, count)
   }
 
   /** Sends as many PUBACKs for messages of the fast lane; then more is read. */
@@ -135,9 +141,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     if (this.client.closed || this.#stream.destroyed) return
     this.#traffic.sent.packets += count
     this.#stream.write(packets)
-    const internals = clientInternals(this.client)
-    internals._parsingBatch -= count - 1
-    internals._nextBatch()
+    endPackets(this.client, count)
   }
 
   sendPublish({ packetId, message, wasSent }: OutboxEntry): void {
@@ -175,7 +179,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
   /** The same; undefined when no subscription takes in the topic. */
   subscribedQos(topic: string): number | undefined {
     let granted: number | undefined
-    const { subscriptions } = clientInternals(this.client)
+    const subscriptions = subscriptionsOf(this.client)
     for (const filter in subscriptions) {
       const qos = subscriptions[filter]?.qos ?? 0
       if ((granted === undefined || qos > granted) && matchesTopic(filter, topic)) granted = qos
@@ -211,38 +215,23 @@ export class Connection<Login> implements SessionConnection, IdHolder {
     if (!this.client.closed && !this.#stream.destroyed) writeToStream(packet, this.#stream)
   }
 
-  // What Aedes answers (PUBACK, PINGRESP) is not asked for room: a client that never reads it is cut off instead.
-  #neverWaitForDrain({ maxUnreadBytes, onCut }: ConnectionOptions): void {
-    const write = this.#stream.write.bind(this.#stream)
-    const { sent } = this.#traffic
-    const writeOn = (...args: Parameters<typeof write>) => {
-      const [chunk] = args
-      sent.packetBytes += typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.length
-      write(...args)
-      if (this.unreadBytes > maxUnreadBytes && !this.#stream.destroyed) {
-        onCut()
-        this.#stream.destroy()
-      }
-      return true
-    }
-    Object.assign(this.#stream, { write: writeOn })
-  }
-
-  #countPackets({ monotonicMs }: ConnectionOptions): void {
+  #countPackets({ monotonicMs, maxUnreadBytes, onCut }: ConnectionOptions): void {
     const { received, sent } = this.#traffic
-    const parser = clientInternals(this.client)._parser
-    parser.on('packet', () => received.packets++)
-    const parse = parser.parse.bind(parser)
-    parser.parse = (chunk) => {
+    onPacket(this.client, () => received.packets++)
+    readWith(this.client, (chunk, parse) => {
       received.packetBytes += chunk.length
       this.heardAtMs = monotonicMs()
       return parse(chunk)
-    }
-    // mqtt-packet corks the stream once for every packet it writes, Aedes' answers included
-    const cork = this.#stream.cork.bind(this.#stream)
-    this.#stream.cork = () => {
-      sent.packets++
-      cork()
-    }
+    })
+    neverWaitForDrain(this.#stream, {
+      onPacket: () => sent.packets++,
+      onWritten: (bytes) => {
+        sent.packetBytes += bytes
+        // Aedes' answers (PUBACK, PINGRESP) are written without asking for room: a client that never reads them is cut off
+        if (this.unreadBytes <= maxUnreadBytes || this.#stream.destroyed) return
+        onCut()
+        this.#stream.destroy()
+      },
+    })
   }
 }

@@ -1,17 +1,18 @@
 import type { Client } from 'aedes'
 import type { BrokerPort, TelemetryRun } from '#domain/broker-port.ts'
-import { clientInternals } from './aedes-internals.ts'
+import { isAtPacket, missingBytes, readWith, unparsedBytes } from './aedes-internals.ts'
 import type { Connection, Identity } from './connection.ts'
 import type { LiveMessage } from './delivery.ts'
 import type { BrokerBudgets } from './limits.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'
-import { startsOnLane, wholePackets } from './packet-bounds.ts'
 
 /** A longer payload is not what the lane is for. */
 const MAX_PAYLOAD_BYTES = 1024
 /** PUBLISH, QoS 1, neither a copy nor retained. */
 const PLAIN_PUBLISH = 0x32
 const PACKET_ID_BYTES = 2
+/** Bytes of a length at most. */
+const LENGTH_BYTES = 4
 /** Topic, packet identifier and payload. */
 const MAX_PACKET_BYTES = MAX_PAYLOAD_BYTES + 256
 
@@ -163,29 +164,45 @@ export class FastLane<Login> {
   }
 }
 
-/** Whether Aedes has read all that came, is done with CONNECT, and waits for a packet. */
-function isAtPacket(client: Client): boolean {
-  const { _parser: parser, connackSent } = clientInternals(client)
-  const hasReadAll = parser._stateCounter === 0 && parser._list.length === 0 && parser.error === null
-  return hasReadAll && connackSent && parser._queue === null && !client.closed
-}
-
-/** How many bytes are missing of the packet that Aedes is in the middle of; 0 where that cannot be known. */
-function missingBytes(client: Client): number {
-  const { _stateCounter, _list, packet } = clientInternals(client)._parser
-  return _stateCounter === 2 ? packet.length - _list.length : 0
-}
-
 /** Has bytes of a client pass its lane before Aedes reads them. */
 export function readInFrontOf<Login>(client: Client, lane: () => FastLane<Login>): void {
-  const parser = clientInternals(client)._parser
-  const parse = parser.parse.bind(parser)
-  parser.parse = (chunk) => {
+  readWith(client, (chunk, parse) => {
     // behind a packet that Aedes is in the middle of the lane goes on
     const missing = missingBytes(client)
     const isWithin = missing > 0 && missing < chunk.length
     if (isWithin) parse(chunk.subarray(0, missing))
     const rest = lane().read(isWithin ? chunk.subarray(missing) : chunk)
-    return rest.length === 0 ? parser._list.length : parse(rest)
+    return rest.length === 0 ? unparsedBytes(client) : parse(rest)
+  })
+}
+
+/** Where the packet at `at` ends; undefined while its length is not there, NaN when what is there is no length. */
+function endOf(bytes: Buffer, at: number): number | undefined {
+  let length = 0
+  for (let i = 0; i < LENGTH_BYTES; i++) {
+    const digit = bytes[at + 1 + i]
+    if (digit === undefined) return undefined
+    length += (digit & 127) * 128 ** i
+    if (digit < 128) return at + 2 + i + length
   }
+  return Number.NaN
+}
+
+/** Where the last packet ends that is wholly there, from `at` on; the end of all where no packet can be told. */
+function wholePackets(bytes: Buffer, at: number): number {
+  let wholeTo = at
+  while (wholeTo < bytes.length) {
+    const endsAt = endOf(bytes, wholeTo)
+    if (endsAt === undefined || endsAt > bytes.length) return wholeTo
+    if (Number.isNaN(endsAt)) return bytes.length
+    wholeTo = endsAt
+  }
+  return wholeTo
+}
+
+/** Whether what begins there is a packet of that first byte, and not longer, as far as it has come. */
+function startsOnLane(bytes: Buffer, at: number, firstByte: number, maxBytes: number): boolean {
+  if (bytes[at] !== firstByte) return false
+  const endsAt = endOf(bytes, at)
+  return endsAt === undefined || endsAt - at <= maxBytes
 }

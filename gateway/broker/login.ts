@@ -3,7 +3,7 @@ import type { BrokerPort } from '#domain/broker-port.ts'
 import { isTopicName } from '#domain/mqtt-topics.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Tally } from '#shared/tally.ts'
-import { clientInternals } from './aedes-internals.ts'
+import { pauseUntilConnack, requestedWill } from './aedes-internals.ts'
 import { ownClientId } from './client-ids.ts'
 import type { Connection } from './connection.ts'
 import type { Connections } from './connections.ts'
@@ -48,7 +48,7 @@ export class Logins<Login> {
       return
     }
     // until CONNACK nothing more is read: Aedes would handle what comes in a second chunk before it has authenticated
-    clientInternals(client).pause()
+    pauseUntilConnack(client)
     packet.keepalive = clampKeepalive(packet.keepalive)
     connection.keepaliveS = packet.keepalive
     connection.isUnnamed = packet.clientId === ''
@@ -68,7 +68,7 @@ export class Logins<Login> {
     const connection = connections.of(client)
     if (connection === undefined) return
     const { isUnnamed, address } = connection
-    const will = clientInternals(client)._will
+    const will = requestedWill(client)
     const outcome = judgeLogin(
       { clientId: client.id, isClean: client.clean, isUnnamed, address, will, username, password },
       { port: port(), maxTopicLevels },

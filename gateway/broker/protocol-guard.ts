@@ -1,41 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import type { EventEmitter } from 'node:events'
 import type { Client } from 'aedes'
 import { isTopicFilter } from '#domain/mqtt-topics.ts'
+import { announcedBytes, type ParsedPacket, type Parser, parseWith, readWith } from './aedes-internals.ts'
 import type { AcknowledgementType } from './mqtt-sessions/outbox.ts'
 
-/** A packet that has been read, as far as it is looked at here. */
-interface ReadPacket {
-  cmd: string
-  length: number
-  qos: number
-  dup: boolean
-  messageId?: number
-  username?: string
-  password?: Buffer
-  will?: { qos: number }
-  subscriptions?: { topic: string }[]
-  unsubscriptions?: string[]
-}
-
-/** The parser of mqtt-packet 9.0.2: its steps, and how far they have come in the packet they are at. */
-interface Parser extends EventEmitter {
-  packet: ReadPacket
-  error: Error | null
-  _list: {
-    slice(start: number, end: number): Buffer
-    toString(encoding: 'utf8', start: number, end: number): string
-    readUInt16BE(at: number): number
-    /** Both throw past the end. */
-    readUInt8(at: number): number
-  }
-  _pos: number
-  _parseHeader(): boolean
-  _parsePayload(): boolean
-  _parseConnect(): unknown
-  _parseString(): string | null
-  _emitError(error: Error): void
-}
+/** Topic, message id and properties around the largest payload. */
+const PACKET_OVERHEAD_BYTES = 1024
 
 /** The level that goes with each protocol name: MQTT 3.1.1 and MQTT 3.1. */
 const LEVELS = new Map([
@@ -59,46 +29,58 @@ export function guardProtocol(
   client: Client,
   { isExpected, onViolation, onUnsupported }: ProtocolRules,
 ): void {
-  // not published by Aedes; the tests that name the statements of the standard would show a change
-  const parser = (client as unknown as { _parser: Parser })._parser
-  const parseHeader = parser._parseHeader.bind(parser)
-  const parsePayload = parser._parsePayload.bind(parser)
-  const parseConnect = parser._parseConnect.bind(parser)
-  const parseString = parser._parseString.bind(parser)
   let isOver = false
-  parser.on('error', onViolation)
+  parseWith(client, (parser) => {
+    parser.on('error', onViolation)
+    return {
+      // nothing may come after DISCONNECT [MQTT-3.14.4-2]
+      header: (parse) => !isOver && parse(),
 
-  // nothing may come after DISCONNECT [MQTT-3.14.4-2]
-  parser._parseHeader = () => !isOver && parseHeader()
+      payload: (parse) => {
+        const isWhole = parse()
+        if (!isWhole || parser.error !== null) return isWhole
+        const fault = faultOf(parser.packet, parser._pos) ?? acknowledgementFaultOf(parser.packet, isExpected)
+        if (fault !== undefined) parser._emitError(new Error(fault))
+        isOver = parser.packet.cmd === 'disconnect'
+        answerEach(parser.packet)
+        return true
+      },
 
-  parser._parsePayload = () => {
-    const isWhole = parsePayload()
-    if (!isWhole || parser.error !== null) return isWhole
-    const fault = faultOf(parser.packet, parser._pos) ?? acknowledgementFaultOf(parser.packet, isExpected)
-    if (fault !== undefined) parser._emitError(new Error(fault))
-    isOver = parser.packet.cmd === 'disconnect'
-    answerEach(parser.packet)
-    return true
-  }
+      connect: (parse) => {
+        if (isSupported(parser)) return parse()
+        onUnsupported(clientIdOfMqtt5(parser))
+        // Aedes answers 1 to a version it does not know; what else such a packet says is not for us to read
+        parser._pos = parser.packet.length
+        return Object.assign(parser.packet, { protocolVersion: 0, clientId: '', clean: true, keepalive: 0 })
+      },
 
-  parser._parseConnect = () => {
-    if (isSupported(parser)) return parseConnect()
-    onUnsupported(clientIdOfMqtt5(parser))
-    // Aedes answers 1 to a version it does not know; what else such a packet says is not for us to read
-    parser._pos = parser.packet.length
-    return Object.assign(parser.packet, { protocolVersion: 0, clientId: '', clean: true, keepalive: 0 })
-  }
-
-  parser._parseString = () => {
-    const startsAt = parser._pos + 2
-    const text = parseString()
-    if (text === null || text.includes('\0')) return null
-    // in the place of bytes that are no UTF-8 stands U+FFFD, which may be meant as well
-    return text.includes('\uFFFD') && !isUtf8(parser._list.slice(startsAt, parser._pos)) ? null : text
-  }
+      string: (parse) => {
+        const startsAt = parser._pos + 2
+        const text = parse()
+        if (text === null || text.includes('\0')) return null
+        // in the place of bytes that are no UTF-8 stands U+FFFD, which may be meant as well
+        return text.includes('\uFFFD') && !isUtf8(parser._list.slice(startsAt, parser._pos)) ? null : text
+      },
+    }
+  })
 }
 
-function faultOf(packet: ReadPacket, endsAt: number): string | undefined {
+/**
+ * Ends a connection that announces a packet larger than is allowed. Aedes has no limit and would gather 256 MB from
+ * anybody who can connect; the length is known from the fixed header, so nothing is gathered here.
+ */
+export function guardPacketSize(client: Client, maxPayloadBytes: number, onTooLarge: () => void): void {
+  readWith(client, (chunk, parse) => {
+    const left = parse(chunk)
+    if (announcedBytes(client) > maxPayloadBytes + PACKET_OVERHEAD_BYTES) {
+      onTooLarge()
+      client.emit('error', new Error('packet too large'))
+    }
+    return left
+  })
+}
+
+function faultOf(packet: ParsedPacket, endsAt: number): string | undefined {
   const { cmd, length, messageId, subscriptions, unsubscriptions } = packet
   if (cmd === 'publish' ? endsAt > length : endsAt !== length) return 'length is not that of the fields'
   // [MQTT-2.3.1-1]
@@ -117,7 +99,7 @@ function faultOf(packet: ReadPacket, endsAt: number): string | undefined {
 }
 
 function acknowledgementFaultOf(
-  { cmd, messageId = 0 }: ReadPacket,
+  { cmd, messageId = 0 }: ParsedPacket,
   isExpected: ProtocolRules['isExpected'],
 ): string | undefined {
   if (cmd !== 'puback' && cmd !== 'pubrec' && cmd !== 'pubcomp') return undefined
@@ -151,7 +133,7 @@ function clientIdOfMqtt5({ _list, packet }: Parser): string | undefined {
 }
 
 /** Aedes would take a topic filter that comes twice out of SUBSCRIBE, and SUBACK would lack a code [MQTT-3.8.4-5]. */
-function answerEach(packet: ReadPacket): void {
+function answerEach(packet: ParsedPacket): void {
   const { subscriptions } = packet
   if (subscriptions === undefined || subscriptions.length === 1) return
   if (new Set(subscriptions.map(({ topic }) => topic)).size === subscriptions.length) return

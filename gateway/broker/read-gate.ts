@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { Fifo } from '#shared/budgets/fifo.ts'
+import { readStreamWith } from './aedes-internals.ts'
 
 /** How long sockets may be read in one turn of the event loop before the rest waits for the next. */
 const TURN_MS = 1
@@ -44,10 +45,7 @@ export class ReadGate {
    * a little is read, so that the connection lives.
    */
   guard(stream: Duplex, waitMs: () => number = () => 0): void {
-    const read = stream.read.bind(stream)
-    stream.read = (size?: number | null) => {
-      // with a number the stream machinery itself asks, for its own bookkeeping
-      if (typeof size === 'number') return read(size)
+    readStreamWith(stream, (read) => {
       const isTrickling = this.#isTrickling.has(stream)
       if (!isTrickling && this.#hold(stream, waitMs)) return null
       if (!this.#mayRead(stream)) {
@@ -56,7 +54,7 @@ export class ReadGate {
       }
       this.#isTrickling.delete(stream)
       return this.#readPortion(stream, read, isTrickling ? TRICKLE_BYTES : PORTION_BYTES)
-    }
+    })
   }
 
   /** The disk has caught up. */
@@ -85,7 +83,7 @@ export class ReadGate {
     return true
   }
 
-  #readPortion(stream: Duplex, read: Duplex['read'], bytes: number): unknown {
+  #readPortion(stream: Duplex, read: (size?: number) => unknown, bytes: number): unknown {
     if (stream.readableLength <= bytes) return read()
     const portion: unknown = read(bytes)
     // it may hold no whole packet, and then Aedes would wait for an event that has passed
