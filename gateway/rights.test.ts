@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import type { OperationName } from '#shared/wire/operations.ts'
+import type { OperationName } from '#shared/wire/operation-types.ts'
 import type { Role } from '#shared/wire/users.ts'
 import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 

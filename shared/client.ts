@@ -1,4 +1,4 @@
-import type { AnswerOf, InputOf, OperationName, QueryValue } from '#shared/wire/operations.ts'
+import type { AnswerOf, InputOf, OperationName, QueryValue } from '#shared/wire/operation-types.ts'
 import type { FieldError, LineError } from './errors.ts'
 
 export interface ClientOptions {

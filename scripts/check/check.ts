@@ -1,5 +1,6 @@
 // npm run check: everything a change must pass before it is called done. With --fast the tests are left out. --ratchet
-// only writes how many places break the rules of the house (check-house.ts).
+// only writes how many places break the rules of the house (check-house.ts), --operations only the operations of the
+// client (operations.ts).
 import { spawn } from 'node:child_process'
 
 interface Step {
@@ -11,6 +12,15 @@ interface Step {
 const TYPES_CACHE = 'node_modules/.cache/cartbarn'
 
 const HOUSE: Step = { name: 'house', command: process.execPath, args: ['scripts/check/check-house.ts'] }
+const OPERATIONS: Step = {
+  name: 'operations',
+  command: process.execPath,
+  args: ['scripts/check/operations.ts'],
+}
+const WRITERS = [
+  { option: '--ratchet', step: HOUSE },
+  { option: '--operations', step: OPERATIONS },
+]
 
 /** Run side by side; what they remember of the last run lies in node_modules/.cache. */
 const STEPS: readonly Step[] = [
@@ -20,16 +30,19 @@ const STEPS: readonly Step[] = [
   { name: 'dead code', command: 'knip', args: ['--cache'] },
   { name: 'imports', command: process.execPath, args: ['scripts/check/check-imports.ts'] },
   HOUSE,
+  OPERATIONS,
 ]
 
 /** Runs alone, after the others: the limits of some tests are times. */
 const TESTS: Step = { name: 'tests', command: process.execPath, args: ['scripts/check/test.ts'] }
 
-const isRatchet = process.argv.includes('--ratchet')
-const steps = isRatchet ? [{ ...HOUSE, args: [...HOUSE.args, '--ratchet'] }] : STEPS
+const writers = WRITERS.filter(({ option }) => process.argv.includes(option))
+const writes = writers.map(({ option, step }) => ({ ...step, args: [...step.args, option] }))
+const steps = writes.length > 0 ? writes : STEPS
 
 const failed = (await Promise.all(steps.map((step) => failures(step, 'pipe')))).flat()
-if (!isRatchet && !process.argv.includes('--fast')) failed.push(...(await failures(TESTS, 'inherit')))
+if (writes.length === 0 && !process.argv.includes('--fast'))
+  failed.push(...(await failures(TESTS, 'inherit')))
 if (failed.length > 0) console.error(`check failed: ${failed.join(', ')}`)
 else console.log('check passed')
 process.exitCode = failed.length > 0 ? 1 : 0

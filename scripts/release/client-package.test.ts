@@ -157,7 +157,7 @@ test("its types are those of the repository's client: the same answers, and no c
   write(
     'same.mts',
     `import type * as packed from 'cartbarn-client'
-    import type * as ours from '${join(ROOT, 'shared/wire/operations.ts')}'
+    import type * as ours from '${join(ROOT, 'shared/wire/operation-types.ts')}'
     type Same<A, B> = [A, B] extends [B, A] ? true : false
     type Answers = { [Name in ours.OperationName]: Same<packed.AnswerOf<Name>, ours.AnswerOf<Name>> }
     type Inputs = { [Name in ours.OperationName]: packed.InputOf<Name> extends ours.InputOf<Name> ? true : false }

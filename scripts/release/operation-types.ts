@@ -3,7 +3,7 @@ import type { JsonSchema } from '#shared/http/openapi-schemas.ts'
 import { operations } from '#shared/wire/operations.ts'
 import { comment, field, fieldsType, schemaType } from './schema-type.ts'
 
-// As shared/wire/operations.ts has them; the test holds one to the other.
+// As shared/wire/operation-types.ts has them; the test holds one to the other.
 const FIXED_TYPES = `type QueryScalar = string | number | boolean
 
 /** One parameter of a query: a list is sent repeated, undefined is not sent. */
@@ -20,7 +20,7 @@ export type InputOf<Name extends OperationName> = Operations[Name]['input']
 `
 
 /**
- * The types of `shared/wire/operations.ts` without zod, written from the OpenAPI document of a gateway: every component
+ * The types of `shared/wire/operation-types.ts` without zod, written from the OpenAPI document of a gateway: every component
  * by its name, and what each operation takes and gives.
  */
 export function operationTypes({ components, paths }: OpenApiDocument): string {

@@ -1,7 +1,7 @@
 import { ApiClient } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { NewGeofences } from '#shared/wire/geofences.ts'
-import type { InputOf } from '#shared/wire/operations.ts'
+import type { InputOf } from '#shared/wire/operation-types.ts'
 
 /** A registered device, as the load generator needs it. */
 export interface BenchDevice {

@@ -7,13 +7,14 @@ import { GIVEN_TWICE } from '#shared/wire/schema/field-errors.ts'
 import { wholeNumber } from '#shared/wire/schema/params.ts'
 import {
   BATTERY_FORMATS,
+  batteryHistoryQuerySchema,
   batteryRecordSchema,
   GPS_FORMATS,
   gpsFeaturesSchema,
+  gpsHistoryQuerySchema,
   gpsRecordSchema,
   HISTORY_LIMIT_MAX,
   type HistoryFormat,
-  historyQuerySchema,
 } from '#shared/wire/telemetry.ts'
 import { invalidQuery, requireOrder } from './api-env.ts'
 import { attachment } from './attachment.ts'
@@ -21,7 +22,7 @@ import { CSV_TYPE } from './csv.ts'
 import { answers, problems } from './responses.ts'
 import { route } from './route.ts'
 
-export type HistoryQuery = z.infer<ReturnType<typeof historyQuerySchema<HistoryFormat>>>
+export type HistoryQuery = z.infer<typeof gpsHistoryQuerySchema>
 
 const MEDIA_TYPES = {
   json: 'application/json',
@@ -46,8 +47,13 @@ const limitParam = wholeNumber(1, HISTORY_LIMIT_MAX)
 /** Telemetry by stream, in the order of the documents. */
 export const TELEMETRY_STREAMS = ['gps', 'battery'] as const satisfies TelemetryStream[]
 const RECORDS = {
-  gps: { name: 'GPS', schema: gpsRecordSchema, formats: GPS_FORMATS },
-  battery: { name: 'battery', schema: batteryRecordSchema, formats: BATTERY_FORMATS },
+  gps: { name: 'GPS', query: gpsHistoryQuerySchema, schema: gpsRecordSchema, formats: GPS_FORMATS },
+  battery: {
+    name: 'battery',
+    query: batteryHistoryQuerySchema,
+    schema: batteryRecordSchema,
+    formats: BATTERY_FORMATS,
+  },
 } as const
 
 /** The route of the records of a device; `devicePath` has the parameters of `params`. */
@@ -56,11 +62,11 @@ export function historyRoute<DevicePath extends string, Params extends z.ZodObje
   params: Params,
   stream: TelemetryStream,
 ) {
-  const { name, schema, formats } = RECORDS[stream]
+  const { name, query, schema, formats } = RECORDS[stream]
   const files = formats.filter((format) => format !== 'json')
   return route.get(`${devicePath}/${stream}`, `List ${name} records`, {
     description: `The newest records, or all records between from and to; the answer is streamed, so their number has no limit. Accept or format selects a file format: ${files.join(', ')}.`,
-    request: { params, query: historyQuerySchema<HistoryFormat>(formats) },
+    request: { params, query },
     responses: {
       200: {
         description: 'Records, newest first unless order says otherwise.',

@@ -66,7 +66,7 @@ export const BATTERY_FORMATS = ['json', 'csv', 'ndjson'] as const
 export type HistoryFormat = (typeof GPS_FORMATS)[number]
 
 /** `limit` stays as it came: with `from` and `to` it is ignored, even an invalid one or two of them. */
-export function historyQuerySchema<Format extends HistoryFormat>(formats: readonly Format[]) {
+function historyQuerySchemaOf<Format extends HistoryFormat>(formats: readonly Format[]) {
   return z.object({
     limit: z
       .union([z.string(), z.array(z.string())])
@@ -90,6 +90,9 @@ export function historyQuerySchema<Format extends HistoryFormat>(formats: readon
       .meta({ description: 'Wins over the Accept header; json when neither says anything.' }),
   })
 }
+
+export const gpsHistoryQuerySchema = historyQuerySchemaOf(GPS_FORMATS)
+export const batteryHistoryQuerySchema = historyQuerySchemaOf(BATTERY_FORMATS)
 
 const gpsCountSchema = z.number().int().meta({ description: 'GPS records.', example: 20411 })
 const batteryCountSchema = z.number().int().meta({ description: 'Battery records.', example: 1703 })

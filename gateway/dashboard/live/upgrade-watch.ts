@@ -1,5 +1,5 @@
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals-core'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { LineState } from './line.ts'
 
 /** An upgrade of the gateway that goes on: which step of how many; null before the first, and after the last. */

@@ -1,4 +1,4 @@
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 
 export type ZoneJson = ZonesJson['features'][number]

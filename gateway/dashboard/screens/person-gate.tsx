@@ -6,7 +6,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { PinPad } from './pin-pad.tsx'
 
 type Person = AnswerOf<'GET /people'>[number]

@@ -11,7 +11,7 @@ import {
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { createGatewayCommandLine, requireKey } from '#scripts/cli/gateway-options.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { CredentialsFile } from './credentials-file.ts'
 
 type Added = AnswerOf<'POST /devices/import'>

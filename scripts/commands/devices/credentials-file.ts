@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { CommandError, systemCode } from '#scripts/cli/command.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 type Credentials = AnswerOf<'POST /devices/import'>['credentials']
 

@@ -5,7 +5,7 @@ import type { Workbench } from '#scripts/rig/processes.ts'
 import { ApiClient } from '#shared/client.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import { Ride } from '#shared/testing/ride.ts'
-import type { InputOf } from '#shared/wire/operations.ts'
+import type { InputOf } from '#shared/wire/operation-types.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'
 
 /** A device with its MQTT password. */

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals-core'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 /** Where a page that came over plain HTTP is over TLS, as the gateway says. */
 type Tls = NonNullable<AnswerOf<'GET /sessions/current'>['tls']>

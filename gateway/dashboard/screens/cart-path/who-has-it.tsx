@@ -3,7 +3,7 @@ import { zoneReach } from '#dashboard/live/cart-path.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { cartPathTexts } from '#dashboard/texts/cart-path.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 const LOOK_EVERY_MS = 3_000
 /** More are counted only. */

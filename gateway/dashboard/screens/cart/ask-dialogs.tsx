@@ -7,7 +7,7 @@ import { Question } from '#dashboard/ui/question.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { ApiError } from '#shared/client.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import type { InputOf } from '#shared/wire/operations.ts'
+import type { InputOf } from '#shared/wire/operation-types.ts'
 import { AskExempt, AskExemptOver } from './ask-exempt.tsx'
 
 /** What is asked before anything is done with a cart. */

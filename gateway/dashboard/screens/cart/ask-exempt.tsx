@@ -7,7 +7,7 @@ import { TextField } from '#dashboard/ui/text-field.tsx'
 import { TimeZone } from '#shared/site/time-zone.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import type { InputOf } from '#shared/wire/operations.ts'
+import type { InputOf } from '#shared/wire/operation-types.ts'
 
 /** What a cart is kept out of, or in; parking, holes and messages forbid nothing. */
 const FORBIDDING: readonly ZoneType[] = ['alert', 'stop', 'slow', 'boundary']

@@ -1,7 +1,7 @@
 import { deviceTexts } from '#dashboard/texts/devices.ts'
 import { formatAge, formatSpan } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { AdminList } from '../more/admin-list.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 

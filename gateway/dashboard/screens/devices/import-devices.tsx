@@ -10,7 +10,7 @@ import { useSending } from '#dashboard/ui/sending.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { LineError } from '#shared/errors.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { Credentials } from './credentials.tsx'
 import { useRegister } from './use-devices.ts'
 

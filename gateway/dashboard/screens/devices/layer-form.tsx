@@ -6,7 +6,7 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import { ApiError } from '#shared/client.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import { type LayerPlace, saveLayer, TYPE_PREFIX } from './save-layer.ts'
 
 type Schema = NonNullable<AnswerOf<'GET /devices/{id}/config'>['schema']>

@@ -1,5 +1,5 @@
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 export type DeviceJson = AnswerOf<'GET /devices/{id}'>
 export type GroupJson = AnswerOf<'GET /groups/{groupId}'>

@@ -1,5 +1,5 @@
 import { moreTexts } from '#dashboard/texts/more.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 /** What the three parts of the page show. */
 export interface Tablets {

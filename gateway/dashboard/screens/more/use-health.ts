@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 export type Health = AnswerOf<'GET /health'>
 

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { Role } from '#shared/wire/users.ts'
 
 type Users = AnswerOf<'GET /users'>

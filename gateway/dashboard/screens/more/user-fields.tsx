@@ -5,7 +5,7 @@ import { peopleTexts } from '#dashboard/texts/people.ts'
 import { tabletTexts } from '#dashboard/texts/tablets.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
-import type { InputOf } from '#shared/wire/operations.ts'
+import type { InputOf } from '#shared/wire/operation-types.ts'
 import type { UserJson, UserRole } from '#shared/wire/users.ts'
 
 const ROLES: readonly UserRole[] = ['staff', 'user', 'admin', 'metrics']

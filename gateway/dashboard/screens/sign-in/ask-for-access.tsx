@@ -4,7 +4,7 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { ApiError } from '#shared/client.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
 
 type Request = AnswerOf<'POST /access-requests'>

@@ -9,7 +9,7 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { ApiError } from '#shared/client.ts'
 import type { Units } from '#shared/units.ts'
-import type { AnswerOf } from '#shared/wire/operations.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
 
 const CHANGED_MEANWHILE = 412
 
