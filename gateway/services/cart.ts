@@ -26,4 +26,6 @@ export interface Cart {
   readonly ground: CartGround
   readonly verdict: CartVerdict
   readonly notes: CartNotes
+  /** Numbers that stay as long as what people see of the cart, and what the rules of alerts go by, is the same. */
+  readonly revision: { readonly shown: number; readonly rules: number }
 }

@@ -40,36 +40,12 @@ export function takeLook(
   return true
 }
 
-/**
- * Whether a cart is another only in where it is, what voltage it says, and when it said so. Rules find nothing by that but what
- * `remember` makes of it, and that it has stood for a while.
- */
+/** True if the rules find nothing new in a cart but what `remember` makes of it, and that it has stood for a while. */
 function isOnlyElsewhere(before: Cart, now: Cart): boolean {
   if (before === now) return true
-  const [was, is] = [before.verdict, now.verdict]
-  return (
-    was.stays === is.stays &&
-    before.notes === now.notes &&
-    before.ground === now.ground &&
-    was.state === is.state &&
-    was.isInParking === is.isInParking &&
-    was.isAsleep === is.isAsleep &&
-    was.lock?.isLocked === is.lock?.isLocked &&
-    was.battery?.restV === is.battery?.restV &&
-    was.position?.hardwareId === is.position?.hardwareId &&
-    was.stillSinceMs !== null &&
-    is.stillSinceMs !== null &&
-    was.stillSinceMs <= is.stillSinceMs &&
-    isSaidAlike(before, now)
-  )
-}
-
-function isSaidAlike({ said }: Cart, { said: others }: Cart): boolean {
-  for (const [i, one] of said.entries()) {
-    const other = others[i]
-    if (one.isOnline !== other?.isOnline || one.saidSleep !== other.saidSleep) return false
-  }
-  return said.length === others.length
+  const [wasStillMs, isStillMs] = [before.verdict.stillSinceMs, now.verdict.stillSinceMs]
+  const hasStood = wasStillMs !== null && isStillMs !== null && wasStillMs <= isStillMs
+  return hasStood && before.revision.rules === now.revision.rules
 }
 
 /**

@@ -16,7 +16,7 @@ import type { CartMember, Look } from './cart-member.ts'
 import { CartMembers, type MembersDeps } from './cart-members.ts'
 import type { CartNotebook } from './cart-notebook.ts'
 import { CartZones, type MemberZones } from './cart-zones.ts'
-import { isToldSame, isUnchanged } from './told.ts'
+import { isUnchanged, withRevision } from './revision.ts'
 
 interface CartsDeps extends MembersDeps {
   store: Pick<Store, 'read' | 'write' | 'readers'>
@@ -84,6 +84,7 @@ export class Carts implements Part {
   /** Clock less monotonic clock: it changes only when the clock is set. */
   #offsetMs: number
   #clockSetMs: number | null = null
+  #lastRevision = 0
 
   constructor(deps: CartsDeps) {
     this.#deps = deps
@@ -157,7 +158,7 @@ export class Carts implements Part {
     if (seat === undefined)
       return this.#judge(cart.key, cart.devices, this.#groundOf(cart.devices), this.#look())
     const known = seat.cart
-    if (this.#judgeAgain(seat, this.#look())) this.#tellUnlessSame(known, seat.cart)
+    if (this.#judgeAgain(seat, this.#look()) && !isShownSame(known, seat.cart)) this.#tellOne(seat.cart)
     return seat.cart
   }
 
@@ -202,7 +203,7 @@ export class Carts implements Part {
     this.#noticeZones()
     const seat = this.#seats.get(key)
     if (seat === undefined) return
-    seat.cart = this.#judge(key, seat.cart.devices, seat, this.#look())
+    seat.cart = this.#judge(key, seat.cart.devices, seat, this.#look(), seat.cart)
     this.#all = null
     this.#hurry()
     this.#deps.events.emit('cartChanged', { cart: seat.cart, leftIds: [] })
@@ -290,7 +291,7 @@ export class Carts implements Part {
       for (const seat of this.#seats.values()) {
         if (!isOther && this.#holds(seat, look)) continue
         const known = seat.cart
-        if (this.#judgeAgain(seat, look) && !isToldSame(known, seat.cart)) news.push(seat.cart)
+        if (this.#judgeAgain(seat, look) && !isShownSame(known, seat.cart)) news.push(seat.cart)
       }
       if (isOther) this.#judgedBy = look
       this.#isTurnedBack = false
@@ -310,7 +311,8 @@ export class Carts implements Part {
     for (const [key, grouped] of groupByCart(fleet.all().map(toCarted))) {
       const devices = grouped.map(({ device }) => device)
       const ground = this.#groundOf(devices)
-      seats.set(key, { cart: this.#judge(key, devices, ground, look), ...ground })
+      const cart = this.#judge(key, devices, ground, look, before.get(key)?.cart)
+      seats.set(key, { cart, ...ground })
     }
     this.#seats = seats
     this.#all = null
@@ -346,14 +348,10 @@ export class Carts implements Part {
     for (const { cart } of this.#seats.values()) {
       const known = before.get(cart.key)?.cart
       const isOther = cart.devices.some(({ row }) => this.#changed.has(row.hardwareId))
-      if (known === undefined || isOther || !isToldSame(known, cart))
+      if (known === undefined || isOther || !isShownSame(known, cart))
         this.#deps.events.emit('cartChanged', { cart, leftIds: leftOf(known, cart) })
     }
     this.#changed.clear()
-  }
-
-  #tellUnlessSame(known: Cart, cart: Cart): void {
-    if (!isToldSame(known, cart)) this.#tellOne(cart)
   }
 
   #tellOne(cart: Cart): void {
@@ -374,17 +372,24 @@ export class Carts implements Part {
   /** Whether anything about it is other than it was; it keeps its object where nothing is. */
   #judgeAgain(seat: Seat, look: Look): boolean {
     const { key, devices } = seat.cart
-    const judged = this.#judge(key, devices, seat, look)
+    const judged = this.#judge(key, devices, seat, look, seat.cart)
     if (isUnchanged(seat.cart, judged)) return false
     seat.cart = judged
     this.#all = null
     return true
   }
 
-  #judge(key: string, devices: readonly Device[], { members, ground }: SeatGround, look: Look): Cart {
+  #judge(
+    key: string,
+    devices: readonly Device[],
+    { members, ground }: SeatGround,
+    look: Look,
+    known?: Cart,
+  ): Cart {
     const said = members.map(({ member, zones }) => member.said(zones, look))
     const verdict = judgeCart(said, ground, look.settings, look)
-    return { key, devices, said, ground, verdict, notes: this.#deps.notes.of(key, look.nowMs) }
+    const notes = this.#deps.notes.of(key, look.nowMs)
+    return withRevision(known, { key, devices, said, ground, verdict, notes }, ++this.#lastRevision)
   }
 
   /** Carts go by the zones that there are now. */
@@ -439,6 +444,10 @@ export class Carts implements Part {
       log.warn({ reason: describeError(error) }, 'could not save how carts moved; tries again in a minute')
     }
   }
+}
+
+function isShownSame(known: Cart, cart: Cart): boolean {
+  return known.revision.shown === cart.revision.shown
 }
 
 /** By which cart a device is in. */

@@ -9,6 +9,7 @@ import type { CartCase } from '#services/alerts/memory.ts'
 import { isChargeWatched, type RestReading, restedFromMs, withRest } from '#services/alerts/memory.ts'
 import { isQuietGround, takeLook } from '#services/alerts/quiet.ts'
 import type { Cart, CartNotes } from '#services/cart.ts'
+import { withRevision } from '#services/carts/revision.ts'
 import { type CartDevice, type CartLock, judgeCart, type ZoneStay } from '#shared/carts/judge.ts'
 import { MOTIONLESS, moveOn } from '#shared/carts/motion.ts'
 import { Calendar } from '#shared/site/opening-hours.ts'
@@ -69,6 +70,8 @@ export class CartDrill {
   #motion = MOTIONLESS
   readonly #arrived = new Arrived({ on: () => undefined })
   #book = new AlertBook()
+  #judged: Cart | undefined
+  #lastRevision = 0
 
   constructor(nowMs: number, settings: Partial<SiteSettings> = {}) {
     this.nowMs = nowMs
@@ -203,7 +206,9 @@ export class CartDrill {
     const { contestedAtMs } = this
     const row = { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow
     const device = { row, contestedAtMs, clock: this.deviceClock } as Cart['devices'][number]
-    return { key: '17', devices: [device], said, ground, verdict, notes }
+    const judged = { key: '17', devices: [device], said, ground, verdict, notes }
+    this.#judged = withRevision(this.#judged, judged, ++this.#lastRevision)
+    return this.#judged
   }
 
   #calendarOf(settings: SiteSettings): Calendar {

@@ -1,0 +1,86 @@
+import type { Cart } from '../cart.ts'
+
+type Judged = Omit<Cart, 'revision'>
+
+/** A cart judged for the first time, or again: what is the same keeps its number, what is another gets `next`. */
+export function withRevision(known: Cart | undefined, judged: Judged, next: number): Cart {
+  const revision = {
+    shown: known !== undefined && isShownSame(known, judged) ? known.revision.shown : next,
+    rules: known !== undefined && isSameToRules(known, judged) ? known.revision.rules : next,
+  }
+  return { ...judged, revision }
+}
+
+/**
+ * True if people see the same: the state, zones, lock, battery, devices and notes. A new position in the same zones does
+ * not count.
+ */
+function isShownSame(known: Judged, cart: Judged): boolean {
+  const [before, now] = [known.verdict, cart.verdict]
+  return (
+    before.state === now.state &&
+    before.isLow === now.isLow &&
+    before.isAsleep === now.isAsleep &&
+    known.notes === cart.notes &&
+    isSame(before.stays, now.stays) &&
+    before.lock?.isLocked === now.lock?.isLocked &&
+    before.lock?.atMs === now.lock?.atMs &&
+    before.lock?.by === now.lock?.by &&
+    isSame(known.devices, cart.devices) &&
+    isSaidSame(known, cart)
+  )
+}
+
+/** Of several devices each may be all that somebody sees. */
+function isSaidSame({ said }: Judged, { said: others }: Judged): boolean {
+  if (said.length < 2) return true
+  return said.every((one, i) => {
+    const other = others[i]
+    return other !== undefined && isSame(one.stays, other.stays) && one.lock === other.lock
+  })
+}
+
+/**
+ * True if the rules of alerts find the same, but for what depends on the position, the voltage and the time of both, and
+ * on how long the cart has stood.
+ */
+function isSameToRules(known: Judged, cart: Judged): boolean {
+  const [before, now] = [known.verdict, cart.verdict]
+  return (
+    before.stays === now.stays &&
+    known.notes === cart.notes &&
+    known.ground === cart.ground &&
+    before.state === now.state &&
+    before.isInParking === now.isInParking &&
+    before.isAsleep === now.isAsleep &&
+    before.lock?.isLocked === now.lock?.isLocked &&
+    before.battery?.restV === now.battery?.restV &&
+    before.position?.hardwareId === now.position?.hardwareId &&
+    known.said.length === cart.said.length &&
+    known.said.every(
+      ({ isOnline, saidSleep }, i) =>
+        isOnline === cart.said[i]?.isOnline && saidSleep === cart.said[i]?.saidSleep,
+    )
+  )
+}
+
+/** True if nothing at all differs, for devices that are the same and have the same names. */
+export function isUnchanged(known: Cart, cart: Cart): boolean {
+  const [before, now] = [known.verdict, cart.verdict]
+  return (
+    isSame(known.said, cart.said) &&
+    known.notes === cart.notes &&
+    known.ground.hasParking === cart.ground.hasParking &&
+    known.ground.hasBoundary === cart.ground.hasBoundary &&
+    before.state === now.state &&
+    before.isMoving === now.isMoving &&
+    before.isLow === now.isLow &&
+    before.isAsleep === now.isAsleep &&
+    before.battery?.percent === now.battery?.percent &&
+    before.holdsUntilMs === now.holdsUntilMs
+  )
+}
+
+function isSame<T>(before: readonly T[], now: readonly T[]): boolean {
+  return before === now || (before.length === now.length && before.every((one, i) => one === now[i]))
+}
