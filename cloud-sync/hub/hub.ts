@@ -19,13 +19,26 @@ import { HubAdminKey } from './admin-key.ts'
 import { runHubCommand } from './commands.ts'
 import { createCompaction } from './compaction.ts'
 import { describeHubSettings, type HubConfig } from './config.ts'
-import { createContinuityCheck } from './continuity-check.ts'
 import { ControlSocket } from './control-socket.ts'
 import { IntentWatch } from './intent-watch.ts'
 import { PushTimes } from './push-times.ts'
-import type { RepeatedTask } from './repeated-task.ts'
+import { RepeatedTask } from './repeated-task.ts'
 import { createRetention } from './retention.ts'
 import { createStorageCount } from './storage-count.ts'
+
+const CHECK_EVERY_MS = 10_000
+
+/** Looks again and again whether the database went back: a hub that is asked for nothing knows how far it was, too. */
+function createContinuityCheck(continuity: Continuity, log: Log): RepeatedTask {
+  return new RepeatedTask({
+    everyMs: CHECK_EVERY_MS,
+    task: async () => {
+      await continuity.trust()
+    },
+    failure: 'cannot check whether the database went back to an earlier state; retrying later',
+    log,
+  })
+}
 
 export interface Hub extends Part {
   readonly app: ReturnType<typeof createHubApp>

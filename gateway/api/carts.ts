@@ -1,13 +1,15 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { seesCodes } from '#domain/access.ts'
+import type { Cart } from '#services/cart.ts'
 import type { CartNotesPatch } from '#services/carts/cart-notebook.ts'
+import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, jsonText } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { toCartJson } from '#shared/wire/cart-json.ts'
+import { countCarts, toCartJson } from '#shared/wire/cart-json.ts'
 import {
   type CartPatch,
   cartListQuerySchema,
@@ -18,7 +20,41 @@ import {
 } from '#shared/wire/carts.ts'
 import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
 import type { CourseDeps, PeopleDeps } from './deps.ts'
-import { CartListTexts } from './shown/cart-list-texts.ts'
+
+interface Remembered {
+  autoLockAtMs: number | null
+  alerts: string
+  text: string
+}
+
+/** Lists of carts as JSON; the text of a cart is written again only once something about it has changed. */
+class CartListTexts {
+  readonly #carts: VisibleCarts
+  readonly #plain = new WeakMap<Cart, Remembered>()
+  readonly #masked = new WeakMap<Cart, Remembered>()
+
+  constructor(carts: VisibleCarts) {
+    this.#carts = carts
+  }
+
+  of(carts: readonly Cart[], masksCodes: boolean): string {
+    const texts = carts.map((cart) => this.#textOf(cart, masksCodes))
+    const hasParkingZone = carts.some(({ ground }) => ground.hasParking)
+    const counts = JSON.stringify(countCarts(carts))
+    return `{"carts":[${texts.join(',')}],"counts":${counts},"has_parking_zone":${hasParkingZone}}`
+  }
+
+  #textOf(cart: Cart, masksCodes: boolean): string {
+    const remembered = masksCodes ? this.#masked : this.#plain
+    const { autoLockAtMs, openAlertIds } = this.#carts.extrasOf(cart)
+    const alerts = openAlertIds.join(' ')
+    const known = remembered.get(cart)
+    if (known?.autoLockAtMs === autoLockAtMs && known.alerts === alerts) return known.text
+    const text = JSON.stringify(toCartJson(this.#carts.shown(cart), masksCodes))
+    remembered.set(cart, { autoLockAtMs, alerts, text })
+    return text
+  }
+}
 
 /** `/carts`: what people drive, put together of the devices that are in it. */
 export function createCartsApi({

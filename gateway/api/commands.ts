@@ -5,12 +5,14 @@ import { type Caller, visibleHardwareIds } from '#domain/access.ts'
 import type { Asked, Asking } from '#services/commands/commands.ts'
 import { requireMayForce } from '#services/commands/lock-gate.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
+import { shownParams } from '#services/commands/shown-params.ts'
 import { requireStillIn } from '#services/people/login.ts'
 import { paginationOf, requirePage } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import {
   type CommandJson,
   commandIdParams,
@@ -28,7 +30,6 @@ import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 import { type ApiEnv, adminOnly, askerOf, createApi, staffOnly } from './api-env.ts'
 import type { CommandsDeps, DevicesDeps } from './deps.ts'
-import { toCommandJson } from './shown/command-json.ts'
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
 /** What is special about locks. */
@@ -186,4 +187,32 @@ function answerOne(c: Context<ApiEnv>, asked: Asked) {
 
 function markRepeated(c: Context<ApiEnv>, { isRepeated }: Pick<Asked, 'isRepeated'>): void {
   if (isRepeated) c.header('idempotency-replayed', 'true')
+}
+
+/** A command as this caller may see it. */
+function toCommandJson(row: CommandRow, caller: Caller): CommandJson {
+  const { lateAck } = row
+  return {
+    command_id: row.commandId,
+    hardware_id: row.hardwareId,
+    device_id: row.shortId,
+    device_type: row.deviceType,
+    command: row.command,
+    params: shownParams(row, caller),
+    metadata: row.metadataJson === null ? null : JSON.parse(row.metadataJson),
+    status: row.status,
+    requested_by: row.requestedBy,
+    created_at: toIso(row.createdAtMs),
+    expires_at: toIso(row.createdAtMs + row.ttlS * 1000),
+    published_at: isoOrNull(row.publishedAtMs),
+    acknowledged_at: isoOrNull(row.acknowledgedAtMs),
+    completed_at: isoOrNull(row.completedAtMs),
+    error: row.error,
+    retry_of: row.retryOf,
+    forced: row.forced !== null,
+    late_ack:
+      lateAck === null
+        ? null
+        : { status: lateAck.status, error: lateAck.error, timestamp: toIso(lateAck.atMs) },
+  }
 }

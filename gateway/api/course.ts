@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { DrawnCourse } from '#services/course.ts'
 import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
-import { unreadJsonUpTo } from '#shared/http/request-guards.ts'
+import { bytesBodyUpTo, unreadJsonUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, described } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { PHOTO_TYPES } from '#shared/photo/photo-type.ts'
@@ -18,9 +18,11 @@ import {
 } from '#shared/wire/course.ts'
 import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
-import { imageBody } from './course-photo-body.ts'
 import type { CourseDeps } from './deps.ts'
 import { answerTagged, Representations } from './representations.ts'
+
+/** The image of the course. */
+const imageBody = bytesBodyUpTo(8 * 1_048_576, PHOTO_TYPES)
 
 const courseBody = unreadJsonUpTo(5 * 1_048_576)
 

@@ -3,6 +3,7 @@ import { canSee } from '#domain/access.ts'
 import type { UnverifiedTimes } from '#domain/latest-state.ts'
 import { payloadOf, type RecentMessage } from '#domain/recent-messages.ts'
 import type { Device } from '#services/fleet.ts'
+import { attributeFilters, deviceSearch, isBatteryBelow, matchesAttributes } from '#shared/device-filter.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
@@ -11,6 +12,7 @@ import { answers, body, json, jsonText, problems } from '#shared/http/responses.
 import { route } from '#shared/http/route.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import {
+  type DeviceListQuery,
   deletedDeviceSchema,
   deviceDetailsSchema,
   deviceListQuerySchema,
@@ -28,10 +30,47 @@ import { DOWNLINKS, deviceTopic, UPLINKS } from '#shared/wire/mqtt.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import { type ApiEnv, adminOnly, createApi, requireAdmin } from './api-env.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
-import { deviceFilter } from './device-filter.ts'
 import { toDeviceConfigJson } from './shown/device-config-json.ts'
 import { toDeviceJson } from './shown/device-json.ts'
-import { DeviceListTexts } from './shown/device-list-texts.ts'
+import { DeviceTexts } from './shown/device-texts.ts'
+
+interface Page {
+  devices: readonly Buffer[]
+  text: Buffer<ArrayBuffer>
+}
+
+/** Lists of devices as JSON, joined again only once one of the devices, or which they are, has changed. */
+class DeviceListTexts {
+  /** Each with a comma before it. */
+  readonly #texts = new DeviceTexts((device) => Buffer.from(`,${JSON.stringify(toDeviceJson(device))}`))
+  /** The last answer to each query that is remembered. */
+  readonly #pages = new WeakMap<DeviceListQuery, Page>()
+
+  /** The answer to `query`, of which `devices` are the page. */
+  of(query: DeviceListQuery, devices: readonly Device[]): Buffer<ArrayBuffer> {
+    const parts = devices.map((device) => this.#texts.of(device))
+    const last = this.#pages.get(query)
+    if (last !== undefined && isSame(last.devices, parts)) return last.text
+    const { limit, offset } = query
+    const text = join(parts, { limit, offset, returned: parts.length })
+    this.#pages.set(query, { devices: parts, text })
+    return text
+  }
+}
+
+function isSame(one: readonly Buffer[], other: readonly Buffer[]): boolean {
+  return one.length === other.length && one.every((part, i) => part === other[i])
+}
+
+function join(devices: readonly Buffer[], pagination: object): Buffer<ArrayBuffer> {
+  const [first = Buffer.of(), ...others] = devices
+  return Buffer.concat([
+    Buffer.from('{"devices":['),
+    first.subarray(1),
+    ...others,
+    Buffer.from(`],"pagination":${JSON.stringify(pagination)}}`),
+  ])
+}
 
 /** `/devices`: the register, and the latest state of each device. */
 export function createDevicesApi({
@@ -271,4 +310,36 @@ function toStreamJson({
   lastMs: number | null
 }) {
   return { count, first_at: isoOrNull(firstMs), last_at: isoOrNull(lastMs) }
+}
+
+/** Finds the devices that a query asks for, whoever asks. Throws `invalid_attribute_name`. */
+function deviceFilter(query: DeviceListQuery): (device: Device) => boolean {
+  const { hardware_ids, device_type, cart, group_id, battery_below, search = '', ...rest } = query
+  const {
+    is_online,
+    enrolled_with_shared_key,
+    order: _order,
+    format: _format,
+    limit: _limit,
+    offset: _offset,
+    ...others
+  } = rest
+  const wanted = hardware_ids === undefined ? undefined : new Set(hardware_ids)
+  const isFound = deviceSearch(search)
+  const attributes = attributeFilters(others)
+  return ({ row, reported, isOnline }) =>
+    (wanted?.has(row.hardwareId) ?? true) &&
+    isOrAny(device_type, row.deviceType) &&
+    isOrAny(cart, row.cart) &&
+    isOrAny(group_id, row.groupId) &&
+    isOrAny(is_online, String(isOnline)) &&
+    isOrAny(enrolled_with_shared_key, String(row.isOnSharedKey)) &&
+    (battery_below === undefined || isBatteryBelow(reported.state.values, battery_below)) &&
+    isFound(row) &&
+    matchesAttributes(reported.state.values, attributes)
+}
+
+/** Whether a value is the one asked for, or none is asked for. */
+function isOrAny<Value>(wanted: Value | undefined, value: Value | null): boolean {
+  return wanted === undefined || value === wanted
 }

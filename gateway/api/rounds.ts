@@ -7,17 +7,43 @@ import { listRoute } from '#shared/http/list-route.ts'
 import { RememberedQueries } from '#shared/http/remembered-queries.ts'
 import { answers, jsonText } from '#shared/http/responses.ts'
 import { requireTripRange } from '#shared/http/trip-answers.ts'
+import type { CartRound, HoleStay } from '#shared/rounds/round.ts'
 import {
   activeRoundQuerySchema,
   activeRoundsSchema,
   roundListSchema,
   roundQuerySchema,
+  toHolesJson,
+  toPaceJson,
   toRoundJson,
 } from '#shared/wire/rounds.ts'
 import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
-import { RoundTexts } from './shown/round-texts.ts'
+
+/** Rounds that go on as JSON, for tablets that ask all the time: what stays the same until the next hole is written once. */
+class RoundTexts {
+  /** By the holes, which are another array whenever one of them is another. */
+  readonly #texts = new WeakMap<readonly HoleStay[], { cart: string; text: string }>()
+
+  of(rounds: readonly CartRound[], minutesPerHole: number, nowMs: number): string {
+    const texts = rounds.map((one) => {
+      const pace = JSON.stringify(toPaceJson(one, minutesPerHole, nowMs))
+      return `${this.#holesText(one)},${pace.slice(1)}`
+    })
+    return `{"rounds":[${texts.join(',')}]}`
+  }
+
+  /** Without its last brace: what changes follows. */
+  #holesText(one: CartRound): string {
+    const { holes } = one.round
+    const known = this.#texts.get(holes)
+    if (known?.cart === one.cart) return known.text
+    const text = JSON.stringify(toHolesJson(one)).slice(0, -1)
+    this.#texts.set(holes, { cart: one.cart, text })
+    return text
+  }
+}
 
 /** `/rounds`: what carts played, hole by hole, and how far behind those are that play now. */
 export function createRoundsApi({

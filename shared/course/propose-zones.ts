@@ -1,3 +1,6 @@
+import type { Point } from '#shared/zones/geometry.ts'
+import { cornersOf, faultOf } from '#shared/zones/ring.ts'
+import { simplify, weightsOf } from '#shared/zones/simplify.ts'
 import type { SiteZone, ZoneShape, ZoneType } from '#shared/zones/zone.ts'
 import type { Course, CourseFeature } from './course.ts'
 import { fairwaysOfHoles, type HoleFairway, largest } from './fairways.ts'
@@ -5,7 +8,32 @@ import { hullAround } from './hull.ts'
 import { areaOf, isInside, metresBetween, type Place, Plane } from './plane.ts'
 import { type Area, areasOf, type HoleLine, holeLinesOf, positionsOf } from './shapes.ts'
 import { stripAround, thinned } from './strip.ts'
-import { ringOf, zoneShape } from './zone-shape.ts'
+
+/** Nobody drives as exactly. */
+const FINEST_M = 0.5
+
+/**
+ * A zone of at most so many corners: the ring, with corners left out that matter least. One that crosses itself, as the
+ * drawings of people do, is the convex line around it.
+ */
+function zoneShape(ring: readonly Place[], plane: Plane, cornersMax: number): ZoneShape | null {
+  const kept = ringOf(ring, plane) ?? ringOf(hullAround(ring, FINEST_M), plane)
+  if (kept === null) return null
+  const weights = weightsOf(kept)
+  let fewer: readonly Point[] = kept
+  for (let toleranceM = FINEST_M; fewer.length > cornersMax && toleranceM < 200; toleranceM *= 1.5)
+    fewer = simplify(kept, weights, toleranceM).ring
+  if (fewer.length <= cornersMax) return { kind: 'polygon', ring: fewer }
+  const hull = ringOf(hullAround(ring, FINEST_M), plane)
+  return hull === null || hull.length > cornersMax ? null : { kind: 'polygon', ring: hull }
+}
+
+/** The corners of a ring that is one; null for any other. */
+function ringOf(places: readonly Place[], plane: Plane): Point[] | null {
+  const corners = cornersOf(places.map((place) => plane.point(place)))
+  if (faultOf(corners) !== null) return null
+  return corners.map(({ latE7, longE7 }) => ({ latE7, longE7 }))
+}
 
 /** What zones are called; `hole` is null for a line without a number. */
 export interface ZoneNames {

@@ -1,7 +1,14 @@
 import { type OpenAPIHono, z } from '@hono/zod-openapi'
 import { requireSite, visibleSites } from '#hub/access.ts'
-import { timesOf } from '#hub/sites/state.ts'
-import { pageOfSites, renameSite, type SiteRow, siteFigures } from '#hub/store/site-figures.ts'
+import { type HubTimes, siteHealth, timesOf, unconfirmedRows } from '#hub/sites/state.ts'
+import {
+  type AuditFigures,
+  pageOfSites,
+  renameSite,
+  type SiteFigures,
+  type SiteRow,
+  siteFigures,
+} from '#hub/store/site-figures.ts'
 import { listGaps } from '#hub/store/site-losses.ts'
 import { importFile } from '#hub/sync/import-file.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
@@ -9,7 +16,7 @@ import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBody } from '#shared/http/request-guards.ts'
 import { answers, body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import { toIso } from '#shared/time.ts'
+import { isoOrNull, toIso } from '#shared/time.ts'
 import { syncFileReceiptSchema } from '#shared/wire/replication/sync-file.ts'
 import {
   gapListSchema,
@@ -28,7 +35,6 @@ import { KEY_WARNING } from '#shared/wire/users.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
-import { toSiteJson } from './site-json.ts'
 import { pageOfSite, paginationOf } from './site-routes.ts'
 
 /** `/sites`: the sites, the state of each, and the keys of their gateways. */
@@ -196,4 +202,44 @@ export function createSitesApi({
   )
 
   return api
+}
+
+/** A site as lists and answers show it. */
+function toSiteJson(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteJson {
+  const { state, explanation, warnings } = siteHealth(site, figures, times, maxBytes)
+  const { nowMs } = times
+  const { last_seen_ms: seenMs } = site
+  return {
+    site_id: site.site_id,
+    name: site.name,
+    created_at: toIso(site.created_at_ms),
+    state,
+    explanation,
+    warnings,
+    devices: figures.devices,
+    freshness: {
+      last_seen: isoOrNull(seenMs),
+      seconds: seenMs === null ? null : Math.max(0, (nowMs - seenMs) / 1000),
+    },
+    backlog: { rows: site.backlog_rows, oldest: isoOrNull(site.backlog_oldest_ms) },
+    unconfirmed_rows: unconfirmedRows(site, times),
+    storage: { bytes: site.stored_bytes, max_bytes: maxBytes === 0 ? null : maxBytes },
+    gaps: { count: figures.gapCount, rows: figures.gapRows },
+    audit: figures.audit === null ? null : toAuditJson(figures.audit),
+    clock: { offset_ms: site.clock_offset_ms, is_trusted: site.is_clock_trusted },
+    program: site.program,
+    epochs: figures.epochs.map(({ epoch, forked_from, reason, first_seen_ms, last_seen_ms }) => ({
+      epoch,
+      forked_from,
+      reason,
+      first_seen: toIso(first_seen_ms),
+      last_seen: toIso(last_seen_ms),
+    })),
+    keys: figures.keys,
+  }
+}
+
+function toAuditJson({ auditedAtMs, rows, confirmed, missing, extra }: AuditFigures): SiteJson['audit'] {
+  const summary = `${confirmed.toLocaleString('en-US')} of ${rows.toLocaleString('en-US')}`
+  return { audited_at: toIso(auditedAtMs), rows, confirmed, missing, extra, summary }
 }

@@ -6,15 +6,21 @@ import { insertQuarantine, type QuarantinedPiece, quarantineSize } from '#hub/st
 import { inHeardSite } from '#hub/store/sites.ts'
 import { storedBytesOf } from '#hub/store/stored-bytes.ts'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
-import type { Clock } from '#shared/time.ts'
-import type { Push, PushAnswer, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
+import { type Clock, DAY_MS } from '#shared/time.ts'
+import type {
+  AuditKind,
+  Push,
+  PushAnswer,
+  SyncCursor,
+  SyncCursors,
+  SyncStream,
+} from '#shared/wire/replication/sync.ts'
 import { applyRows } from './apply-rows.ts'
 import { applyTelemetry, type Erased, EVERYTHING } from './apply-telemetry.ts'
 import { CursorConflictError, toldLimits } from './hello.ts'
-import type { CheckedPart } from './part-content.ts'
+import type { CheckedPart, PartContent } from './part-content.ts'
 import type { PartDecoder } from './part-decoder.ts'
 import { keptBytes, piecesFault, sizeFault, tooLarge } from './part-sizes.ts'
-import { resentRows } from './resent-rows.ts'
 import { meetSender, warningsFor } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
@@ -195,4 +201,44 @@ function reaches(seq: number, before: number, end: number): boolean {
 
 function conflict(cursors: SyncCursors): CursorConflictError {
   return new CursorConflictError('cursor', 'the parts do not continue at the cursors of the hub', cursors)
+}
+
+/** Rows of a group that an audit asked for. */
+interface ResentRows {
+  readonly kind: AuditKind
+  /** -1 for entities. */
+  readonly dayMs: number
+  readonly group: string
+  count: number
+}
+
+/** How many rows of which groups are in a resent part. */
+function resentRows(stream: SyncStream, content: PartContent): ResentRows[] {
+  const groups = new Map<string, ResentRows>()
+  const add = (kind: AuditKind, dayMs: number, group: string) => {
+    const key = JSON.stringify([kind, dayMs, group])
+    const known = groups.get(key)
+    if (known === undefined) groups.set(key, { kind, dayMs, group, count: 1 })
+    else known.count++
+  }
+  if (content.type === 'rows' && stream !== 'telemetry' && stream !== 'history') {
+    for (const row of content.rows) {
+      const { table, at_ms, hardware_id } = { ...(typeof row === 'object' ? row : {}) } as Record<
+        string,
+        unknown
+      >
+      if (stream === 'entities') add(stream, -1, String(table))
+      else if (typeof at_ms === 'number')
+        add(stream, dayOf(at_ms), stream === 'notes' ? '' : String(hardware_id))
+    }
+  } else if (content.type === 'runs' || content.type === 'blocks') {
+    const pieces = content.type === 'runs' ? content.runs : content.blocks
+    for (const { hardwareId, stream: kind, records } of pieces)
+      for (const timeMs of records.atMs) add(kind, dayOf(timeMs), hardwareId)
+  }
+  return [...groups.values()]
+}
+
+function dayOf(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS
 }

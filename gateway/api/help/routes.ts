@@ -1,9 +1,66 @@
+import { createHash } from 'node:crypto'
 import type { OpenAPIHono } from '@hono/zod-openapi'
+import { html, raw } from 'hono/html'
 import { NotFoundError } from '#shared/errors.ts'
+import { helpAddress } from '#shared/help-pages.ts'
 import { type KeptDocument, keptBytes, keptText, sendKept } from '#shared/http/documents.ts'
+import { readProgramFile } from '#shared/program-files.ts'
 import { type ApiEnv, createApi } from '../api-env.ts'
-import { HELP_POLICY, renderHelpIndex, renderHelpPage } from './help-page.ts'
 import { DOCS, type HelpShelf, readHelp } from './help-shelf.ts'
+import type { RenderedDocument } from './markdown.ts'
+
+const STYLE = readProgramFile('gateway/api/help/help.css').toString()
+
+/** What a browser may do in these pages: show them, with pictures of this host. */
+const HELP_POLICY = [
+  `default-src 'none'`,
+  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
+  `img-src 'self' data:`,
+  `base-uri 'none'`,
+  `form-action 'none'`,
+  `frame-ancestors 'none'`,
+].join('; ')
+
+type Html = ReturnType<typeof html>
+
+/** One page of the docs. */
+function renderHelpPage(document: RenderedDocument): Html {
+  // it was made by `renderMarkdown`, which lets no HTML of the document through
+  return frame(document.title, html`${raw(document.html)}`)
+}
+
+/** All pages there are. */
+function renderHelpIndex({ pages }: HelpShelf): Html {
+  const rows = [...pages].map(
+    ([page, { title }]) => html`<li><a href="${helpAddress(page)}">${title}</a></li>`,
+  )
+  return frame(
+    'Help',
+    html`<h1>Help</h1>
+<ul class="pages">${rows}</ul>
+<p>For programs: <a href="/docs">the API</a>.</p>`,
+  )
+}
+
+function frame(title: string, content: Html): Html {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} - cartbarn</title>
+<link rel="icon" href="data:,">
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+<nav aria-label="Help"><a href="/app/">To the app</a> <a href="/help/">All pages</a></nav>
+<main>
+${content}
+</main>
+</body>
+</html>
+`
+}
 
 const PREFIX = '/help/'
 const PICTURES = 'pictures/'

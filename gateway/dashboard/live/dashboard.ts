@@ -20,8 +20,32 @@ import { Router } from './route.ts'
 import { SCREEN_TYPES } from './safe-lock.ts'
 import { isFirstSetUp } from './set-up.ts'
 import { Sound } from './sound.ts'
-import { Touches } from './touches.ts'
 import { UpgradeWatch } from './upgrade-watch.ts'
+
+const IDLE_MS = 60_000
+
+/** When somebody used this page last. */
+class Touches {
+  #lastMs: number | null = null
+
+  start(): void {
+    const touched = () => {
+      this.#lastMs = performance.now()
+    }
+    for (const event of ['pointerdown', 'keydown', 'input'])
+      addEventListener(event, touched, { capture: true, passive: true })
+  }
+
+  /** Nobody has used it since it was opened. */
+  get isUntouched(): boolean {
+    return this.#lastMs === null
+  }
+
+  /** Nobody has used it for a minute. */
+  get isIdle(): boolean {
+    return this.#lastMs === null || performance.now() - this.#lastMs >= IDLE_MS
+  }
+}
 
 type Site = MeJson['site']
 

@@ -8,9 +8,9 @@ import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { courseTexts } from '#dashboard/texts/course.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
+import type { CourseJson } from '#shared/wire/course.ts'
 import { DrawingPanel } from './course/drawing-panel.tsx'
 import { PhotoPanel } from './course/photo-panel.tsx'
-import { useCourse } from './course/use-course.ts'
 
 /** What is drawn below the carts: a drawing of the course from a file, and a photo placed below it. */
 export function CourseScreen() {
@@ -53,4 +53,29 @@ export function CourseScreen() {
       </div>
     </div>
   )
+}
+
+/** The course as the gateway has it now; null until it was read. */
+function useCourse(): CourseJson | null {
+  const dashboard = useDashboard()
+  const { api, line } = dashboard
+  const [course, setCourse] = useState<CourseJson | null>(null)
+  const [changes, setChanges] = useState(0)
+  const isLive = line.state.value.kind === 'live'
+  useEffect(
+    () => dashboard.listen(({ type }) => type === 'course_changed' && setChanges((count) => count + 1)),
+    [dashboard],
+  )
+  useEffect(() => {
+    let isHere = true
+    api.call('GET /course').then(
+      (read) => isHere && setCourse(read),
+      // it is read again when the line is back
+      () => undefined,
+    )
+    return () => {
+      isHere = false
+    }
+  }, [api, changes, isLive])
+  return course
 }

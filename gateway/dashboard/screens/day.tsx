@@ -1,8 +1,11 @@
 import './map/map.css'
 import './day/day.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type CartDay, untilNow } from '#dashboard/live/replay/cart-day.ts'
+import { byNumber } from '#dashboard/live/fleet/cart-look.ts'
+import { type CartDay, readCartDay, untilNow } from '#dashboard/live/replay/cart-day.ts'
 import { dayPath, readDayPath } from '#dashboard/live/replay/day-address.ts'
+import type { DayEvent } from '#dashboard/live/replay/day-events.ts'
+import { lockSourceOf } from '#dashboard/live/replay/lock-source.ts'
 import type { Playback, Span } from '#dashboard/live/replay/playback.ts'
 import { ReplayFleet } from '#dashboard/live/replay/replay-fleet.ts'
 import { replaySettingsOf } from '#dashboard/live/replay/replay-settings.ts'
@@ -13,25 +16,62 @@ import type { CourseMap } from '#dashboard/map/course-map.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import type { SiteZones } from '#dashboard/map/site-zones.ts'
 import { extentOfTrack, TrackLayer } from '#dashboard/map/track-layer.ts'
+import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
+import { formatDistance, formatSpan } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
+import { refusalText } from '#dashboard/ui/refusal.ts'
+import type { Units } from '#shared/units.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
-import { CartChoice } from './day/cart-choice.tsx'
 import { DatePicker } from './day/date-picker.tsx'
 import { DayCharts } from './day/day-charts.tsx'
 import { DayList } from './day/day-list.tsx'
 import { DaySummary } from './day/day-summary.tsx'
-import { eventInWords } from './day/event-words.ts'
 import { Strip } from './day/strip.tsx'
 import { TimeBar } from './day/time-bar.tsx'
-import { useCartDay } from './day/use-cart-day.ts'
 import { useOwnZones } from './day/use-own-zones.ts'
 import { usePlayback } from './day/use-playback.ts'
 import { useSiteZones } from './day/use-site-zones.ts'
 import { useToday } from './day/use-today.ts'
+
+/** A day that is not over is read again so often. */
+const AGAIN_MS = 60_000
+
+interface Reading {
+  known: CartDay | null
+  fault: string | null
+  again: () => void
+}
+
+/** The day of a cart; while it lasts it is read again and again, as long as the line is live. */
+function useCartDay(cart: string, date: string, isToday: boolean): Reading {
+  const { api, line } = useDashboard()
+  const [known, setKnown] = useState<CartDay | null>(null)
+  const [fault, setFault] = useState<string | null>(null)
+  const [tries, setTries] = useState(0)
+  useEffect(() => {
+    const reading = new AbortController()
+    setFault(null)
+    readCartDay(api, cart, date, reading.signal).then(
+      (day) => setKnown(day),
+      (error: unknown) => {
+        if (!reading.signal.aborted) setFault(refusalText(error))
+      },
+    )
+    return () => reading.abort()
+  }, [api, cart, date, tries])
+  const again = () => setTries((before) => before + 1)
+  const goesOn = isToday && line.state.value.kind === 'live'
+  useEffect(() => {
+    if (!goesOn) return
+    const timer = setInterval(again, AGAIN_MS)
+    return () => clearInterval(timer)
+  }, [goesOn, cart, date])
+  return { known, fault, again }
+}
 
 /** Where a cart was on a day and what happened to it: the address says which cart and day. */
 export function DayScreen() {
@@ -188,4 +228,52 @@ function DayMap({ known, fleet, zones }: { known: CartDay; fleet: ReplayFleet; z
 function firstMoment({ track, events }: CartDay, span: Span): number {
   const firstTrip = events.find(({ kind }) => kind === 'trip')
   return firstTrip?.atMs ?? track.atMs[0] ?? span.fromMs
+}
+
+/** Which cart's day is shown. */
+function CartChoice({ cart, onCart }: { cart: string | null; onCart: (cart: string) => void }) {
+  const { fleet } = useDashboard()
+  const texts = dayTexts()
+  const carts = fleet.version.value >= 0 ? [...fleet.carts.values()].sort(byNumber) : []
+  const isGone = cart !== null && !fleet.carts.has(cart)
+  return (
+    <select
+      class="input"
+      aria-label={texts.which}
+      value={cart ?? ''}
+      onChange={({ currentTarget }) => currentTarget.value !== '' && onCart(currentTarget.value)}
+    >
+      {cart === null && <option value="">{texts.which}</option>}
+      {isGone && <option value={cart}>{texts.ofCart(cart)}</option>}
+      {carts.map(({ cart: name }) => (
+        <option key={name} value={name}>
+          {texts.ofCart(name)}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** "Drove 2.4 km in 34 min": what happened, in words. */
+function eventInWords(event: DayEvent, units: Units): string {
+  const texts = dayTexts()
+  switch (event.kind) {
+    case 'trip': {
+      const { distance, duration } = event.trip
+      return texts.tripRow(formatDistance(distance, units), formatSpan(duration * 1000))
+    }
+    case 'stop':
+      return texts.stopRow(formatSpan(event.stop.duration * 1000))
+    case 'lock': {
+      const { event: what } = event.event
+      const by = lockSourceOf(event.event, texts.sources)
+      return what === 'lock' ? texts.locked(by) : texts.unlocked(by)
+    }
+    case 'zone': {
+      const { event: way, zone_name } = event.event
+      return way === 'enter' ? texts.entered(zone_name) : texts.left(zone_name)
+    }
+    case 'alert':
+      return alertTexts().kinds[event.alert.kind]
+  }
 }

@@ -1,10 +1,11 @@
 import './map/map.css'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { pathHoles } from '#dashboard/live/cart-path.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { keepScreenOn } from '#dashboard/live/page/screen-on.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
+import type { Insets } from '#dashboard/map/placing.ts'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -13,8 +14,34 @@ import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
 import { SidePanel } from './map/side-panel.tsx'
-import { useCovered } from './map/use-covered.ts'
 import { NeedsYou } from './needs-you.tsx'
+
+interface Covered {
+  /** Null until it has been measured. */
+  insets: Insets | null
+  /** For the element that lies on the map's upper edge. */
+  top: (element: HTMLElement | null) => void
+}
+
+const PHONE = matchMedia('(max-width: 700px)')
+/** The buttons of the map lie in a row above the sheet then. */
+const BUTTONS_PX = 84
+
+/** How much of the map is below what lies on it, as that grows and shrinks. */
+function useCovered(): Covered {
+  const [height, setHeight] = useState<number | null>(null)
+  const observer = useRef<ResizeObserver | null>(null)
+  const top = useCallback((element: HTMLElement | null) => {
+    observer.current?.disconnect()
+    if (element === null) return
+    const look = () => setHeight(Math.round(element.offsetTop + element.offsetHeight))
+    observer.current = new ResizeObserver(look)
+    observer.current.observe(element)
+    look()
+  }, [])
+  const bottom = PHONE.matches ? BUTTONS_PX : 0
+  return { insets: height === null ? null : { top: height, right: 0, bottom, left: 0 }, top }
+}
 
 /** The course with all carts on it, what needs somebody, and the cart that was chosen. */
 export function MapScreen() {

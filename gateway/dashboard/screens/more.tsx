@@ -1,17 +1,65 @@
 import './more/more.css'
 import type { ComponentType } from 'preact'
+import { useState } from 'preact/hooks'
 import { isAtLeast } from '#dashboard/live/person-gate.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
+import { LANGUAGES } from '#dashboard/texts/texts.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Dialog } from '#dashboard/ui/dialog.tsx'
+import { Fault } from '#dashboard/ui/fault.tsx'
 import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
-import { GatewayState } from './more/gateway-state.tsx'
-import { SignOut } from './more/sign-out.tsx'
-import { WhatIsShown } from './more/what-is-shown.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import { useHealth } from './more/use-health.ts'
 import { WhoActs } from './more/who-acts.tsx'
 import { MORE_PAGES, MORE_SECTIONS, type MorePage, morePageAt } from './more-pages.ts'
+
+const UNITS = ['metric', 'imperial'] as const
+
+/** Language and units of this tablet; the course's unless somebody says otherwise. */
+function WhatIsShown() {
+  const { preferences } = useDashboard()
+  const texts = moreTexts()
+  const { language, units } = preferences.choice.value
+  return (
+    <section class="panel">
+      <label class="field">
+        {texts.language}
+        <select
+          value={language ?? ''}
+          onChange={({ currentTarget: { value } }) =>
+            preferences.choose({ language: LANGUAGES.find((one) => one === value) ?? null })
+          }
+        >
+          <option value="">{texts.asCourse}</option>
+          {LANGUAGES.map((one) => (
+            <option key={one} value={one}>
+              {texts.languages[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        {texts.units}
+        <select
+          value={units ?? ''}
+          onChange={({ currentTarget: { value } }) =>
+            preferences.choose({ units: UNITS.find((one) => one === value) ?? null })
+          }
+        >
+          <option value="">{texts.asCourse}</option>
+          {UNITS.map((one) => (
+            <option key={one} value={one}>
+              {texts.unitNames[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+    </section>
+  )
+}
 
 const COMPONENTS: ReadonlyMap<string, ComponentType> = new Map(
   MORE_PAGES.map(({ path, load }) => [path, lazy(load)]),
@@ -84,5 +132,82 @@ function Links({ title, pages }: { title: string; pages: readonly MorePage[] }) 
         </a>
       ))}
     </nav>
+  )
+}
+
+/** Asks first: a tablet that is signed out needs somebody with a key. */
+function SignOut() {
+  const dashboard = useDashboard()
+  const texts = moreTexts()
+  const [isAsked, ask] = useState(false)
+  const { send, fault, isSending } = useSending()
+  const signOut = async () => {
+    await dashboard.api.call('DELETE /sessions/current')
+    dashboard.leave()
+  }
+  return (
+    <>
+      <button type="button" class="button" onClick={() => ask(true)}>
+        {texts.signOut}
+      </button>
+      {isAsked && (
+        <Dialog title={`${texts.signOut}?`} onCancel={() => ask(false)}>
+          <p>{texts.signOutWhy}</p>
+          <Fault text={fault} />
+          <div class="dialog-buttons">
+            <button type="button" class="button" onClick={() => ask(false)}>
+              {texts.cancel}
+            </button>
+            <button
+              type="button"
+              class="button danger"
+              disabled={isSending}
+              onClick={() => void send(signOut)}
+            >
+              {texts.signOut}
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </>
+  )
+}
+
+/** What somebody reads out on the telephone: version, health, clock. */
+function GatewayState() {
+  const { me, site } = useDashboard()
+  const texts = moreTexts()
+  const { health } = useHealth()
+  return (
+    <section class="panel">
+      <h2>{texts.gateway}</h2>
+      <dl class="facts">
+        <dt>cartbarn</dt>
+        <dd dir="auto">{site.value.name || '–'}</dd>
+        <dt>{texts.version}</dt>
+        <dd>{me.value?.version}</dd>
+        {health !== null && (
+          <>
+            <dt>{texts.state}</dt>
+            <dd>{health.status === 'ok' ? texts.works : (health.detail ?? texts.broken)}</dd>
+            <dt>{texts.clock}</dt>
+            <dd>{texts.clockStates[health.clock]}</dd>
+          </>
+        )}
+        {health?.disk !== undefined && (
+          <>
+            <dt>{texts.disk}</dt>
+            <dd>{texts.diskStates[health.disk.state]}</dd>
+          </>
+        )}
+      </dl>
+      {health?.went_back !== undefined && (
+        <>
+          <p>{texts.wentBack(health.went_back.from, health.went_back.to)}</p>
+          <p lang="en">{health.went_back.detail}</p>
+        </>
+      )}
+      {health?.damage !== undefined && <p>{texts.damage}</p>}
+    </section>
   )
 }

@@ -1,5 +1,5 @@
 import './pace/pace.css'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { type Flight, flightsOf } from '#dashboard/live/flights.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
@@ -9,7 +9,6 @@ import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { FlightMessage } from './pace/flight-message.tsx'
 import { FLIGHT_ROW_PX, FlightRow } from './pace/flight-row.tsx'
-import { useCourseHoles } from './pace/use-course-holes.ts'
 import { useRounds } from './pace/use-rounds.ts'
 
 /** Who plays, on which hole, and how far behind: a page of More, which has its title. */
@@ -87,4 +86,35 @@ function Nobody({ holes, hasParking, isKnown }: { holes: number; hasParking: boo
       </>
     )
   return isKnown ? <p>{texts.nobody}</p> : null
+}
+
+/** What rounds go by among the zones of the site. */
+interface CourseHoles {
+  /** How many holes have a zone. */
+  holes: number
+  hasParking: boolean
+}
+
+/** Null until it is known; asked for again when zones change. */
+function useCourseHoles(): CourseHoles | null {
+  const { api, zones } = useDashboard()
+  const [known, setKnown] = useState<CourseHoles | null>(null)
+  const version = zones.value
+  useEffect(() => {
+    let isHere = true
+    const ask = async () => {
+      const { features } = await api.call('GET /zones')
+      const enabled = features.map(({ properties }) => properties).filter((zone) => zone.enabled)
+      const holes = new Set(
+        enabled.flatMap(({ type, hole }) => (type === 'hole' && hole != null ? [hole] : [])),
+      )
+      if (isHere) setKnown({ holes: holes.size, hasParking: enabled.some(({ type }) => type === 'parking') })
+    }
+    // what is shown without it is right, and says less
+    ask().catch(() => undefined)
+    return () => {
+      isHere = false
+    }
+  }, [api, version])
+  return known
 }

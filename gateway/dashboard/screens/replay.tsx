@@ -1,14 +1,15 @@
 import './map/map.css'
 import './day/day.css'
 import './replay/replay.css'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { countCarts } from '#dashboard/live/fleet/cart-filter.ts'
 import { untilNow } from '#dashboard/live/replay/cart-day.ts'
-import type { CourseReplay } from '#dashboard/live/replay/course-replay.ts'
-import type { DayEvent } from '#dashboard/live/replay/day-events.ts'
-import type { Span } from '#dashboard/live/replay/playback.ts'
+import { CourseReplay } from '#dashboard/live/replay/course-replay.ts'
+import { type DayEvent, dayEvents } from '#dashboard/live/replay/day-events.ts'
+import type { Playback, Span } from '#dashboard/live/replay/playback.ts'
 import { readReplayPath, replayPath } from '#dashboard/live/replay/replay-address.ts'
 import { replaySettingsOf } from '#dashboard/live/replay/replay-settings.ts'
+import { ReplayZones } from '#dashboard/live/replay/replay-zones.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
@@ -22,16 +23,40 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
+import { toIso } from '#shared/time.ts'
+import type { ZonesJson } from '#shared/wire/zones.ts'
 import { DatePicker } from './day/date-picker.tsx'
 import { DayList } from './day/day-list.tsx'
 import { Strip } from './day/strip.tsx'
 import { TimeBar } from './day/time-bar.tsx'
+import { useOwnZones } from './day/use-own-zones.ts'
 import { usePlayback } from './day/use-playback.ts'
 import { useSiteZones } from './day/use-site-zones.ts'
 import { useToday } from './day/use-today.ts'
 import { ReplayedCartCard } from './replay/replayed-cart-card.tsx'
-import { useCourseReplay } from './replay/use-course-replay.ts'
-import { useDayAlerts } from './replay/use-day-alerts.ts'
+
+const MOST = 1000
+const NOTHING = { trips: [], stops: [], locks: [], zones: [] }
+
+/** Alerts of carts that were opened on a day, oldest first; null until they are known, or when they cannot be. */
+function useDayAlerts({ fromMs, toMs }: Span): { alerts: readonly DayEvent[]; isFailed: boolean } {
+  const { api } = useDashboard()
+  const [alerts, setAlerts] = useState<readonly DayEvent[]>([])
+  const [isFailed, setIsFailed] = useState(false)
+  useEffect(() => {
+    const reading = new AbortController()
+    const query = { from: toIso(fromMs), to: toIso(toMs), limit: MOST }
+    api.call('GET /alerts', { query, signal: reading.signal }).then(
+      (answer) => {
+        const ofCarts = answer.alerts.filter(({ cart }) => cart !== null)
+        setAlerts(dayEvents({ ...NOTHING, alerts: ofCarts }))
+      },
+      () => !reading.signal.aborted && setIsFailed(true),
+    )
+    return () => reading.abort()
+  }, [api, fromMs, toMs])
+  return { alerts, isFailed }
+}
 
 /** A replay of a day that is over begins when most courses open. */
 const MORNING_SHARE = 8 / 24
@@ -162,4 +187,30 @@ function spanOf(date: string, zoneName: string, nowMs: number): Span {
 function firstMoment({ fromMs, toMs }: Span, nowMs: number): number {
   const isToday = nowMs - toMs < 60_000
   return isToday ? toMs - 900_000 : fromMs + MORNING_SHARE * (toMs - fromMs)
+}
+
+/** The course as it was at the moment of the playback, which waits for what has still to come. */
+function useCourseReplay(span: Span, playback: Playback, zones: ZonesJson | null): CourseReplay {
+  const { api, fleet, settings } = useDashboard()
+  const site = settings.value
+  const own = useOwnZones()
+  const replay = useMemo(
+    () => new CourseReplay({ api, onWait: (isWaiting) => playback.hold(isWaiting) }, span),
+    [api, playback, span],
+  )
+  useEffect(() => {
+    replay.rules = {
+      zones: new ReplayZones(zones, own),
+      settings: replaySettingsOf(site),
+      groupOf: (hardwareId) => fleet.devices.get(hardwareId)?.group_id ?? null,
+    }
+  }, [replay, zones, own, site, fleet])
+  useEffect(() => {
+    const end = playback.follow((atMs) => replay.show(atMs))
+    return () => {
+      end()
+      replay.stop()
+    }
+  }, [replay, playback])
+  return replay
 }

@@ -1,15 +1,16 @@
 import './site/site.css'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { NumberField } from '#dashboard/live/site-form.ts'
+import { MEASURES, type NumberField, shownDefault, shownNumber } from '#dashboard/live/site-form.ts'
+import { unitName } from '#dashboard/texts/format.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { Fault } from '#dashboard/ui/fault.tsx'
 import type { SiteSettingsJson } from '#shared/wire/site.ts'
 import { CourseFields } from './site/course-fields.tsx'
 import { HoursFields } from './site/hours-fields.tsx'
-import { NumberFields } from './site/number-fields.tsx'
-import { useSite, useSiteEditor } from './site/site-editor.ts'
+import { type SiteEditor, useSite, useSiteEditor } from './site/site-editor.ts'
+import { SiteField } from './site/site-field.tsx'
 
 const BATTERY: readonly NumberField[] = [
   'pack.empty_v',
@@ -138,4 +139,37 @@ function FoldedPanel({
       <div class="stack">{children}</div>
     </details>
   )
+}
+
+/** Settings that are numbers; an empty field is the default. */
+function NumberFields({ editor, fields }: { editor: SiteEditor; fields: readonly NumberField[] }) {
+  const texts = siteTexts()
+  const { settings, edits, edit, faults, isReadOnly, units } = editor
+  return fields.map((field) => {
+    const [name = '', why = ''] = texts.fields[field]
+    const measure = MEASURES[field]
+    return (
+      <SiteField
+        key={field}
+        name={measure === undefined ? name : `${name}, ${unitName(measure, units)}`}
+        {...{ why, fault: faults.get(field) }}
+      >
+        {(input) => (
+          <input
+            {...input}
+            type="text"
+            inputmode="decimal"
+            autocomplete="off"
+            maxLength={20}
+            readOnly={isReadOnly}
+            placeholder={texts.empty(shownDefault(field, units) || texts.notKnown)}
+            value={edits.numbers?.[field] ?? shownNumber(settings, field, units)}
+            onInput={({ currentTarget: { value } }) =>
+              edit({ numbers: { ...edits.numbers, [field]: value } })
+            }
+          />
+        )}
+      </SiteField>
+    )
+  })
 }

@@ -13,7 +13,6 @@ import type { NamedWrite } from '#store/writer/writes.ts'
 import type { Cart } from '../cart.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device, Fleet } from '../fleet.ts'
-import { canonicalJson } from './canonical-json.ts'
 import type { CommandDelivery } from './delivery.ts'
 import { isLock, type LockGate, lockRefused, requireMayForce } from './lock-gate.ts'
 import { isFull, type NewCommandDeps, newCommand } from './new-command.ts'
@@ -394,4 +393,13 @@ function oneOf(command: CommandRow): Built<null> {
 function requireVisible(caller: Caller, hardwareId: string): void {
   if (!canSee(caller, hardwareId))
     throw new ForbiddenError('device_forbidden', `device ${hardwareId} is outside your scope`)
+}
+
+/** The same text for the same value, whatever the order of its keys. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, nested: unknown) =>
+    typeof nested === 'object' && nested !== null && !Array.isArray(nested)
+      ? Object.fromEntries(Object.entries(nested).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : nested,
+  )
 }

@@ -5,6 +5,7 @@ import type { Log } from '#shared/log.ts'
 import { Tally } from '#shared/tally.ts'
 import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { Store } from '#store/store.ts'
+import type { NewQuarantineEntry } from '#store/tables/quarantine.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Appender } from '#store/writer/appender.ts'
 import type { CommitQueue } from '#store/writer/commit-queue.ts'
@@ -19,10 +20,9 @@ import type { Geofences } from '../zones/geofences.ts'
 import { Accept } from './accept.ts'
 import { Announce } from './announce.ts'
 import { Drafts } from './draft.ts'
-import type { Uplinked } from './message.ts'
+import type { Uplinked, UplinkMessage } from './message.ts'
 import { PlainReader } from './plain-reader.ts'
 import { isOfDevice, isRun, isUplink, type QueuedMessage } from './queued-message.ts'
-import { refusedEntry } from './refused-entry.ts'
 import { Run, type RunSource } from './run.ts'
 import { RunColumns } from './run-columns.ts'
 
@@ -197,4 +197,26 @@ export class Ingest implements Appender<QueuedMessage> {
 
 function countOf(messages: readonly QueuedMessage[]): number {
   return messages.reduce((count, message) => count + (isRun(message) ? message.rows : 1), 0)
+}
+
+/** A message that could not be stored because of damage, for the quarantine: all that was read from it, as JSON. */
+function refusedEntry({
+  quarantine,
+  content,
+  device,
+  level,
+  receivedAtMs,
+}: UplinkMessage): NewQuarantineEntry {
+  if (quarantine !== null) return quarantine
+  const { hardwareId } = device.row
+  const payload = new TextEncoder().encode(JSON.stringify(content))
+  const reason = 'store_damaged'
+  return {
+    receivedAtMs,
+    hardwareId,
+    topic: deviceTopic(hardwareId, level),
+    reason,
+    sizeBytes: payload.length,
+    payload,
+  }
 }

@@ -1,10 +1,12 @@
 import type { Caller } from '#domain/access.ts'
+import { isFinal } from '#domain/commands.ts'
 import type { Events } from '#gateway/events.ts'
 import { Turns } from '#shared/budgets/turns.ts'
 import { ConflictError, DamagedError, describeError, NotFoundError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
+import type { SiteSettings } from '#shared/site/settings.ts'
 import { type Clock, DAY_MS, type MonotonicClock } from '#shared/time.ts'
 import type { CommandStatus } from '#shared/wire/commands.ts'
 import type { Store } from '#store/store.ts'
@@ -14,8 +16,74 @@ import type { CommandDelivery } from '../commands/delivery.ts'
 import { type DeviceTypeLookup, definitionOf } from '../commands/request.ts'
 import type { Device, Fleet } from '../fleet.ts'
 import type { Site } from '../site.ts'
-import { RecallScreens } from './screens.ts'
-import { RECALL_TEXTS } from './texts.ts'
+
+interface Told {
+  hardwareId: string
+  status: CommandStatus | null
+}
+
+/** What the screens of a recall were told, and which of them have confirmed it. */
+class RecallScreens {
+  readonly #byCommand = new Map<string, Told>()
+  /** The newest message to each. */
+  readonly #newest = new Map<string, Told>()
+  readonly #confirmed = new Set<string>()
+
+  /** A message to a screen was written down. */
+  told(commandId: string, hardwareId: string, status: CommandStatus | null): void {
+    const told = { hardwareId, status }
+    this.#byCommand.set(commandId, told)
+    this.#newest.set(hardwareId, told)
+    if (status === 'completed') this.#confirmed.add(hardwareId)
+  }
+
+  /** A command got into another state. Returns the screen that has confirmed the recall by it, once; else null. */
+  moved(commandId: string, status: CommandStatus): string | null {
+    const told = this.#byCommand.get(commandId)
+    if (told === undefined) return null
+    told.status = status
+    if (isFinal(status)) this.#byCommand.delete(commandId)
+    if (status !== 'completed' || this.#confirmed.has(told.hardwareId)) return null
+    this.#confirmed.add(told.hardwareId)
+    return told.hardwareId
+  }
+
+  forget(hardwareId: string): void {
+    this.#newest.delete(hardwareId)
+    this.#confirmed.delete(hardwareId)
+  }
+
+  /** Those that were told anything. */
+  get hardwareIds(): readonly string[] {
+    return [...this.#newest.keys()]
+  }
+
+  hasBeenTold(hardwareId: string): boolean {
+    return this.#newest.has(hardwareId)
+  }
+
+  isConfirmed(hardwareId: string): boolean {
+    return this.#confirmed.has(hardwareId)
+  }
+
+  /** Whether a message is on its way, which goes again with the next connection of the screen. */
+  isAwaiting(hardwareId: string): boolean {
+    const status = this.#newest.get(hardwareId)?.status
+    return status === 'pending' || status === 'published'
+  }
+}
+
+interface RecallTexts {
+  /** All carts in. */
+  start: string
+  end: string
+}
+
+/** What screens show when nobody says anything else, by the language of the site. */
+const RECALL_TEXTS: Record<SiteSettings['language'], RecallTexts> = {
+  en: { start: 'All carts in: please return to the clubhouse now.', end: 'It is over.' },
+  de: { start: 'Alle Carts zurück: Bitte jetzt zum Clubhaus kommen.', end: 'Es ist vorbei.' },
+}
 
 interface RecallDeps {
   store: Pick<Store, 'read' | 'write'>

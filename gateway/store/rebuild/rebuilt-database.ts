@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SyncIdentity } from '#shared/sync-source.ts'
+import { decodeBlocks } from '#shared/telemetry/blocks.ts'
 import {
   REBUILD_KINDS,
   type RebuildKind,
@@ -14,9 +15,9 @@ import { migrate } from '../migrate.ts'
 import { replaceDatabase } from '../replace/replace-database.ts'
 import { adoptCursors } from '../replication/acknowledge.ts'
 import { dropHalfContent } from '../tables/course.ts'
+import { insertBlock } from '../telemetry/blocks.ts'
 import { syncEnds } from '../telemetry/stream-ends.ts'
 import { openForSetup } from '../writer/open.ts'
-import { countRecords, putBlocks } from './blocks.ts'
 import { putEntity, putEvent } from './rows.ts'
 
 /** The database while it is made; a start does not know it. */
@@ -205,4 +206,35 @@ function renumber(connection: Connection, table: string, time: string): void {
 
 function kindBehind(kind: RebuildKind): RebuildKind | null {
   return REBUILD_KINDS[REBUILD_KINDS.indexOf(kind) + 1] ?? null
+}
+
+/**
+ * Stores blocks of records as the head office has them, behind all that are there of their device and stream. Returns how
+ * many records. Those of a device that the head office has not named are left out: no request could reach them. Throws
+ * `DamagedBlockError`.
+ */
+function putBlocks(connection: Connection, bytes: Uint8Array): number {
+  let records = 0
+  for (const { hardwareId, block, header } of decodeBlocks(bytes)) {
+    const device = connection.get<{ deviceId: number }>(
+      'SELECT device_id FROM device WHERE hardware_id = ?',
+      hardwareId,
+    )
+    if (device === undefined) continue
+    const { kind: stream, firstMs, lastMs, count } = header
+    insertBlock(connection, { deviceId: device.deviceId, stream }, { firstMs, lastMs, count, records: block })
+    records += count
+  }
+  return records
+}
+
+/** What the states of devices say of their records, by the blocks that are there. */
+function countRecords(connection: Connection): void {
+  for (const stream of ['gps', 'battery'])
+    connection.run(
+      `UPDATE device_state SET (${stream}_count, ${stream}_first_ms, ${stream}_last_ms) =
+         (SELECT ifnull(sum(count), 0), min(first_ms), max(last_ms) FROM telemetry_block b
+           WHERE b.device_id = device_state.device_id AND b.stream = ?)`,
+      stream,
+    )
 }

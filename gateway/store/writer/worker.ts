@@ -1,7 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
 import { RunningMender } from '../damage/running-mender.ts'
+import type { DatedOrigin } from '../db/audit.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
+import { insertAuditEntry } from '../tables/audit-log.ts'
 import { setBlocksAside } from '../telemetry/blocks-aside.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { type ImportInput, SAMPLE_NUMBERS } from '../telemetry/store-samples.ts'
@@ -10,7 +12,6 @@ import { WriterConnection } from './connection.ts'
 import { FreeSpace } from './free-space.ts'
 import type { WriterAnswer, WriterReport, WriterRequest } from './messages.ts'
 import { openWriter } from './open.ts'
-import { performWrite } from './perform-write.ts'
 import { type WriteName, writeOf } from './writes.ts'
 
 // The thread that writes: one request, one transaction, one answer.
@@ -216,3 +217,17 @@ parentPort?.on('message', (request: WriterRequest) => {
   checkpointIfDue()
   if (tidyTimer === undefined) tidyTimer = setTimeout(tidyUp, TIDY_MS)
 })
+
+/** Performs a write for `origin` and enters it in the audit log; the caller has the transaction. */
+function performWrite(
+  connection: WriterTables,
+  name: WriteName,
+  input: unknown,
+  origin: DatedOrigin,
+): unknown {
+  const write = writeOf(name)
+  const endAudit = write.audit?.(connection, input, origin)
+  const result = write(connection, input)
+  for (const record of endAudit?.(result) ?? []) insertAuditEntry(connection, origin, record)
+  return result
+}

@@ -4,9 +4,28 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { type Course, type CourseFeature, countsOf } from '#shared/course/course.ts'
+import { CourseFault, type CourseFaultKind } from '#shared/course/course-fault.ts'
+import { readCourse } from '#shared/course/read-course.ts'
 import type { CourseJson } from '#shared/wire/course.ts'
 import { FileChoice } from './file-choice.tsx'
-import { type FileFault, readCourseFile } from './read-file.ts'
+
+/** As the gateway takes it; a file may have more in it that is not kept. */
+const COURSE_BYTES = 5 * 1_048_576
+const FILE_BYTES = 64 * 1_048_576
+
+/** What is wrong with a file of the course. */
+type FileFault = CourseFaultKind | 'too_large'
+
+/** The course in a file, as it would be sent. */
+async function readCourseFile(file: Blob): Promise<Course | FileFault> {
+  if (file.size > FILE_BYTES) return 'too_large'
+  try {
+    const course = readCourse(JSON.parse(await file.text()))
+    return new Blob([JSON.stringify(course)]).size > COURSE_BYTES - 1000 ? 'too_large' : course
+  } catch (error) {
+    return error instanceof CourseFault ? error.kind : 'not_geojson'
+  }
+}
 
 interface DrawingPanelProps {
   course: CourseJson | null

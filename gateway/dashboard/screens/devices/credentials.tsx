@@ -1,3 +1,4 @@
+import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import {
   brokerChoices,
@@ -12,7 +13,6 @@ import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import { useUnsaved } from '#dashboard/ui/unsaved.ts'
 import { QrCode } from '../more/qr-code.tsx'
-import { printSheet } from './print-sheet.tsx'
 
 /** Passwords that are shown only now: one of them at once, and all of them on paper or as a file. */
 export function Credentials({ of }: { of: readonly Credential[] }) {
@@ -97,4 +97,37 @@ function One({ credential, broker }: { credential: Credential; broker: string })
       </dl>
     </>
   )
+}
+
+/** Prints a cell for each device: what people call it, its QR code, and what it says. */
+async function printSheet(broker: string, credentials: readonly Credential[]): Promise<void> {
+  const { qrPath } = await import('../more/qr-path.ts')
+  document.querySelector('.credential-sheet')?.remove()
+  const sheet = document.createElement('div')
+  sheet.className = 'credential-sheet'
+  render(
+    credentials.map((credential) => {
+      const { hardwareId, name, cart, password } = credential
+      const { d, size } = qrPath(toQrText(broker, credential))
+      return (
+        <div key={hardwareId} class="credential-cell">
+          <svg viewBox={`-2 -2 ${size + 4} ${size + 4}`} aria-hidden="true" shape-rendering="crispEdges">
+            <path d={d} fill="#000000" />
+          </svg>
+          <div>
+            {cart !== null && <p class="credential-cart">{cart}</p>}
+            {name !== null && <p>{name}</p>}
+            <p>{hardwareId}</p>
+            <p class="credential-secret">{password}</p>
+          </div>
+        </div>
+      )
+    }),
+    sheet,
+  )
+  // beside the app: of that nothing is printed
+  document.body.append(sheet)
+  print()
+  // nobody finds the passwords in the page later
+  addEventListener('afterprint', () => sheet.remove(), { once: true })
 }

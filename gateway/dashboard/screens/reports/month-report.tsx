@@ -4,11 +4,13 @@ import { reportTexts } from '#dashboard/texts/reports.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
-import type { DayLine } from './day-chart.ts'
-import { DaysChart } from './days-chart.tsx'
+import { type DayLine, drawDays } from './day-chart.ts'
 import { SpanStepper } from './span-stepper.tsx'
 import type { useMonth } from './use-month.ts'
 import { Waiting } from './waiting.tsx'
+import 'uplot/dist/uPlot.min.css'
+import { useEffect, useRef } from 'preact/hooks'
+import { useDarkness } from './use-darkness.ts'
 
 /** Of one cart: its cells, and whether its days are in the chart. */
 export interface ReportRow {
@@ -156,5 +158,39 @@ function Sheet({ title, name, columns, rows, sum }: SheetProps) {
         ))}
       </ul>
     </section>
+  )
+}
+
+interface DaysChartProps {
+  name: string
+  lines: readonly DayLine[]
+  isBars: boolean
+  format: (value: number) => string
+}
+
+/** Values by the days of a month; what it shows stands in the table too. */
+function DaysChart({ name, lines, isBars, format }: DaysChartProps) {
+  const element = useRef<HTMLDivElement>(null)
+  const isDark = useDarkness()
+  useEffect(() => {
+    if (element.current === null) return
+    return drawDays(element.current, lines, { isBars, format })
+  }, [lines, isBars, isDark])
+  return (
+    <figure class="report-chart">
+      <figcaption>
+        {name}
+        {lines.length > 1 && (
+          <span class="report-lines">
+            {lines.map((line, i) => (
+              <span key={line.name} class={i === 0 ? 'report-line' : 'report-line dashed'}>
+                {line.name}
+              </span>
+            ))}
+          </span>
+        )}
+      </figcaption>
+      <div ref={element} />
+    </figure>
   )
 }

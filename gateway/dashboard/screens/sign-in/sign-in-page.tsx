@@ -1,8 +1,32 @@
 import './sign-in.css'
 import type { ComponentChildren } from 'preact'
+import { LANGUAGES } from '#dashboard/texts/texts.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { TlsBanner } from '#dashboard/ui/tls-banner.tsx'
-import { LanguageChoice } from '../language-choice.tsx'
+
+const NAMES = { en: 'English', de: 'Deutsch' } as const
+
+/** Each language under its own name. */
+function LanguageChoice() {
+  const { preferences, site } = useDashboard()
+  return (
+    <div class="row">
+      {LANGUAGES.map((name) => (
+        <button
+          key={name}
+          type="button"
+          class="button"
+          lang={name}
+          aria-pressed={site.value.language === name}
+          onClick={() => preferences.choose({ language: name })}
+        >
+          {NAMES[name]}
+        </button>
+      ))}
+    </div>
+  )
+}
 
 /** What is around every step of signing in. */
 export function SignInPage({ title, children }: { title: string; children: ComponentChildren }) {
