@@ -219,7 +219,7 @@ test('blocks that were set aside are in the table again, and hidden ones are gon
   setBlocksAside(connection)
   table.addBlock(2, 'gps', [T0 + 51 * 86_400_000])
   for (const blockId of [3, 4, 30]) removeBlock(connection, blockId)
-  const served = () => connection.all('SELECT * FROM stored_block ORDER BY block_id')
+  const served = () => connection.statement('SELECT * FROM stored_block ORDER BY block_id').all()
   const before = served()
   const old = connection.get('SELECT records FROM damaged_telemetry_block_1 WHERE block_id = 5')
   assert.ok(old !== undefined && before.length === 240 - 3 + 2)

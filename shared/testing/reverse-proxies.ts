@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { createKeyPair } from './key-pairs.ts'
@@ -51,7 +51,7 @@ export class ReverseProxy {
     })
     await eventually(async () => {
       if (child.exitCode !== null) throw new Error(`${program} ended: ${log}`)
-      return canConnect(port)
+      return hasCertificate(port)
     }, `${program} listens`)
     return new ReverseProxy(port, folder, child)
   }
@@ -108,10 +108,11 @@ function forCaddy(site: string, folder: string, { port, plainPort }: Ports): str
 ${site.replaceAll('carts.example.club', 'localhost')}`
 }
 
-async function canConnect(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
+/** True once it answers with a certificate: caddy makes its own after it listens. */
+async function hasCertificate(port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false })
   try {
-    await once(socket, 'connect')
+    await once(socket, 'secureConnect')
     return true
   } catch {
     return false
