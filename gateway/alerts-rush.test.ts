@@ -41,9 +41,7 @@ test('five hundred alerts that are opened at once are on the disk, with programs
   const startedAtMs = performance.now()
   const isTold = () => sockets.every((_, i) => heard.get(i) === ALERTS)
   await eventually(isTold, `${ALERTS} on each of ${SOCKETS} sockets`)
-  t.diagnostic(
-    `${Math.round(performance.now() - startedAtMs)} ms, up to a second of them until carts are judged`,
-  )
+  t.diagnostic(`${Math.round(performance.now() - startedAtMs)} ms, up to a second of them until carts are judged`)
   await eventually(() => messages === ALERTS, 'the program')
   const { body } = await gateway.request('GET', '/alerts?limit=1000&state=open')
   assert.equal(body.alerts.length, ALERTS)

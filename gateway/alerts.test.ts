@@ -24,9 +24,7 @@ test('from a voltage to everybody who is to know: the list, realtime, MQTT and t
   const programs = await Promise.all([seer, other].map((user) => gateway.program({}, user)))
   const heard: string[][] = [[], []]
   for (const [i, program] of programs.entries()) {
-    program.on('message', (topic, payload) =>
-      heard[i]?.push(`${topic} ${payload.length > 0 ? 'told' : 'empty'}`),
-    )
+    program.on('message', (topic, payload) => heard[i]?.push(`${topic} ${payload.length > 0 ? 'told' : 'empty'}`))
     await program.subscribeAsync('alert/#', { qos: 1 })
   }
   await rest(course, lock, 47.5)

@@ -64,8 +64,7 @@ test('a gateway refuses the beginning of a set that it did not write, and knows 
   const set = join(newFolder(t), 'set')
   const known: string[] = []
   const memory = { known, remember: (header: string) => void (known.includes(header) || known.push(header)) }
-  const run = (passphrase = 'p') =>
-    backUp({ dataDir, to: new FolderPlace(set), passphrase, atMs: T0, memory })
+  const run = (passphrase = 'p') => backUp({ dataDir, to: new FolderPlace(set), passphrase, atMs: T0, memory })
   await run()
   await run()
   assert.equal(known.length, 1)

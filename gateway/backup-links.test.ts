@@ -26,8 +26,7 @@ test('nothing but plain files of a set is read, written or deleted', async (t) =
     'dangling link': (path) => symlinkSync('/nonexistent/place', path),
     pipe: (path) => execFileSync('mkfifo', [path]),
     device: (path) => execFileSync('mknod', [path, 'c', '1', '5']),
-    'wrong kind': (path, elsewhere) =>
-      statSync(elsewhere).isDirectory() ? writeFileSync(path, '') : mkdirSync(path),
+    'wrong kind': (path, elsewhere) => (statSync(elsewhere).isDirectory() ? writeFileSync(path, '') : mkdirSync(path)),
     'second name': (path, elsewhere) =>
       statSync(elsewhere).isDirectory() ? symlinkSync(elsewhere, path) : linkSync(elsewhere, path),
   }
@@ -35,9 +34,8 @@ test('nothing but plain files of a set is read, written or deleted', async (t) =
   const firstOf = (set: string, length: number) =>
     join(
       'blobs',
-      readdirSync(join(set, 'blobs'), { recursive: true, encoding: 'utf8' }).find(
-        (name) => name.length === length,
-      ) ?? '',
+      readdirSync(join(set, 'blobs'), { recursive: true, encoding: 'utf8' }).find((name) => name.length === length) ??
+        '',
     )
   const names: ((set: string) => string)[] = [
     () => 'unfinished',

@@ -58,8 +58,7 @@ describe('payloads', () => {
     'half an object': '{"lat":47.1,"long":',
     nothing: '',
     NaN: '{"lat":NaN,"long":Infinity}',
-    'numbers beyond all numbers':
-      '{"lat":1e999,"long":-1e999,"speed":1e999,"battery_voltage":1e999,"ts":1e999}',
+    'numbers beyond all numbers': '{"lat":1e999,"long":-1e999,"speed":1e999,"battery_voltage":1e999,"ts":1e999}',
     'wrong types': '{"lat":"47","long":[],"speed":{},"battery_voltage":"x","lock_status":"yes","ts":"now"}',
     'not UTF-8': Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
     'a byte order mark': '\ufeff{"speed":1}',
@@ -71,8 +70,7 @@ describe('payloads', () => {
     'an array of 20,000 empty objects': `[${'{},'.repeat(19_999)}{}]`,
     'five thousand keys': `{${Array.from({ length: 5_000 }, (_, i) => `"k${i}":1`).join(',')}}`,
     'the prototype as a key': '{"__proto__":{"speed":1},"constructor":{"prototype":{"x":1}},"speed":2}',
-    'names every object has':
-      '{"constructor":1,"toString":2,"valueOf":3,"hasOwnProperty":4,"__proto__":5,"toJSON":6}',
+    'names every object has': '{"constructor":1,"toString":2,"valueOf":3,"hasOwnProperty":4,"__proto__":5,"toJSON":6}',
     'the same key twice': '{"speed":1,"speed":2}',
     'a lone surrogate': '{"note":"\\ud800","speed":1}',
     'control characters': '{"note":"\\u0000\\u001b[2J","speed":1}',
@@ -104,11 +102,7 @@ describe('payloads', () => {
 
   for (const hardwareId of ['constructor', '__proto__', 'toString', 'hasOwnProperty', '...', '-', '0']) {
     test(`a device may be called ${hardwareId}`, async () => {
-      const { attributes, is_online } = await publishAndWait(
-        '{"speed":1,"battery_voltage":40}',
-        'tlm',
-        hardwareId,
-      )
+      const { attributes, is_online } = await publishAndWait('{"speed":1,"battery_voltage":40}', 'tlm', hardwareId)
       assert.deepEqual(attributes, { speed: 1, battery_voltage: 40 })
       assert.equal(typeof is_online, 'boolean')
       const watcher = await gateway.realtime()
@@ -224,9 +218,7 @@ describe('connections', () => {
       socket.on('error', () => undefined)
       socket.resume()
       const closed = new Promise((resolve) => socket.on('close', resolve))
-      socket.end(
-        Buffer.concat([starts[i % starts.length] ?? Buffer.alloc(0), randomBytes(1 + ((i * 37) % 3_000))]),
-      )
+      socket.end(Buffer.concat([starts[i % starts.length] ?? Buffer.alloc(0), randomBytes(1 + ((i * 37) % 3_000))]))
       if (i % 20 === 19) await closed
     }
     await isWell()

@@ -68,9 +68,7 @@ class Course {
 
   /** Voltages in the order of their times. */
   async voltages(hardwareId: string, query = 'limit=1000'): Promise<number[]> {
-    const records: { battery_voltage: number }[] = await this.get(
-      `/devices/${hardwareId}/battery?${query}&order=asc`,
-    )
+    const records: { battery_voltage: number }[] = await this.get(`/devices/${hardwareId}/battery?${query}&order=asc`)
     return records.map(({ battery_voltage }) => battery_voltage)
   }
 
@@ -113,8 +111,7 @@ class Course {
     })
     await client.publishAsync(`dev/${hardwareId}/tq`, '{"up":1}', { qos: 1 })
     await eventually(
-      async () =>
-        told !== null || (await metric(this.gateway, 'cartbarn_dropped_total', 'clock_not_set')) > unanswered,
+      async () => told !== null || (await metric(this.gateway, 'cartbarn_dropped_total', 'clock_not_set')) > unanswered,
       'an answer or none',
     )
     return told
@@ -391,10 +388,7 @@ test('years ahead since the first start: no purge before somebody confirms the c
   await course.gateway.runRetention()
   const { status, body } = await course.purge(60)
   assert.deepEqual([status, body.code], [409, 'clock_unconfirmed'])
-  assert.match(
-    body.detail,
-    /shows 2029-.* newest time that a device sent is 2026-04-30T12:00:00.000Z.*confirm/,
-  )
+  assert.match(body.detail, /shows 2029-.* newest time that a device sent is 2026-04-30T12:00:00.000Z.*confirm/)
   assert.equal(await course.count('gps'), HISTORY_DAYS)
   // it was right: what the device brought is three years old
   assert.equal((await course.confirm(NOW + 3 * YEAR + MINUTE)).status, 200)
@@ -446,10 +440,7 @@ test('a stop in a wrong year: the right one is doubted until two carts confirm i
   assert.equal(await course.isTrusted(), true)
   await course.send('blind', 'tlm', { battery_voltage: 38 })
   assert.equal((await course.attributes('blind')).battery_voltage, 38)
-  assert.equal(
-    (await course.get('/devices/blind/battery/latest')).timestamp,
-    new Date(clock.nowMs()).toISOString(),
-  )
+  assert.equal((await course.get('/devices/blind/battery/latest')).timestamp, new Date(clock.nowMs()).toISOString())
   await course.restart(clock.nowMs() + MINUTE)
   assert.equal(await course.isTrusted(), true)
 })

@@ -93,10 +93,7 @@ test('without any setting the defaults hold', () => {
 })
 
 test('variables of other programs and unset ones are nothing to us', () => {
-  assert.deepEqual(
-    readConfig({ PATH: '/bin', HTTP_PORT: 'x', CARTBARN_HTTP_PORT: undefined }),
-    readConfig({}),
-  )
+  assert.deepEqual(readConfig({ PATH: '/bin', HTTP_PORT: 'x', CARTBARN_HTTP_PORT: undefined }), readConfig({}))
 })
 
 test('an unknown CARTBARN_ variable is refused by name', () => {
@@ -269,10 +266,7 @@ for (const [name, secret, more] of [
     writeFileSync(path, '\n')
     assert.match(said(inFile).join(), /is empty$/)
     assert.match(said({ ...inFile, [`CARTBARN_${name}_FILE`]: folder }).join(), /cannot be read: EISDIR/)
-    assert.match(
-      said({ ...inFile, [`CARTBARN_${name}_FILE`]: `${path}.no` }).join(),
-      /cannot be read: ENOENT/,
-    )
+    assert.match(said({ ...inFile, [`CARTBARN_${name}_FILE`]: `${path}.no` }).join(), /cannot be read: ENOENT/)
   })
 }
 
@@ -287,10 +281,7 @@ test('a secret of a file is held to the same rules, and not repeated', () => {
 test('the file counts over the defaults, the environment over the file', () => {
   const file = fileOf({ HTTP_PORT: 8081, CARTBARN_MQTT_PORT: '1884', HOST: '127.0.0.1' })
   const config = readConfig({ CARTBARN_HTTP_PORT: '9090' }, file)
-  assert.deepEqual(
-    [config.httpPort, config.mqttPort, config.host, config.logLevel],
-    [9090, 1884, '127.0.0.1', 'info'],
-  )
+  assert.deepEqual([config.httpPort, config.mqttPort, config.host, config.logLevel], [9090, 1884, '127.0.0.1', 'info'])
 })
 
 test('the file is held to the same rules', () => {
@@ -384,9 +375,7 @@ for (const [what, settings, line] of [
 
 test('a plain address is taken when that is said, and from this machine', () => {
   const CARTBARN_UPSTREAM_URL = 'http://hub.example.com'
-  assert.ok(
-    readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL, CARTBARN_UPSTREAM_INSECURE: 'true' }).upstream,
-  )
+  assert.ok(readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL, CARTBARN_UPSTREAM_INSECURE: 'true' }).upstream)
   assert.ok(readConfig({ ...HEAD_OFFICE, CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:8090' }).upstream)
   assert.match(refusalOf({ CARTBARN_UPSTREAM_INSECURE: 'true' }).join(), /means nothing without/)
 })

@@ -10,21 +10,9 @@ import { STORAGE, storageFaults, storageOf } from './storage-settings.ts'
 /** Settings of the head office, which may run on the same machine. */
 const HUB_PREFIX = 'CARTBARN_HUB_'
 /** What commands read of the same environment. */
-const COMMAND_VARIABLES = [
-  'CARTBARN_API_KEY',
-  'CARTBARN_CONFIG',
-  'CARTBARN_RELEASE_KEYS',
-  'CARTBARN_RELEASE_KEY_FILE',
-]
+const COMMAND_VARIABLES = ['CARTBARN_API_KEY', 'CARTBARN_CONFIG', 'CARTBARN_RELEASE_KEYS', 'CARTBARN_RELEASE_KEY_FILE']
 /** They may be in files too. */
-const SECRETS = [
-  'ADMIN_API_KEY',
-  'ENROLMENT_KEY',
-  'SMTP_URL',
-  'UPSTREAM_KEY',
-  'BACKUP_PASSPHRASE',
-  'BACKUP_S3_SECRET',
-]
+const SECRETS = ['ADMIN_API_KEY', 'ENROLMENT_KEY', 'SMTP_URL', 'UPSTREAM_KEY', 'BACKUP_PASSPHRASE', 'BACKUP_S3_SECRET']
 
 /** Every setting, in the order in which they are listed. */
 const SETTINGS = { ...NETWORK, ...MQTT, ...STORAGE, ...REMOTE }

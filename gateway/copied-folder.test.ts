@@ -1,14 +1,5 @@
 import assert from 'node:assert/strict'
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs'
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
@@ -134,11 +125,7 @@ for (const [way, choose] of Object.entries(WAYS))
         assert.ok(readFileSync(join(folder, 'cartbarn.db')).equals(before), 'nothing is changed')
       }
     }
-    assert.equal(
-      await recordsIn(copy(g.dataDir, ['cartbarn.db'])),
-      writing.acknowledged,
-      'copied after the stop',
-    )
+    assert.equal(await recordsIn(copy(g.dataDir, ['cartbarn.db'])), writing.acknowledged, 'copied after the stop')
   })
 
 test('killed at any moment, a gateway starts in its folder with all that was acknowledged', async (t) => {

@@ -201,9 +201,7 @@ test('a bit of a row of the log flips: its samples are lost until they are sent 
   await send('cart-2', others)
   await send('cart-1', samples)
   // of whom the lost samples were nobody knows: they stay counted
-  const paths = [...pathsOf('cart-1'), ...pathsOf('cart-2')].filter(
-    (path) => !path.includes('cart-1/telemetry/stats'),
-  )
+  const paths = [...pathsOf('cart-1'), ...pathsOf('cart-2')].filter((path) => !path.includes('cart-1/telemetry/stats'))
   const whole = await answersTo(g, paths)
   const unharmed = await answersTo(g, pathsOf('cart-2'))
 
@@ -231,10 +229,7 @@ test('a bit of a row of the log flips: its samples are lost until they are sent 
   const told = { blocks: 1, records: 0, newest: [row] }
   await assertToldToAdminsOnly(g, userKey, told)
   // all but the row is in blocks
-  assert.equal(
-    await metric(g, 'cartbarn_sealed_samples_total'),
-    samples.length + others.length - MESSAGE_SAMPLES,
-  )
+  assert.equal(await metric(g, 'cartbarn_sealed_samples_total'), samples.length + others.length - MESSAGE_SAMPLES)
   for (const stream of ['gps', 'battery']) assert.deepEqual(await timesOf(g, 'cart-1', stream), left)
   assert.deepEqual(await answersTo(g, pathsOf('cart-2')), unharmed)
 

@@ -96,12 +96,10 @@ const otherCart = async ({ g, userKey }: Course) => {
   return body
 }
 const ownRights = async ({ g }: Course) =>
-  (await g.request('GET', '/users')).body.map?.(
-    ({ role, allowed_hardware_ids }: Record<string, unknown>) => ({
-      role,
-      allowed_hardware_ids,
-    }),
-  )
+  (await g.request('GET', '/users')).body.map?.(({ role, allowed_hardware_ids }: Record<string, unknown>) => ({
+    role,
+    allowed_hardware_ids,
+  }))
 const zonesServed = async ({ g }: Course) => (await g.request('GET', '/groups/7/geofences')).body.features
 
 /** What a teebox of the group gets when it subscribes. */
@@ -109,27 +107,22 @@ async function zonesSent({ g }: Course): Promise<unknown> {
   const { body: users } = await g.request('GET', '/users')
   const admin = users.find(({ role }: { role: string }) => role === 'admin')
   const program = await g.program({}, { userId: admin.user_id, key: ADMIN_KEY })
-  const got = new Promise<string>((resolve) =>
-    program.on('message', (_, payload) => resolve(String(payload))),
-  )
+  const got = new Promise<string>((resolve) => program.on('message', (_, payload) => resolve(String(payload))))
   await program.subscribeAsync('sit/7/sz')
   return JSON.parse(await got).z
 }
 
-const CASES: [
-  what: string,
-  read: (course: Course) => Promise<unknown>,
-  flips: (course: Course) => [string, string],
-][] = [
-  ['the cart of a lock event', lockEvents, ({ eventId }) => [`${eventId}cart-1`, `${eventId}cart-3`]],
-  ['the source of a lock event', lockEvents, () => ['unlockrfid', 'unlockrdid']],
-  ['the kind of a lock event', lockEvents, () => ['unlockrfid', 'unlgckrfid']],
-  ['the carts a user may use', otherCart, () => ['["cart-1"]', '["cart-3"]']],
-  ['the role of a user', ownRights, () => ['Testuser', 'Testusdr']],
-  ['a latitude', ownPosition, () => ['28.4123457', '28.4123447']],
-  ['a corner of a zone', zonesServed, () => ['{"latE7":284100000', '{"latE7":284000000']],
-  ['a corner of a zone that is sent', zonesSent, () => ['"p":[284100000', '"p":[284000000']],
-]
+const CASES: [what: string, read: (course: Course) => Promise<unknown>, flips: (course: Course) => [string, string]][] =
+  [
+    ['the cart of a lock event', lockEvents, ({ eventId }) => [`${eventId}cart-1`, `${eventId}cart-3`]],
+    ['the source of a lock event', lockEvents, () => ['unlockrfid', 'unlockrdid']],
+    ['the kind of a lock event', lockEvents, () => ['unlockrfid', 'unlgckrfid']],
+    ['the carts a user may use', otherCart, () => ['["cart-1"]', '["cart-3"]']],
+    ['the role of a user', ownRights, () => ['Testuser', 'Testusdr']],
+    ['a latitude', ownPosition, () => ['28.4123457', '28.4123447']],
+    ['a corner of a zone', zonesServed, () => ['{"latE7":284100000', '{"latE7":284000000']],
+    ['a corner of a zone that is sent', zonesSent, () => ['"p":[284100000', '"p":[284000000']],
+  ]
 
 for (const [what, read, flips] of CASES) {
   test(`a bit of ${what} flips while the gateway is stopped: it is put right, and told`, async (t) => {

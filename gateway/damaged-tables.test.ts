@@ -54,9 +54,7 @@ async function fill(g: TestGateway): Promise<void> {
   await drive(g, CARTS, 0)
   await sealTelemetry(g)
   await drive(g, CARTS, 1)
-  await g
-    .program({ clean: false, clientId: 'kept' })
-    .then((client) => client.subscribeAsync('dev/#', { qos: 1 }))
+  await g.program({ clean: false, clientId: 'kept' }).then((client) => client.subscribeAsync('dev/#', { qos: 1 }))
   await g.closeClients()
   await drive(g, CARTS.slice(0, 5), 2)
   for (const id of CARTS.slice(0, 40)) await g.request('POST', `/devices/${id}/commands`, { body: LOCATE })

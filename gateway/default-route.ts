@@ -27,10 +27,7 @@ async function defaultRouteAddress(type: keyof typeof ELSEWHERE): Promise<string
  */
 async function reachableAddresses(host: string, outer: typeof outerAddresses): Promise<string[]> {
   const known = outer(host).map(({ address }) => address)
-  const routes = [
-    await defaultRouteAddress('udp4'),
-    host === '::' ? await defaultRouteAddress('udp6') : undefined,
-  ]
+  const routes = [await defaultRouteAddress('udp4'), host === '::' ? await defaultRouteAddress('udp6') : undefined]
   const routed = routes.filter((address) => address !== undefined)
   return [...new Set([...routed.filter((one) => known.includes(one)), ...known, ...routed])]
 }

@@ -58,10 +58,7 @@ class Tracker {
 
   async becomes(commandId: string, status: string): Promise<void> {
     const path = `/commands/${commandId}`
-    await eventually(
-      async () => (await this.course.gateway.request('GET', path)).body.status === status,
-      status,
-    )
+    await eventually(async () => (await this.course.gateway.request('GET', path)).body.status === status, status)
   }
 
   /** Obeys its commands; returns those that came. */
@@ -161,10 +158,7 @@ test('a restart knows the clock that was wrong', async (t) => {
   await tracker.course.becomes(['+device_clock'])
   const { body } = await gateway.request('POST', '/devices/lock-17/rotate-mqtt-password')
   await gateway.restart()
-  const again = new Tracker(
-    tracker.course,
-    await tracker.course.course.connect('lock-17', body.mqtt.password),
-  )
+  const again = new Tracker(tracker.course, await tracker.course.course.connect('lock-17', body.mqtt.password))
   again.offMs = tracker.offMs
   assert.equal((await again.details()).clock_off_s, -5 * 3600)
   await again.drive(1, 'fairway', 8)

@@ -16,10 +16,7 @@ test('two devices with one id are told of: an alert that ends by itself, a count
   }
   await course.becomes(['+device_twice'])
   const [alert] = await course.list()
-  assert.deepEqual(
-    [alert?.cart, alert?.hardware_id, alert?.details],
-    ['gps-18', 'gps-18', { hardware_id: 'gps-18' }],
-  )
+  assert.deepEqual([alert?.cart, alert?.hardware_id, alert?.details], ['gps-18', 'gps-18', { hardware_id: 'gps-18' }])
   const { body: details } = await gateway.request('GET', '/devices/gps-18/details')
   assert.equal(details.mqtt.taken_over, 3)
   const { body } = await gateway.request('GET', '/mqtt/clients')
@@ -36,9 +33,6 @@ test('two devices with one id are told of: an alert that ends by itself, a count
   clock.advance(MINUTE_MS)
   await course.becomes(['-device_twice'])
   await gateway.connect('gps-18', password)
-  await eventually(
-    async () => (await course.course.cart('gps-18')).open_alerts.length === 0,
-    'the cart has none',
-  )
+  await eventually(async () => (await course.course.cart('gps-18')).open_alerts.length === 0, 'the cart has none')
   assert.deepEqual(await course.story(), ['-device_twice'])
 })

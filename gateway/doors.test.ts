@@ -40,11 +40,7 @@ for (const [what, request, status] of [
   ['with a bad key', upgrade('/realtime?api_key=guess'), 401],
   ['of a path without a WebSocket', upgrade('/elsewhere'), 404],
   ['of MQTT without its sub-protocol', upgrade('/mqtt'), 400],
-  [
-    'with a key and no WebSocket key',
-    upgrade(`/realtime?api_key=${ADMIN_KEY}`, { 'Sec-WebSocket-Key': 'x' }),
-    400,
-  ],
+  ['with a key and no WebSocket key', upgrade(`/realtime?api_key=${ADMIN_KEY}`, { 'Sec-WebSocket-Key': 'x' }), 400],
 ] as const)
   test(`an upgrade ${what} is answered ${status} and its connection is closed, though the client keeps its end open`, async (t) => {
     const g = await startGateway()

@@ -82,8 +82,7 @@ function byType(frames: readonly { type: string }[]): Record<string, unknown[]> 
 /** Counters of what devices send; those of a connection's end are not the same twice. */
 async function counters(gateway: TestGateway): Promise<Record<string, number>> {
   const { body } = await gateway.request('GET', '/metrics')
-  const isCounted =
-    /^cartbarn_(device_messages|dropped|mqtt_received_(messages|packets|bytes)|unverified)[a-z_]*total/
+  const isCounted = /^cartbarn_(device_messages|dropped|mqtt_received_(messages|packets|bytes)|unverified)[a-z_]*total/
   const lines: string[] = body.split('\n')
   return Object.fromEntries(
     lines

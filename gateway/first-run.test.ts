@@ -179,8 +179,7 @@ function onTerminal(command: string[]): string[] {
 }
 
 const hasTerminal = spawnSync('script', ['-qefc', 'true', '/dev/null']).status === 0
-const NAMESPACE =
-  'ip link set lo up && ip addr add 10.77.0.5/32 dev lo && ip route add default dev lo src 10.77.0.5'
+const NAMESPACE = 'ip link set lo up && ip addr add 10.77.0.5/32 dev lo && ip route add default dev lo src 10.77.0.5'
 const hasNamespaces = spawnSync('unshare', ['-rn', 'sh', '-c', NAMESPACE]).status === 0
 
 describe('a first start', () => {
@@ -188,8 +187,7 @@ describe('a first start', () => {
     const { file, printed } = run(t, { CARTBARN_HOST: '127.0.0.1' }, (command) => command)
     await eventually(() => /Try:/.test(printed()), 'the banner')
     const code = codeIn(file)
-    for (const secret of [code, code.replaceAll('-', ''), keyIn(file), '#setup'])
-      assert.ok(!printed().includes(secret))
+    for (const secret of [code, code.replaceAll('-', ''), keyIn(file), '#setup']) assert.ok(!printed().includes(secret))
     assert.match(printed(), /admin-key\.txt/)
   })
 
@@ -229,11 +227,7 @@ describe('a first start', () => {
 })
 
 /** A reverse proxy that speaks TLS, and says for whom. */
-async function startProxy(
-  t: TestContext,
-  g: TestGateway,
-  publicHost: string,
-): Promise<{ url: string; ca: string }> {
+async function startProxy(t: TestContext, g: TestGateway, publicHost: string): Promise<{ url: string; ca: string }> {
   const pair = createKeyPair()
   const { hostname, port } = new URL(g.http)
   const forwarded = {
@@ -243,20 +237,15 @@ async function startProxy(
   }
   const proxy = createServer(pair, (asked, answer) => {
     const { method = '', url: path = '', headers } = asked
-    const onward = plainRequest(
-      { hostname, port, method, path, headers: { ...headers, ...forwarded } },
-      (got) => {
-        answer.writeHead(got.statusCode ?? 500, got.headers)
-        got.pipe(answer)
-      },
-    )
+    const onward = plainRequest({ hostname, port, method, path, headers: { ...headers, ...forwarded } }, (got) => {
+      answer.writeHead(got.statusCode ?? 500, got.headers)
+      got.pipe(answer)
+    })
     asked.pipe(onward)
   })
   proxy.on('upgrade', (asked, socket) => {
     const onward = connect(Number(port), hostname, () => {
-      const headers = Object.entries({ ...asked.headers, ...forwarded }).map(
-        ([name, value]) => `${name}: ${value}\r\n`,
-      )
+      const headers = Object.entries({ ...asked.headers, ...forwarded }).map(([name, value]) => `${name}: ${value}\r\n`)
       onward.write(`GET ${asked.url} HTTP/1.1\r\n${headers.join('')}\r\n`)
       socket.pipe(onward).pipe(socket)
     })
@@ -322,14 +311,7 @@ for (const [isTrusted, what] of [
   })
 }
 
-for (const url of [
-  'barn',
-  'ftp://barn',
-  'http://barn/app',
-  'http://jane@barn',
-  'http://barn?x',
-  'https://',
-]) {
+for (const url of ['barn', 'ftp://barn', 'http://barn/app', 'http://jane@barn', 'http://barn?x', 'https://']) {
   test(`CARTBARN_PUBLIC_URL=${url} is refused`, () => {
     assert.throws(() => readConfig({ CARTBARN_PUBLIC_URL: url }), /CARTBARN_PUBLIC_URL: must be http/)
   })

@@ -133,10 +133,7 @@ test('a restart keeps devices, users, history, latest state and counts', async (
   await client.publishAsync('dev/cart-1/st', '{"online":true,"fw":"2"}', { qos: 1 })
   await client.publishAsync('dev/cart-1/tlm', 'garbage', { qos: 1 })
   await client.endAsync()
-  await eventually(
-    async () => !(await gateway.request('GET', '/devices/cart-1')).body.is_online,
-    'the device offline',
-  )
+  await eventually(async () => !(await gateway.request('GET', '/devices/cart-1')).body.is_online, 'the device offline')
   const look = async () => {
     const paths = [
       '/devices',

@@ -53,9 +53,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   const access = new MqttAccess(parts)
   const realtime = new Realtime({ ...parts, toDeviceJson })
   const dashboard = new Dashboard(
-    overrides.dashboardDir === undefined
-      ? programFolder('dist/dashboard')
-      : diskFolder(overrides.dashboardDir),
+    overrides.dashboardDir === undefined ? programFolder('dist/dashboard') : diskFolder(overrides.dashboardDir),
     log,
   )
   const app = createApp({
@@ -134,8 +132,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
     stop: () => stopAll(order),
     addresses: () => ({ http: http.url, ...mqtt.urls() }),
     runRetention: async () => {
-      for (const retention of [parts.retention, parts.eventRetention, parts.alertRetention])
-        await retention.runOnce()
+      for (const retention of [parts.retention, parts.eventRetention, parts.alertRetention]) await retention.runOnce()
     },
     reloadCertificate: tls.reload,
     adminKeyFile: () => (firstAdminKey.isWaiting ? parts.keyFile : null),

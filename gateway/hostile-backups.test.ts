@@ -35,10 +35,7 @@ async function forge(path: string, change: (manifest: BackupManifest) => unknown
 }
 
 function schemaIn(db: Database.Database): string[] {
-  return db
-    .prepare<[], string>('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql')
-    .pluck()
-    .all()
+  return db.prepare<[], string>('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY sql').pluck().all()
 }
 
 /** SQLite quotes the name of a table that was renamed. */
@@ -53,10 +50,7 @@ test('no SQL of a set is executed, and none of it lives on', async (t) => {
     ['index', `VACUUM INTO '${outside}'`],
     ['trigger', "CREATE TRIGGER up AFTER INSERT ON user BEGIN UPDATE user SET role = 'admin'; END"],
     ['view', 'CREATE VIEW v AS SELECT * FROM user'],
-    [
-      'table',
-      'CREATE TABLE long AS WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c',
-    ],
+    ['table', 'CREATE TABLE long AS WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT i FROM c'],
     ['table', "INSERT INTO user (user_id) VALUES ('x')"],
     ['table', 'DROP TABLE user'],
     ['index', 'PRAGMA writable_schema = ON; DELETE FROM sqlite_schema'],
@@ -74,18 +68,13 @@ test('no SQL of a set is executed, and none of it lives on', async (t) => {
     const db = new Database(join(dataDir, 'cartbarn.db'))
     t.after(() => db.close())
     assert.deepEqual(schemaIn(db), freshSchema())
-    assert.deepEqual(db.prepare('SELECT user_id, role FROM user').all(), [
-      { user_id: 'id-anna', role: 'user' },
-    ])
+    assert.deepEqual(db.prepare('SELECT user_id, role FROM user').all(), [{ user_id: 'id-anna', role: 'user' }])
   }
 })
 
 test('a set whose tables are not those of its schema is refused; an unknown table is left out and named', async (t) => {
   const refused: [RegExp, (manifest: BackupManifest) => unknown][] = [
-    [
-      /table user has other columns/,
-      ({ tables }) => tables.find(({ name }) => name === 'user')?.columns.push('x'),
-    ],
+    [/table user has other columns/, ({ tables }) => tables.find(({ name }) => name === 'user')?.columns.push('x')],
     [
       /table user has other columns/,
       ({ tables }) => tables.find(({ name }) => name === 'user')?.columns.fill('role').length,
@@ -103,10 +92,7 @@ test('a set whose tables are not those of its schema is refused; an unknown tabl
       /is missing/,
       (m) => ({
         ...m,
-        tables: [
-          ...m.tables,
-          { ...(m.tables[0] ?? {}), name: 'damaged_telemetry_block_7', columns: ['block_id'] },
-        ],
+        tables: [...m.tables, { ...(m.tables[0] ?? {}), name: 'damaged_telemetry_block_7', columns: ['block_id'] }],
       }),
     ],
   ]
@@ -157,15 +143,7 @@ test('backups of every earlier schema are restored, row by row, also with tables
     const restored = new Database(join(dataDir, 'cartbarn.db'))
     assert.deepEqual(schemaIn(restored).map(headOf).sort(), schemaIn(expected.db).map(headOf).sort())
     assert.ok(made.rows > 30)
-    for (const table of [
-      'user',
-      'device',
-      'telemetry_block',
-      'lock_event',
-      'audit_entry',
-      'alert',
-      ...asides,
-    ])
+    for (const table of ['user', 'device', 'telemetry_block', 'lock_event', 'audit_entry', 'alert', ...asides])
       assert.deepEqual(
         restored.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),
         expected.db.prepare(`SELECT * FROM ${table} ORDER BY 1`).all(),
@@ -181,9 +159,7 @@ test('a small part that unpacks to any size costs no more memory than the manife
     join(
       set,
       'blobs',
-      readdirSync(join(set, 'blobs'), { recursive: true, encoding: 'utf8' }).find(
-        (name) => name.length === 67,
-      ) ?? '',
+      readdirSync(join(set, 'blobs'), { recursive: true, encoding: 'utf8' }).find((name) => name.length === 67) ?? '',
     )
   const manifestOf = (set: string) => join(set, 'snapshots', readdirSync(join(set, 'snapshots'))[0] ?? '')
   const attempts: ((set: string) => unknown)[] = [

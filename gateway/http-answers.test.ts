@@ -20,12 +20,7 @@ interface Answer {
 }
 
 /** Over a socket, with nothing that a client would add or take away. */
-async function ask(
-  method: string,
-  path: string,
-  headers: Record<string, string> = {},
-  body?: string,
-): Promise<Answer> {
+async function ask(method: string, path: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
   const asked = request(`${g.http}${path}`, { method, headers })
   asked.end(body)
   const [response] = await once(asked, 'response')
@@ -43,13 +38,7 @@ const UPGRADE = {
   'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
 }
 
-const ANSWERS: [
-  method: string,
-  path: string,
-  headers: Record<string, string>,
-  status: number,
-  body?: string,
-][] = [
+const ANSWERS: [method: string, path: string, headers: Record<string, string>, status: number, body?: string][] = [
   ['GET', '/health', {}, 200],
   ['GET', '/devices', KEY, 200],
   ['HEAD', '/devices', KEY, 200],
@@ -64,13 +53,7 @@ const ANSWERS: [
   ['POST', '/users', JSON_BODY, 400, '{'],
   ['POST', '/clock/confirm', JSON_BODY, 413, 'x'.repeat(70_000)],
   ['POST', '/users', { ...KEY, 'content-type': 'text/plain' }, 415, 'x'],
-  [
-    'POST',
-    '/sessions',
-    { 'content-type': 'application/json', origin: 'http://elsewhere' },
-    403,
-    '{"code":"x"}',
-  ],
+  ['POST', '/sessions', { 'content-type': 'application/json', origin: 'http://elsewhere' }, 403, '{"code":"x"}'],
   // refused before the app sees them
   ['GET', '/devices', { host: 'no host' }, 400],
   ['GET', '/devices', { expect: 'nonsense' }, 417],
@@ -93,10 +76,7 @@ for (const [method, path, headers, status, body] of ANSWERS) {
 test('an answer over 1 KB is compressed for a client that takes gzip, with the headers that say so', async () => {
   const plain = await ask('GET', '/devices', KEY)
   const packed = await ask('GET', '/devices', { ...KEY, 'accept-encoding': 'gzip, deflate, br' })
-  assert.deepEqual(
-    [plain.headers['content-encoding'], packed.headers['content-encoding']],
-    [undefined, 'gzip'],
-  )
+  assert.deepEqual([plain.headers['content-encoding'], packed.headers['content-encoding']], [undefined, 'gzip'])
   for (const { headers } of [plain, packed]) assert.match(String(headers.vary), /Accept-Encoding/)
   assert.ok(packed.body.length < plain.body.length / 4)
   assert.deepEqual(JSON.parse(gunzipSync(packed.body).toString()), JSON.parse(plain.body.toString()))
@@ -105,10 +85,9 @@ test('an answer over 1 KB is compressed for a client that takes gzip, with the h
 })
 
 test('a history that is written while it is sent is not compressed', async () => {
-  const { status, headers } = await ask(
-    'GET',
-    '/devices/cart-1/gps?format=csv&from=2026-01-01&to=2026-02-01',
-    { ...KEY, 'accept-encoding': 'gzip' },
-  )
+  const { status, headers } = await ask('GET', '/devices/cart-1/gps?format=csv&from=2026-01-01&to=2026-02-01', {
+    ...KEY,
+    'accept-encoding': 'gzip',
+  })
   assert.deepEqual([status, headers['content-encoding']], [200, undefined])
 })

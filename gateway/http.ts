@@ -44,8 +44,7 @@ export function createHttp(deps: HttpDeps) {
       closed: budgets.refused,
     },
     (request, ...more) => (opening.isDone ? app.fetch(request, ...more) : opening.answer(request)),
-    (request, socket, head) =>
-      opening.isDone ? upgradeToWebSocket(request, socket, head) : opening.refuse(socket),
+    (request, socket, head) => (opening.isDone ? upgradeToWebSocket(request, socket, head) : opening.refuse(socket)),
   )
   const door = new EarlyDoor({
     door: withPortFaults(http, 'CARTBARN_HTTP_PORT', 'CARTBARN_HOST'),

@@ -31,11 +31,7 @@ test('a gateway that is killed knows of its carts what it kept and what came sin
     // so lately that zones are watched, and so long ago that it moves no more
     atMs = Math.max(atMs + 2000, Date.now() - 2 * MINUTE_MS)
     await cart.at(place, speed, { ts: atMs, battery_voltage: 50 - (atMs % 7) / 10 })
-    await eventually(
-      async () => (await shown(cart.hardwareId)).position?.at === toIso(atMs),
-      'it is seen',
-      PATIENCE_MS,
-    )
+    await eventually(async () => (await shown(cart.hardwareId)).position?.at === toIso(atMs), 'it is seen', PATIENCE_MS)
   }
   const shown = async (id: string) => {
     const { body } = await g.request('GET', `/carts/${id}`)

@@ -97,10 +97,7 @@ function createMdns({ host, isAnnounced }: Config, gateway: Gateway, log: Log): 
 
 /** What others on the network can read on the way, in words; undefined if they cannot. */
 function plainDoors({ host, tls, takesPlainHttp, mqttPort }: Config): string | undefined {
-  const doors = [
-    ...(tls === undefined || takesPlainHttp ? ['HTTP'] : []),
-    ...(mqttPort === undefined ? [] : ['MQTT']),
-  ]
+  const doors = [...(tls === undefined || takesPlainHttp ? ['HTTP'] : []), ...(mqttPort === undefined ? [] : ['MQTT'])]
   if (isLoopback(host) || doors.length === 0) return undefined
   return `${doors.join(' and ')} without encryption: others on the network can read keys and positions; see TLS in docs/security.md`
 }

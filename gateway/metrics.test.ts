@@ -90,8 +90,8 @@ test('promtool has nothing to say about them', { skip }, () => {
 
 /** The comments of `/metrics` of a kind: of each metric its type, or its help. */
 function headers(kind: 'TYPE' | 'HELP'): [name: string, text: string][] {
-  return Array.from(
-    answer.matchAll(new RegExp(`^# ${kind} (\\S+) (.*)$`, 'gm')),
-    ([, name = '', text = '']) => [name, text],
-  )
+  return Array.from(answer.matchAll(new RegExp(`^# ${kind} (\\S+) (.*)$`, 'gm')), ([, name = '', text = '']) => [
+    name,
+    text,
+  ])
 }

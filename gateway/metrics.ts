@@ -71,18 +71,15 @@ interface Metric {
 }
 
 /** Returns the value, or the values by label, or undefined where the gateway has no such part. */
-type Read = (
-  figures: Figures,
-) => number | Iterable<readonly [label: string | number, value: number]> | undefined
+type Read = (figures: Figures) => number | Iterable<readonly [label: string | number, value: number]> | undefined
 
 const counter = (help: string, read: Read, label?: string): Metric => ({ type: 'counter', help, read, label })
 const gauge = (help: string, read: Read, label?: string): Metric => ({ type: 'gauge', help, read, label })
 
 /** All metrics of the gateway. None has a label per device or client, so their number does not grow with the fleet. */
 export const METRICS: Readonly<Record<string, Metric>> = {
-  cartbarn_device_messages_received_total: counter(
-    'MQTT messages that devices sent to the gateway.',
-    ({ ingest }) => ingest.messages.get('received'),
+  cartbarn_device_messages_received_total: counter('MQTT messages that devices sent to the gateway.', ({ ingest }) =>
+    ingest.messages.get('received'),
   ),
   cartbarn_device_messages_stored_total: counter(
     'Messages of devices that the gateway wrote to the disk.',
@@ -152,10 +149,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ sessions }) => sessions.ended.entries(),
     'reason',
   ),
-  cartbarn_persons_acting: gauge(
-    'Sessions on which a person acts by a PIN.',
-    ({ sessions }) => sessions.actingCount,
-  ),
+  cartbarn_persons_acting: gauge('Sessions on which a person acts by a PIN.', ({ sessions }) => sessions.actingCount),
   cartbarn_pin_tries_total: counter(
     'PINs that were given on tablets, by what came of it; locked ones were not compared.',
     ({ persons }) => persons.tries.entries(),
@@ -189,9 +183,8 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ alerts }) => alerts.opened.entries(),
     'kind',
   ),
-  cartbarn_store_usable: gauge(
-    '1 while the gateway can write to its database, 0 while it cannot.',
-    ({ store }) => Number(store.health.isUsable),
+  cartbarn_store_usable: gauge('1 while the gateway can write to its database, 0 while it cannot.', ({ store }) =>
+    Number(store.health.isUsable),
   ),
   cartbarn_store_faults_total: counter(
     'Reads and writes of the database that failed, by error code.',
@@ -202,9 +195,8 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'Rows in memory that wait to be written to the database.',
     ({ store }) => store.queue.waitingRows,
   ),
-  cartbarn_commit_p99_seconds: gauge(
-    '99th percentile of the durations of the last 512 commits.',
-    ({ store }) => store.commitTimes.p99S(),
+  cartbarn_commit_p99_seconds: gauge('99th percentile of the durations of the last 512 commits.', ({ store }) =>
+    store.commitTimes.p99S(),
   ),
   cartbarn_sealed_samples_total: counter(
     'Telemetry samples moved from the log into blocks.',
@@ -266,10 +258,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     'Telemetry records deleted to free disk space that the head office does not have.',
     ({ diskGuard }) => diskGuard.counts.droppedUnsent,
   ),
-  cartbarn_disk_used_bytes: gauge(
-    'Disk space that the data folder uses.',
-    ({ diskGuard }) => diskGuard.use.usedBytes,
-  ),
+  cartbarn_disk_used_bytes: gauge('Disk space that the data folder uses.', ({ diskGuard }) => diskGuard.use.usedBytes),
   cartbarn_disk_budget_bytes: gauge(
     'Disk space that the data folder may use.',
     ({ diskGuard }) => diskGuard.use.budgetBytes,
@@ -294,9 +283,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     '1 while the clock of the gateway is in doubt and nothing is deleted by age because of it.',
     ({ clock }) => Number(clock.doubt !== null),
   ),
-  cartbarn_recall_active: gauge('1 while all carts are called in.', ({ recall }) =>
-    Number(recall.active !== null),
-  ),
+  cartbarn_recall_active: gauge('1 while all carts are called in.', ({ recall }) => Number(recall.active !== null)),
   cartbarn_unverified_times_total: counter(
     'Times of devices that the gateway stored while its clock was in doubt and could not judge them.',
     ({ ingest }) => ingest.unverifiedTimes,
@@ -396,8 +383,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   ),
   cartbarn_sync_backlog_rows: gauge(
     'Rows that the gateway has not yet sent to the head office, by stream, as last counted; NaN for some that are not counted yet.',
-    ({ syncStatus }) =>
-      syncStatus?.streams.map(({ stream, waitingRows }) => [stream, waitingRows ?? Number.NaN]),
+    ({ syncStatus }) => syncStatus?.streams.map(({ stream, waitingRows }) => [stream, waitingRows ?? Number.NaN]),
     'stream',
   ),
   cartbarn_sync_acked_rows_total: counter(
@@ -421,18 +407,13 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   ),
   cartbarn_sync_audit_confirmed_rows: gauge(
     'Rows of the last audit that the head office has as well, by kind.',
-    ({ syncStatus }) =>
-      syncStatus && auditCounts(syncStatus).map(([kind, { confirmed }]) => [kind, confirmed]),
+    ({ syncStatus }) => syncStatus && auditCounts(syncStatus).map(([kind, { confirmed }]) => [kind, confirmed]),
     'kind',
   ),
 }
 
 /** Gauges of prom-client with the name of a counter; each is the sum of another metric. */
-const MISNAMED = [
-  'nodejs_active_handles_total',
-  'nodejs_active_requests_total',
-  'nodejs_active_resources_total',
-]
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
 /** Returns what answers `/metrics`: the metrics of the gateway and its process in the Prometheus text format. */
 export function createMetrics(parts: MetricParts): () => Promise<string> {

@@ -26,10 +26,7 @@ test('the dashboard is one of Grafana: panels with a place, and a question each'
   const { panels, uid } = JSON.parse(read('grafana.json'))
   assert.equal(uid, 'cartbarn-gateway')
   for (const { title, gridPos, targets } of panels)
-    assert.ok(
-      gridPos.w > 0 && targets.every(({ expr }: { expr: string }) => expr.includes('$instance')),
-      title,
-    )
+    assert.ok(gridPos.w > 0 && targets.every(({ expr }: { expr: string }) => expr.includes('$instance')), title)
 })
 
 const hasPromtool = spawnSync('promtool', ['--version']).error === undefined
@@ -70,8 +67,7 @@ test('the Prometheus that is installed scrapes a gateway as the file of alert ru
   assert.equal(checkScrapeConfig(`${FOLDER}/alerts.yml`), '')
   const gateway = await startGateway()
   t.after(() => gateway.stop())
-  const scrape = (key: string) =>
-    scrapeAsDocumented(`${FOLDER}/alerts.yml`, gateway.http.replace('http://', ''), key)
+  const scrape = (key: string) => scrapeAsDocumented(`${FOLDER}/alerts.yml`, gateway.http.replace('http://', ''), key)
   assert.equal(await scrape(ADMIN_KEY), '')
   assert.match(await scrape('wrong'), /401/)
 })

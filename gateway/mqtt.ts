@@ -70,13 +70,9 @@ export function createMqtt({ config, budgets, addresses, store, clock, log, hasF
   })
   const { host, mqttPort, mqttsPort } = config
   const tcp =
-    mqttPort === undefined
-      ? undefined
-      : new TcpListener({ host, port: mqttPort, connections }, eventsOf('tcp'))
+    mqttPort === undefined ? undefined : new TcpListener({ host, port: mqttPort, connections }, eventsOf('tcp'))
   const tls =
-    mqttsPort === undefined
-      ? undefined
-      : new TlsListener({ host, port: mqttsPort, connections }, eventsOf('tls'))
+    mqttsPort === undefined ? undefined : new TlsListener({ host, port: mqttsPort, connections }, eventsOf('tls'))
   return {
     broker,
     connections,

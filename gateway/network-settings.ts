@@ -3,14 +3,7 @@ import { z } from 'zod'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
 import { isLoopback } from '#shared/http/listener.ts'
-import {
-  chosenKey,
-  count,
-  missingFaults,
-  PREFIX,
-  type SettingValues,
-  secretFile,
-} from '#shared/wire/settings.ts'
+import { chosenKey, count, missingFaults, PREFIX, type SettingValues, secretFile } from '#shared/wire/settings.ts'
 
 export const DEFAULT_DATA_DIR = './data'
 
@@ -25,10 +18,7 @@ const port = count(0, 65_535)
 const PORT_OR_OFF = { error: 'must be a whole number from 0 to 65535, or off' }
 const portOrOff = z.preprocess(
   (value) => (typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value),
-  z.union(
-    [z.literal('off'), z.number().int(PORT_OR_OFF).min(0, PORT_OR_OFF).max(65_535, PORT_OR_OFF)],
-    PORT_OR_OFF,
-  ),
+  z.union([z.literal('off'), z.number().int(PORT_OR_OFF).min(0, PORT_OR_OFF).max(65_535, PORT_OR_OFF)], PORT_OR_OFF),
 )
 
 /** Where the gateway listens and who may ask it. */
@@ -109,10 +99,7 @@ export const NETWORK = {
   PUBLIC_URL: {
     schema: z
       .string()
-      .refine(
-        (text) => publicOrigin(text) !== null,
-        'must be http://HOST or https://HOST, with a port or not',
-      )
+      .refine((text) => publicOrigin(text) !== null, 'must be http://HOST or https://HOST, with a port or not')
       .transform((text) => publicOrigin(text) ?? undefined)
       .optional(),
     help: 'address at which people reach the gateway, for links and QR codes; else the one of the request or of this machine',
@@ -163,9 +150,7 @@ function tlsOf({ DATA_DIR, TLS_CERT, TLS_KEY }: Network): TlsFiles | undefined {
   if (TLS_CERT !== undefined && TLS_KEY !== undefined)
     return { certPath: TLS_CERT, keyPath: TLS_KEY, isOfOwnAuthority: false }
   const { authorityPath, leafPath } = new AuthorityFolder(DATA_DIR)
-  return existsSync(authorityPath)
-    ? { certPath: leafPath, keyPath: leafPath, isOfOwnAuthority: true }
-    : undefined
+  return existsSync(authorityPath) ? { certPath: leafPath, keyPath: leafPath, isOfOwnAuthority: true } : undefined
 }
 
 /** Contradictions between settings, a line each. */

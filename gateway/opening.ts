@@ -46,8 +46,7 @@ export class Opening {
   answer(request: Request): Response {
     const { pathname } = new URL(request.url)
     const headers = { ...SAFETY_HEADERS, 'cache-control': 'no-store', 'retry-after': String(RETRY_S) }
-    if (pathname.replace(/\/$/, '') === '/health')
-      return Response.json(this.#health(), { status: 503, headers })
+    if (pathname.replace(/\/$/, '') === '/health') return Response.json(this.#health(), { status: 503, headers })
     if (request.method === 'GET' && request.headers.get('accept')?.includes('text/html') === true)
       return new Response(PAGE, {
         status: 503,
@@ -69,9 +68,7 @@ export class Opening {
       status: progress === null ? 'starting' : 'upgrading',
       timestamp: toIso(this.#deps.nowMs()),
       clock: this.#deps.clockState(),
-      ...(progress?.kind === 'migration'
-        ? { migration: progress.name, done: progress.done, of: progress.of }
-        : {}),
+      ...(progress?.kind === 'migration' ? { migration: progress.name, done: progress.done, of: progress.of } : {}),
     }
   }
 }

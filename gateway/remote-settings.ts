@@ -18,9 +18,7 @@ const witnesses = z
     (text) => namesIn(text).every((name) => (CLOCK_WITNESSES as readonly string[]).includes(name)),
     `must be some of ${CLOCK_WITNESSES.join(', ')}, comma-separated`,
   )
-  .transform((text): readonly ClockWitness[] =>
-    CLOCK_WITNESSES.filter((name) => namesIn(text).includes(name)),
-  )
+  .transform((text): readonly ClockWitness[] => CLOCK_WITNESSES.filter((name) => namesIn(text).includes(name)))
 
 /** Who confirms the clock, where messages to people go, and the head office. */
 export const REMOTE = {
@@ -52,10 +50,7 @@ export const REMOTE = {
   TELEGRAM_URL: {
     schema: z
       .string()
-      .refine(
-        (text) => webUrlFault(text) === null,
-        'must be an http:// or https:// address without a user in it',
-      )
+      .refine((text) => webUrlFault(text) === null, 'must be an http:// or https:// address without a user in it')
       .transform((text) => text.replace(/\/+$/, ''))
       .default('https://api.telegram.org'),
     help: 'where notifiers by Telegram are sent',
@@ -125,10 +120,7 @@ interface RemoteConfig {
 /** Parts of the configuration that are not settings as they were read. */
 export function remoteOf(s: Remote): RemoteConfig {
   return {
-    mail:
-      s.SMTP_URL === undefined || s.SMTP_FROM === undefined
-        ? undefined
-        : { url: s.SMTP_URL, from: s.SMTP_FROM },
+    mail: s.SMTP_URL === undefined || s.SMTP_FROM === undefined ? undefined : { url: s.SMTP_URL, from: s.SMTP_FROM },
     upstream:
       s.UPSTREAM_URL === undefined || s.UPSTREAM_KEY === undefined || s.SITE_ID === undefined
         ? undefined
@@ -146,10 +138,7 @@ export function remoteOf(s: Remote): RemoteConfig {
 /** Contradictions between settings, a line each. */
 export function remoteFaults({ SMTP_URL, SMTP_FROM, ...settings }: Remote): string[] {
   const { UPSTREAM_URL, UPSTREAM_KEY, SITE_ID, UPSTREAM_INSECURE } = settings
-  const lines = [
-    ...missingFaults({ SMTP_URL, SMTP_FROM }),
-    ...missingFaults({ UPSTREAM_URL, UPSTREAM_KEY, SITE_ID }),
-  ]
+  const lines = [...missingFaults({ SMTP_URL, SMTP_FROM }), ...missingFaults({ UPSTREAM_URL, UPSTREAM_KEY, SITE_ID })]
   if (UPSTREAM_INSECURE === 'true' && UPSTREAM_URL === undefined)
     lines.push(`${PREFIX}UPSTREAM_INSECURE: means nothing without ${PREFIX}UPSTREAM_URL`)
   if (UPSTREAM_URL !== undefined) {

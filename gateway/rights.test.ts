@@ -303,8 +303,7 @@ for (const [how, open] of doors()) {
     const trips = await ask('GET', '/trips?from=2026-05-01&to=2026-05-02')
     const active = await ask('GET', '/trips/active')
     if (role === 'user') {
-      for (const { status, body } of [trips, active])
-        assert.deepEqual([status, body.code], [400, 'missing_parameter'])
+      for (const { status, body } of [trips, active]) assert.deepEqual([status, body.code], [400, 'missing_parameter'])
       return
     }
     for (const { body } of [trips, active]) assert.equal(body.summary.devicesQueried, sees.length)

@@ -56,8 +56,7 @@ const place = (store: S3Server, patience = PATIENCE) => new S3Place(ADDRESS, sto
 async function setUp(t: TestContext) {
   const store = await S3Server.open(t)
   const dataDir = dataFolder()
-  const backUpNow = (to = place(store)) =>
-    backUp({ dataDir, to, passphrase: 'nineteenth', atMs: T0, keep: 2 })
+  const backUpNow = (to = place(store)) => backUp({ dataDir, to, passphrase: 'nineteenth', atMs: T0, keep: 2 })
   const restoreNow = async () => {
     const to = mkdtempSync(join(folder, 'to-'))
     await restoreBackup({ dataDir: to, from: place(store), passphrase: 'nineteenth', atMs: T0 })
@@ -195,8 +194,7 @@ test('a store that goes away while a backup is checked costs no part of it', asy
   const parts = names(store, 'blobs')
   const set = await BackupSet.open(place(store), 'nineteenth')
   const [snapshot] = await set.snapshots()
-  const check = () =>
-    checkBackup(set, snapshot ?? assert.fail(), { isDue: () => true, rest: () => Promise.resolve() })
+  const check = () => checkBackup(set, snapshot ?? assert.fail(), { isDue: () => true, rest: () => Promise.resolve() })
   store.trouble = (method, key) => (method === 'GET' && key.includes('blobs/') ? { status: 500 } : undefined)
   await assert.rejects(check(), { message: /answered GET with 500/ })
   store.trouble = () => undefined

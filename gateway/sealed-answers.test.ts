@@ -198,11 +198,7 @@ async function statePaths(carts: readonly Cart[]): Promise<string[]> {
 }
 
 /** Fails unless histories and counts are what was received. */
-function assertReceived(
-  answers: Record<string, unknown>,
-  carts: readonly Cart[],
-  { limit, fromMs, toMs }: Queries,
-) {
+function assertReceived(answers: Record<string, unknown>, carts: readonly Cart[], { limit, fromMs, toMs }: Queries) {
   for (const cart of carts) {
     for (const stream of STREAMS) {
       const path = `/devices/${cart.id}/${stream}`

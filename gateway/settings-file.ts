@@ -40,8 +40,7 @@ function readLines(text: string, path: string): Record<string, unknown> {
   for (const [index, line] of text.split('\n').entries()) {
     const content = line.trim()
     if (content === '' || content.startsWith('#')) continue
-    const fault = (words: string) =>
-      new ConfigError(`line ${index + 1} of the configuration file ${path} ${words}`)
+    const fault = (words: string) => new ConfigError(`line ${index + 1} of the configuration file ${path} ${words}`)
     const [, name, written = ''] = LINE.exec(content) ?? []
     if (name === undefined) throw fault('must be NAME=value, a comment that begins with #, or empty')
     if (Object.hasOwn(values, name)) throw fault(`gives ${name} again`)

@@ -55,14 +55,10 @@ async function isWell(): Promise<void> {
 
 function statusOf(path: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const request = get(
-      `${gateway.http}${path}`,
-      { ...gateway.trust, agent: false },
-      (answer: IncomingMessage) => {
-        answer.resume()
-        resolve(answer.statusCode)
-      },
-    )
+    const request = get(`${gateway.http}${path}`, { ...gateway.trust, agent: false }, (answer: IncomingMessage) => {
+      answer.resume()
+      resolve(answer.statusCode)
+    })
     request.on('error', reject)
   })
 }
@@ -139,9 +135,7 @@ test('a message in many TLS records and many messages in one are both read', asy
     client.send(Buffer.from([byte]))
   assert.equal((await client.next(PACKET.connack)).body[1], 0)
   const payload = JSON.stringify({ note: 'x'.repeat(200), speed: 1 })
-  const packets = Array.from({ length: 300 }, (_, i) =>
-    publishPacket('dev/pieces/tlm', payload, { id: i + 1 }),
-  )
+  const packets = Array.from({ length: 300 }, (_, i) => publishPacket('dev/pieces/tlm', payload, { id: i + 1 }))
   client.send(...packets)
   for (let i = 0; i < 300; i++) assert.equal((await client.next(PACKET.puback)).body.readUInt16BE(0), i + 1)
   client.destroy()
@@ -159,10 +153,7 @@ test('a client that does not trust the certificate is not connected', async () =
   const ca = Buffer.from(createKeyPair().cert)
   const distrust = { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }
   await assert.rejects(RawMqtt.open(gateway.mqtts, { ca }), distrust)
-  await assert.rejects(
-    RealtimeClient.open(`${gateway.http.replace('http', 'ws')}/mqtt`, {}, { ca }),
-    distrust,
-  )
+  await assert.rejects(RealtimeClient.open(`${gateway.http.replace('http', 'ws')}/mqtt`, {}, { ca }), distrust)
   await isWell()
 })
 
@@ -211,10 +202,7 @@ test('a client that hangs up in its handshake is counted', async (t) => {
   const halfWay = await open(t, gateway.mqtts)
   halfWay.write(CLIENT_HELLO.subarray(0, 50))
   halfWay.resetAndDestroy()
-  await eventually(
-    async () => (await metric(gateway, REFUSED, 'tls_handshake')) === before + 2,
-    'both counted',
-  )
+  await eventually(async () => (await metric(gateway, REFUSED, 'tls_handshake')) === before + 2, 'both counted')
   await isWell()
 })
 
@@ -224,11 +212,7 @@ test('TLS to the plain port ends that connection', async () => {
 })
 
 test('plain HTTP and garbage to the HTTPS port end that connection', async (t) => {
-  for (const bytes of [
-    Buffer.from('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'),
-    CLIENT_HELLO,
-    randomBytes(300),
-  ]) {
+  for (const bytes of [Buffer.from('GET /health HTTP/1.1\r\nHost: x\r\n\r\n'), CLIENT_HELLO, randomBytes(300)]) {
     const socket = await open(t, gateway.http)
     socket.end(bytes)
     await isClosed(socket)

@@ -107,9 +107,7 @@ test('the database of another program is refused and not touched', async (t) => 
     const folder = newFolder(t)
     const path = join(folder, 'cartbarn.db')
     const other = new Database(path)
-    other.exec(
-      'CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url TEXT); CREATE INDEX by_url ON moz_places (url)',
-    )
+    other.exec('CREATE TABLE moz_places (id INTEGER PRIMARY KEY, url TEXT); CREATE INDEX by_url ON moz_places (url)')
     other.pragma(pragma)
     other.close()
     const before = readFileSync(path)

@@ -3,13 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import type { Login } from '#services/people/login.ts'
 import type { PlainHttp } from '#services/plain-http.ts'
-import {
-  AppError,
-  describeError,
-  InvalidRequestError,
-  NotFoundError,
-  UnauthenticatedError,
-} from '#shared/errors.ts'
+import { AppError, describeError, InvalidRequestError, NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import { refuseConnection } from '#shared/http/connections/raw-refusal.ts'
 import { ownOriginOf, requireOwnOrigin } from '#shared/http/own-origin.ts'
@@ -31,14 +25,7 @@ export interface UpgradeDeps {
 }
 
 /** Sends WebSocket requests where they belong: `/realtime` with a key or a session, or to begin with a key, `/mqtt`; anything else gets an HTTP error. */
-export function createUpgradeHandler({
-  keyGuard,
-  realtime,
-  webSockets,
-  addresses,
-  plainHttp,
-  log,
-}: UpgradeDeps) {
+export function createUpgradeHandler({ keyGuard, realtime, webSockets, addresses, plainHttp, log }: UpgradeDeps) {
   /** Undefined for a session that is over. A key makes a cookie, and where the page is from, irrelevant. */
   function loginOf(request: IncomingMessage, apiKey: string | undefined, address: string): Login | undefined {
     const token = apiKey === undefined ? sessionTokenIn(request.headers.cookie) : undefined

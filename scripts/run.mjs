@@ -27,14 +27,10 @@ function servesApp([file, command]) {
 }
 
 function runProgram(node) {
-  const child = spawn(
-    node,
-    [...words.slice(0, fileAt), resolve(root, words[fileAt]), ...words.slice(fileAt + 1)],
-    {
-      stdio: 'inherit',
-      env: lean(withInstalledCommands(process.env, root)),
-    },
-  )
+  const child = spawn(node, [...words.slice(0, fileAt), resolve(root, words[fileAt]), ...words.slice(fileAt + 1)], {
+    stdio: 'inherit',
+    env: lean(withInstalledCommands(process.env, root)),
+  })
   // A terminal sends Ctrl-C to the child too; a second one might make it leave without cleaning up.
   process.on('SIGINT', () => isAtTerminal() || child.kill('SIGINT'))
   process.on('SIGTERM', () => child.kill('SIGTERM'))

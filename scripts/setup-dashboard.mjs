@@ -63,9 +63,7 @@ function isBuilt(root, sources) {
     const built = JSON.parse(readFileSync(join(builtPath(root), 'build.json'), 'utf8'))
     return (
       built.sources === sources &&
-      Object.entries(built.files).every(
-        ([name, sum]) => sha256(readFileSync(join(builtPath(root), name))) === sum,
-      )
+      Object.entries(built.files).every(([name, sum]) => sha256(readFileSync(join(builtPath(root), name))) === sum)
     )
   } catch {
     return false
@@ -116,8 +114,7 @@ function putBack(root) {
 function hashSources(root) {
   const hash = createHash('sha256')
   for (const source of SOURCES) {
-    for (const path of filesBelow(root, source))
-      hash.update(`${path}\n${sha256(readFileSync(join(root, path)))}\n`)
+    for (const path of filesBelow(root, source)) hash.update(`${path}\n${sha256(readFileSync(join(root, path)))}\n`)
   }
   return hash.digest('hex')
 }

@@ -130,12 +130,7 @@ test('the app is built once, and again when what it is made of changed', async (
   program.write(SOURCE, 'second')
   await program.setUp()
   assert.deepEqual([program.page, program.builds], ['second', 2])
-  const changes = [
-    'shared/carts/state.ts',
-    'package-lock.json',
-    'tsconfig.json',
-    'gateway/dashboard/ui/list.css',
-  ]
+  const changes = ['shared/carts/state.ts', 'package-lock.json', 'tsconfig.json', 'gateway/dashboard/ui/list.css']
   for (const [index, name] of changes.entries()) {
     program.write(name, 'changed')
     await program.setUp()
@@ -169,10 +164,7 @@ test('a build that fails leaves the one before, and stops no start', async (t) =
   program.write(SOURCE, 'broken')
   const { code, said } = await program.setUp()
   assert.deepEqual([code, program.page], [0, 'first'])
-  assert.match(
-    said,
-    /build failed \(exit code 3\).* The gateway goes on with the one before\. .*npm run build:app/,
-  )
+  assert.match(said, /build failed \(exit code 3\).* The gateway goes on with the one before\. .*npm run build:app/)
   assert.deepEqual(readdirSync(program.path('dist')), ['dashboard'])
   program.write(SOURCE, 'mended')
   await program.setUp()

@@ -36,9 +36,7 @@ export function run(command, args, options) {
     }
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
     for (const signal of signals) process.on(signal, stop)
-    child.on('error', (error) =>
-      reject(new SetupError(`cannot run ${command} (${error.message}): is it installed?`)),
-    )
+    child.on('error', (error) => reject(new SetupError(`cannot run ${command} (${error.message}): is it installed?`)))
     child.on('close', (code, signal) => {
       for (const name of signals) process.off(name, stop)
       resolve({ code, signal: signal ?? (code === 0 ? null : stoppedBy), stoppedBy })
@@ -51,10 +49,7 @@ export function run(command, args, options) {
  * The lock lies outside node_modules, which npm ci empties. Its holder touches it; one that was killed no longer does.
  */
 export async function withLock(root, action) {
-  const lockPath = join(
-    tmpdir(),
-    `cartbarn-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`,
-  )
+  const lockPath = join(tmpdir(), `cartbarn-setup-${createHash('sha256').update(root).digest('hex').slice(0, 16)}`)
   for (let waiting = false; !takeLock(lockPath); waiting = true) {
     if (!waiting) say('another process is setting up this folder, waiting for it …')
     await sleep(200)

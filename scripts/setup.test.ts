@@ -29,11 +29,7 @@ function installOld(root: string, folder = 'node_modules'): void {
   writeFileSync(join(root, folder, '.package-lock.json'), JSON.stringify({ packages: {} }))
 }
 
-async function setUp(
-  root: string,
-  service = false,
-  programs?: string,
-): Promise<{ code: number | null; said: string }> {
+async function setUp(root: string, service = false, programs?: string): Promise<{ code: number | null; said: string }> {
   // a service is what systemd started: the process itself, which is told its own number
   const claim = service ? 'process.env.SYSTEMD_EXEC_PID = String(process.pid);' : ''
   const code = `${claim} const { setUp } = await import(${JSON.stringify(SETUP)});
@@ -69,8 +65,7 @@ test('an upgrade without internet leaves the packages that are there, and says s
   assert.equal(code, 1)
   assert.match(said, /npm ci failed .* What was installed before is still there/)
   assert.equal(readFileSync(join(root, 'node_modules/old-package/index.js'), 'utf8'), 'old')
-  for (const name of ['.node_modules-new', '.node_modules-old'])
-    assert.equal(existsSync(join(root, name)), false)
+  for (const name of ['.node_modules-new', '.node_modules-old']) assert.equal(existsSync(join(root, name)), false)
 })
 
 test('new packages take the place of the old ones', async (t) => {
@@ -114,9 +109,6 @@ echo "{\\"packages\\":$packages}" > node_modules/.package-lock.json`
   writeFileSync(join(programs, 'npm'), npm, { mode: 0o755 })
   assert.equal((await setUp(root, false, programs)).code, 0)
   const calls = readFileSync(join(programs, 'calls'), 'utf8').trim().split('\n')
-  assert.deepEqual(calls, [
-    `ci ${programs}`,
-    `install ${join(root, '.node_modules-new/node_modules/node/bin')}`,
-  ])
+  assert.deepEqual(calls, [`ci ${programs}`, `install ${join(root, '.node_modules-new/node_modules/node/bin')}`])
   assert.match(readFileSync(join(root, 'node_modules/.package-lock.json'), 'utf8'), /binary/)
 })

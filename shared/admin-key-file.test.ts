@@ -9,10 +9,7 @@ test('of several that write a key where there is none, all get the first', (t) =
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-key-'))
   t.after(() => rmSync(folder, { recursive: true }))
   const [one, other] = [new AdminKeyFile(folder), new AdminKeyFile(folder)]
-  assert.deepEqual(
-    [one.writeIfNone('first'), other.writeIfNone('second'), one.read()],
-    ['first', 'first', 'first'],
-  )
+  assert.deepEqual([one.writeIfNone('first'), other.writeIfNone('second'), one.read()], ['first', 'first', 'first'])
   other.write('third')
   assert.equal(one.read(), 'third')
   assert.deepEqual(readdirSync(folder), ['admin-key.txt'])

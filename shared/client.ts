@@ -72,10 +72,7 @@ export class ApiClient {
   }
 
   /** The answer of an operation. Throws `ApiError` when the gateway refuses. */
-  async call<Name extends OperationName>(
-    name: Name,
-    ...[call]: CallArguments<Name>
-  ): Promise<AnswerOf<Name>> {
+  async call<Name extends OperationName>(name: Name, ...[call]: CallArguments<Name>): Promise<AnswerOf<Name>> {
     const response = await this.#send(name, call ?? {})
     const isJson = response.headers.get('content-type')?.startsWith('application/json') ?? false
     // every answer in a test is held to the schema of its operation: gateway/testing/documented-answers.ts
@@ -101,10 +98,7 @@ export class ApiClient {
     return socket
   }
 
-  async #send(
-    name: OperationName,
-    { path = {}, query = {}, body, headers, signal }: AnyCall,
-  ): Promise<Response> {
+  async #send(name: OperationName, { path = {}, query = {}, body, headers, signal }: AnyCall): Promise<Response> {
     const [method = 'GET', template = '/'] = name.split(' ')
     const target = `${fillIn(template, path)}${toSearch(query)}`
     const { url, apiKey } = this.#options

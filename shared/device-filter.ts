@@ -65,8 +65,7 @@ export function deviceSearch(
   search: string,
 ): (device: { name: string | null; hardwareId: string; shortId: string }) => boolean {
   const matches = textSearch(search)
-  return ({ name, hardwareId, shortId }) =>
-    matches(hardwareId) || matches(shortId) || (name !== null && matches(name))
+  return ({ name, hardwareId, shortId }) => matches(hardwareId) || matches(shortId) || (name !== null && matches(name))
 }
 
 /** Finds texts that have this part, in upper or lower case; the part is literal, an empty one is in all. */

@@ -32,10 +32,7 @@ export function isCartName(text: string): boolean {
 }
 
 export function newShortId(): string {
-  return Array.from(
-    { length: SHORT_ID_LENGTH },
-    () => SHORT_ID_ALPHABET[randomInt(SHORT_ID_ALPHABET.length)],
-  ).join('')
+  return Array.from({ length: SHORT_ID_LENGTH }, () => SHORT_ID_ALPHABET[randomInt(SHORT_ID_ALPHABET.length)]).join('')
 }
 
 /** An API key: 32 random bytes, shown once, kept only as its hash. */

@@ -14,17 +14,10 @@ const OUTPUT = 1
 const LEVEL = /^\{"level":"(\w+)"/
 
 /** The log of a program on its standard output: lines for people on a terminal, else JSON; with their priority for a journal. */
-export async function createProgramLog(
-  level: LogLevel,
-  isTerminal: boolean,
-  journalStream?: string,
-): Promise<Log> {
+export async function createProgramLog(level: LogLevel, isTerminal: boolean, journalStream?: string): Promise<Log> {
   if (!isTerminal) return createLog(level, destinationFor(journalPrefix(OUTPUT, journalStream)))
   const { default: pretty } = await import('pino-pretty')
-  return createLog(
-    level,
-    pretty({ colorize: true, singleLine: true, translateTime: 'SYS:HH:MM:ss.l', sync: true }),
-  )
+  return createLog(level, pretty({ colorize: true, singleLine: true, translateTime: 'SYS:HH:MM:ss.l', sync: true }))
 }
 
 function destinationFor(prefixOf: ((level: string) => string) | undefined): DestinationStream | undefined {

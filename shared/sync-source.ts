@@ -48,12 +48,7 @@ export interface SyncSourcePort {
   /** The cursors of the hub when they were last written. */
   cursors(): SyncCursors
   /** Reads in a reader thread. Null when there is no data after `after`, or none that can be sent yet. */
-  nextPart(
-    stream: SyncStream,
-    after: number,
-    limits: PartLimits,
-    signal: AbortSignal,
-  ): Promise<StreamPart | null>
+  nextPart(stream: SyncStream, after: number, limits: PartLimits, signal: AbortSignal): Promise<StreamPart | null>
   /** The hub has everything up to these cursors. */
   acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>): Promise<void>
   /** The hub has less than it acknowledged: takes its cursors, so that the streams continue there. */

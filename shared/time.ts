@@ -40,14 +40,7 @@ export function parseIso(text: string): number | undefined {
   if (match === null) return undefined
   const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', offset = 'Z'] = match
   const ms = Number(fraction.padEnd(3, '0').slice(0, 3))
-  const local = [
-    Number(year),
-    Number(month),
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second),
-  ] as const
+  const local = [Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second)] as const
   const [y, mo, d, h, mi, s] = local
   const isMidnightAfter = h === 24 && mi === 0 && s === 0 && ms === 0
   // 60 is a leap second, and where one is written like any other: the next second

@@ -44,10 +44,7 @@ export interface CertificateStatus {
 }
 
 /** Reads the two files. Throws a `ConfigError` that names the setting. */
-export async function readPemPair(
-  { certPath, keyPath }: KeyPairFiles,
-  settings: KeyPairSettings,
-): Promise<PemPair> {
+export async function readPemPair({ certPath, keyPath }: KeyPairFiles, settings: KeyPairSettings): Promise<PemPair> {
   const read = (setting: string, path: string) =>
     readFile(path).catch((error: unknown) => {
       throw new ConfigError(`${setting}: cannot be read: ${describeError(error)}`)

@@ -114,9 +114,7 @@ test('rows that wait are counted when somebody asks, and are never 0 while they 
   await rig.until(() => rig.isDrained, 'drained')
   const waiting = (status: SyncStatus) =>
     Object.fromEntries(status.streams.map(({ stream, waitingRows }) => [stream, waitingRows]))
-  for (const [round, stream] of (
-    ['lock_events', 'notes', 'history', 'telemetry', 'entities'] as const
-  ).entries()) {
+  for (const [round, stream] of (['lock_events', 'notes', 'history', 'telemetry', 'entities'] as const).entries()) {
     rig.source.append(stream, 5)
     assert.equal(waiting(rig.agent.status)[stream], null, `${stream}, which nobody has counted`)
     assert.equal(waiting(await rig.agent.countedStatus())[stream], 5, stream)

@@ -52,16 +52,7 @@ export interface AgentOptions {
   readonly random?: () => number
 }
 
-const FAILURES = [
-  'network',
-  'timeout',
-  'busy',
-  'unavailable',
-  'bad_answer',
-  'refused',
-  'rejected',
-  'too_large',
-]
+const FAILURES = ['network', 'timeout', 'busy', 'unavailable', 'bad_answer', 'refused', 'rejected', 'too_large']
 
 const NOT_HELD = { ms: 0, positions: 1 }
 /** With this hold 95 % of samples reach the hub within ten seconds; more than 20,000 positions compress no better. */
@@ -233,9 +224,7 @@ export class SyncAgent implements Part {
     await this.#auditor.load()
     const isOlder = await this.#cursors.load()
     if (isOlder)
-      await this.#link.fork(
-        'restored from a backup: the gateway had already sent newer data than this database has',
-      )
+      await this.#link.fork('restored from a backup: the gateway had already sent newer data than this database has')
     this.#isLoaded = true
   }
 
@@ -302,10 +291,7 @@ export class SyncAgent implements Part {
     const { source } = this.#options
     const isOurs = site === this.#options.site && epoch === source.identity().epoch
     if (!isOurs || !(await this.#cursors.isReconciled(cursors)))
-      throw new ConflictError(
-        'unknown_receipt',
-        'this receipt does not belong to the last export file of this gateway',
-      )
+      throw new ConflictError('unknown_receipt', 'this receipt does not belong to the last export file of this gateway')
   }
 
   /** Nothing leaves this gateway before its database belongs to a site, and the gateway to its machine. */
@@ -316,8 +302,7 @@ export class SyncAgent implements Part {
     if (!this.#isLoaded) throw new UnavailableError('replication is still starting; try again in a moment')
     const { site: claimed } = source.identity()
     if (claimed === null) await source.claim(site)
-    else if (claimed !== site)
-      throw new ConflictError('other_site', `this database already belongs to site ${claimed}`)
+    else if (claimed !== site) throw new ConflictError('other_site', `this database already belongs to site ${claimed}`)
   }
 
   /** As `status`, with rows counted now; those that cannot be counted in a moment are not known. */
@@ -367,8 +352,7 @@ export class SyncAgent implements Part {
       })),
       sentBytes: this.sentBytes.entries().reduce((sum, [, bytes]) => sum + bytes, 0),
       ackedRows: this.#progress.rows,
-      timeToGoMs:
-        total.rows === 0 || rowsPerSecond === 0 ? null : Math.round((total.rows * 1000) / rowsPerSecond),
+      timeToGoMs: total.rows === 0 || rowsPerSecond === 0 ? null : Math.round((total.rows * 1000) / rowsPerSecond),
       audit: {
         state: this.#auditor.state,
         unconfirmedRows: this.#auditor.unconfirmedRows,
@@ -393,9 +377,7 @@ export class SyncAgent implements Part {
       warnings: this.#link.warnings,
       backlog: this.#monitor.backlog,
       stuck: this.#monitor.stuck,
-      troubles: this.#senders.flatMap(({ stream, trouble }) =>
-        trouble === null ? [] : [{ stream, ...trouble }],
-      ),
+      troubles: this.#senders.flatMap(({ stream, trouble }) => (trouble === null ? [] : [{ stream, ...trouble }])),
       isLive: this.#monitor.isLive,
       isCounted: this.#monitor.isCounted,
       unconfirmedRows: this.#unconfirmedRows,

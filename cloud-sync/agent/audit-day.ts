@@ -114,8 +114,7 @@ export class DayAudit {
     let resent = 0
     for (const { group } of missing) resent += await this.#resend(kind, day, group, signal)
     for (const { group } of doubtful) await this.#resend(kind, day, group, signal)
-    if (missing.length + doubtful.length === 0)
-      return judged({ before, groups, first, last: first, resent: 0 })
+    if (missing.length + doubtful.length === 0) return judged({ before, groups, first, last: first, resent: 0 })
     await flush(signal)
     const again = await recount()
     await flush(signal)

@@ -71,9 +71,7 @@ export function daysWanted(
 ): readonly (number | null)[] {
   const scopes = wanted.filter((scope) => scope.kind === null || scope.kind === kind)
   return days.filter((day) =>
-    scopes.some(
-      (scope) => scope.dayMs === null || scope.dayMs === day || (day === null && scope.kind === kind),
-    ),
+    scopes.some((scope) => scope.dayMs === null || scope.dayMs === day || (day === null && scope.kind === kind)),
   )
 }
 

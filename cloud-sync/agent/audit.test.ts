@@ -207,9 +207,7 @@ test('what was compared before the hub lost it is compared again', async (t) => 
   // as when the cursors of the hub went back
   await rig.agent.audit()
   await rig.step('audit')
-  assert.ok(
-    rig.hub.audits.slice(2).some(({ kind, day_ms }) => kind === compared?.kind && day_ms === compared.day_ms),
-  )
+  assert.ok(rig.hub.audits.slice(2).some(({ kind, day_ms }) => kind === compared?.kind && day_ms === compared.day_ms))
   assert.equal(rowsAtHub(rig, 'telemetry').length, 40)
 })
 
@@ -260,8 +258,7 @@ test('a day that was asked for is known after a restart', async (t) => {
 test('a hub that has more than is here is sent it all the same, once: it may lack something as well', async (t) => {
   const rig = await startDrained(t)
   rowsAtHub(rig, 'lock_events').splice(2, 1)
-  for (const id of ['a', 'b', 'c'])
-    rowsAtHub(rig, 'lock_events').push({ seq: 0, id, group: 'cart-1', day: DAY })
+  for (const id of ['a', 'b', 'c']) rowsAtHub(rig, 'lock_events').push({ seq: 0, id, group: 'cart-1', day: DAY })
   await rig.agent.audit()
   await rig.step('audit')
   assert.equal(rowsAtHub(rig, 'lock_events').length, 18)
@@ -296,8 +293,7 @@ test('what is being sent again is dropped when something is erased, and compared
   }
   await rig.agent.audit()
   await rig.step('audit')
-  const resent = () =>
-    rig.hub.pushes.flatMap(({ parts }) => parts).filter(({ is_resend }) => is_resend === true)
+  const resent = () => rig.hub.pushes.flatMap(({ parts }) => parts).filter(({ is_resend }) => is_resend === true)
   assert.deepEqual([resent().length, rig.agent.status.audit.state], [0, 'wanted'])
   await rig.until(() => rig.isDrained, 'the note')
   await rig.step('monitor')
@@ -401,11 +397,7 @@ test('what stays unconfirmed is compared again until it is confirmed, after a re
   rows.push = push
   await compareAll(rig)
   assert.equal(rows.length, 15)
-  assert.equal(
-    rig.agent.status.audit.last?.counts.lock_events?.resent,
-    20,
-    'of both attempts since the start',
-  )
+  assert.equal(rig.agent.status.audit.last?.counts.lock_events?.resent, 20, 'of both attempts since the start')
   assert.deepEqual([rig.agent.status.state, rig.agent.mayLack], ['in_sync', false])
 })
 

@@ -211,10 +211,7 @@ export class Auditor {
       if (total.confirmed < total.rows) log.warn({ kind, ...total }, 'the audit could not confirm all rows')
       // a hub that has more of a day, as after a purge here, asks for it once to be sure
       else if (total.resent > 0 && total.extra > 0)
-        log.info(
-          { kind, ...total },
-          'the audit sent rows again because the hub has more rows than this gateway',
-        )
+        log.info({ kind, ...total }, 'the audit sent rows again because the hub has more rows than this gateway')
       else if (total.resent > 0) log.warn({ kind, ...total }, 'the audit sent rows that the hub lacked')
     }
     const last = { startedAtMs, endedAtMs: clock.nowMs(), isEverything: wanted.some(isEverything), counts }
@@ -245,8 +242,7 @@ export class Auditor {
   /** Days that have no rows any more have none to confirm. */
   #closeOthers(kind: AuditKind, days: readonly (number | null)[]): void {
     const names = new Set(days.map((day) => nameOf(kind, day)))
-    for (const name of this.#open.keys())
-      if (name.startsWith(`${kind}/`) && !names.has(name)) this.#open.delete(name)
+    for (const name of this.#open.keys()) if (name.startsWith(`${kind}/`) && !names.has(name)) this.#open.delete(name)
   }
 
   #keep(kind: AuditKind, day: number | null, groups: ProvenGroups, isConfirmed: boolean): void {

@@ -86,9 +86,7 @@ export class Cursors {
     if (content.site !== site || content.epoch !== identity.epoch) return false
     for (const stream of SYNC_STREAMS) {
       // one that began elsewhere was sent by a later state of this database than it is in now
-      const attempts = (content.attempts[stream] ?? []).filter(
-        ({ from }) => from.seq >= this.#acked[stream].seq,
-      )
+      const attempts = (content.attempts[stream] ?? []).filter(({ from }) => from.seq >= this.#acked[stream].seq)
       if (attempts.some(({ from }) => isSame(from, this.#acked[stream]))) this.#attempts.set(stream, attempts)
     }
     return false
@@ -105,10 +103,7 @@ export class Cursors {
   }
 
   /** Takes the hub's answer to a request made when `asked` was known. Returns false when the answer is out of date. */
-  acknowledge(
-    cursors: Partial<Record<SyncStream, SyncCursor>>,
-    { generation }: KnownCursors,
-  ): Promise<boolean> {
+  acknowledge(cursors: Partial<Record<SyncStream, SyncCursor>>, { generation }: KnownCursors): Promise<boolean> {
     return this.#turns.take(async () => {
       if (generation !== this.#generation) return false
       await this.#take(cursors)

@@ -229,8 +229,7 @@ test('a hub that contradicts itself again and again does not make new epochs for
   const rig = await startRig(t)
   rig.source.append('lock_events', 1)
   const foreign = byStream(() => ({ seq: 7, hash: 'f'.repeat(64) }))
-  rig.hub.faultOf = (path) =>
-    path === 'push' ? { status: 409, body: { code: 'cursor', cursors: foreign } } : null
+  rig.hub.faultOf = (path) => (path === 'push' ? { status: 409, body: { code: 'cursor', cursors: foreign } } : null)
   for (let n = 0; n < 40; n++) await rig.round()
   assert.equal(rig.source.calls.fork, 3)
   assert.equal(rig.agent.status.state, 'refused')

@@ -67,8 +67,7 @@ export class HttpExchange {
       )
     })
     request.on('error', (error) => {
-      const isClosedIdle =
-        request.reusedSocket && !isAnswered && 'code' in error && error.code === 'ECONNRESET'
+      const isClosedIdle = request.reusedSocket && !isAnswered && 'code' in error && error.code === 'ECONNRESET'
       reject(isClosedIdle ? new ReusedSocketError('closed while idle', { cause: error }) : error)
     })
     request.end(body)

@@ -21,8 +21,7 @@ export class HubClock {
       const tookMs = this.#clock.monotonicMs() - askedAtMs
       const knownMs = this.nowMs
       // it cannot be earlier there than an answer says
-      if (tookMs <= QUICK_MS || knownMs === null || hubMs > knownMs)
-        this.#aheadMs = hubMs - this.#clock.monotonicMs()
+      if (tookMs <= QUICK_MS || knownMs === null || hubMs > knownMs) this.#aheadMs = hubMs - this.#clock.monotonicMs()
     }
   }
 

@@ -142,10 +142,7 @@ test('that the clocks differ is said from a minute on, until they agree again', 
   rig.clock.advance(30_000)
   await rig.step('latest')
   assert.deepEqual(offset(), [59_999 - 2 * YEAR_MS, ['clock']])
-  assert.match(
-    rig.agent.status.explanation,
-    /The clock of this gateway is 730 days behind that of the head office/,
-  )
+  assert.match(rig.agent.status.explanation, /The clock of this gateway is 730 days behind that of the head office/)
   rig.hub.nowMs = () => rig.clock.nowMs()
   rig.clock.advance(30_000)
   await rig.step('latest')

@@ -20,9 +20,7 @@ export class JsonFile<Schema extends z.ZodType> {
   async read(): Promise<z.output<Schema> | undefined> {
     if (this.#folder === undefined) return undefined
     try {
-      const parsed = this.#schema.safeParse(
-        JSON.parse(await readFile(join(this.#folder, this.#name), 'utf8')),
-      )
+      const parsed = this.#schema.safeParse(JSON.parse(await readFile(join(this.#folder, this.#name), 'utf8')))
       return parsed.success ? parsed.data : undefined
     } catch {
       return undefined

@@ -103,8 +103,7 @@ test('a request that is too large is halved down to one row, and grows again', a
 
 test('one row that is too large is said to be, and does not stop the others', async (t) => {
   const rig = await startUp(t)
-  for (const stream of ['notes', 'lock_events', 'telemetry', 'history'] as const)
-    rig.source.append(stream, 20)
+  for (const stream of ['notes', 'lock_events', 'telemetry', 'history'] as const) rig.source.append(stream, 20)
   refuse(rig, { status: 413 }, hasStream('lock_events'))
   await rig.until(() => rig.agent.status.state === 'part_refused', 'said')
   assert.match(rig.agent.status.explanation, /lock_events.*a single row is too large/)
@@ -115,8 +114,7 @@ test('one row that is too large is said to be, and does not stop the others', as
 
 test('a part that is refused three times is said to be, tried again later, and does not stop the others', async (t) => {
   const rig = await startUp(t)
-  for (const stream of ['notes', 'lock_events', 'entities', 'telemetry'] as const)
-    rig.source.append(stream, 5)
+  for (const stream of ['notes', 'lock_events', 'entities', 'telemetry'] as const) rig.source.append(stream, 5)
   refuse(rig, { status: 400, code: 'invalid_data' }, hasStream('entities'))
   await rig.until(() => rig.agent.status.state === 'part_refused', 'said')
   assert.match(rig.agent.status.explanation, /does not accept a part of entities.*invalid_data/)
@@ -144,17 +142,14 @@ test('a stream that cannot be read here is said to be, is tried again, and does 
       return read(stream, ...rest)
     }
     await rig.until(() => rig.agent.status.state === 'unreadable', 'said')
-    const pattern = new RegExp(
-      `the gateway cannot read the rest of ${damaged}: the store cannot be read .malformed.`,
-    )
+    const pattern = new RegExp(`the gateway cannot read the rest of ${damaged}: the store cannot be read .malformed.`)
     assert.match(rig.agent.status.explanation, pattern)
     const trouble = rig.agent.status.streams.find(({ stream }) => stream === damaged)?.trouble
     assert.match(trouble ?? '', /malformed/)
     const others = (['notes', 'lock_events', 'entities', 'telemetry', 'history'] as const).filter(
       (stream) => stream !== damaged,
     )
-    const isSent = () =>
-      others.every((stream) => rig.source.cursors()[stream].seq === rig.source.ends()[stream])
+    const isSent = () => others.every((stream) => rig.source.cursors()[stream].seq === rig.source.ends()[stream])
     await rig.until(isSent, 'the others')
     rig.source.nextPart = read
     await rig.until(() => rig.isDrained, 'the rest')
@@ -208,10 +203,7 @@ test('a hub that refuses the key is asked seldom, and the status says so', async
   }
   for (let second = 0; second < 290; second++) await rig.round(1_000)
   assert.equal(asked, 1)
-  assert.match(
-    rig.agent.status.explanation,
-    /does not accept this gateway.*revoked_site_key.*CARTBARN_UPSTREAM_KEY/,
-  )
+  assert.match(rig.agent.status.explanation, /does not accept this gateway.*revoked_site_key.*CARTBARN_UPSTREAM_KEY/)
   rig.hub.faultOf = () => null
   rig.source.append('notes')
   await rig.until(() => rig.isDrained, 'drained')

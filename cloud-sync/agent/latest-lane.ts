@@ -94,11 +94,7 @@ export class LatestLane {
     if (isAll) this.#sentAllAtMs = this.#sentAtMs
   }
 
-  async #sendPage(
-    devices: Record<string, unknown>[],
-    isComplete: boolean,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async #sendPage(devices: Record<string, unknown>[], isComplete: boolean, signal: AbortSignal): Promise<boolean> {
     const { source, upstream, cursors, link, clock, backlog, unconfirmedRows, onIntents } = this.#deps
     const asked = cursors.known
     const { rows, oldestMs } = backlog()

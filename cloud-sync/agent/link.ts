@@ -4,12 +4,7 @@ import type { Log } from '#shared/log.ts'
 import type { SyncSourcePort } from '#shared/sync-source.ts'
 import type { Tally } from '#shared/tally.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
-import {
-  type HelloAnswer,
-  SYNC_PROTOCOL,
-  type SyncLimits,
-  type SyncWarning,
-} from '#shared/wire/replication/sync.ts'
+import { type HelloAnswer, SYNC_PROTOCOL, type SyncLimits, type SyncWarning } from '#shared/wire/replication/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
 import type { Cursors, KnownCursors, Reconciled } from './cursors.ts'
 import { ForkGuard } from './fork-guard.ts'
@@ -186,10 +181,7 @@ export class Link {
   }
 
   /** The request failed. Its sender handles parts that the hub refuses. */
-  async failed<Answer>(
-    outcome: Exclude<Outcome<Answer>, { kind: 'ok' }>,
-    asked: KnownCursors,
-  ): Promise<void> {
+  async failed<Answer>(outcome: Exclude<Outcome<Answer>, { kind: 'ok' }>, asked: KnownCursors): Promise<void> {
     const { cursors, failures } = this.#deps
     failures.add(outcome.kind === 'retry' ? outcome.reason : outcome.kind)
     if (outcome.kind !== 'retry') this.#heard()
@@ -322,8 +314,7 @@ export class Link {
 
   #down(state: Exclude<LinkState, 'connecting' | 'up'>, detail: string, waitMs: number): void {
     const { clock, log } = this.#deps
-    if (this.#state !== state || state !== 'waiting')
-      log.warn({ state, detail }, 'replication is interrupted')
+    if (this.#state !== state || state !== 'waiting') log.warn({ state, detail }, 'replication is interrupted')
     this.#state = state
     this.#detail = detail
     this.#helloAtMs = clock.monotonicMs() + waitMs

@@ -62,10 +62,7 @@ export class Loop {
         const nextMs = this.#backoff.nextMs()
         const { name, log } = this.#deps
         if (!signal.aborted)
-          log.warn(
-            { lane: name, reason: describeError(error) },
-            'a replication lane failed; retrying after a pause',
-          )
+          log.warn({ lane: name, reason: describeError(error) }, 'a replication lane failed; retrying after a pause')
         return nextMs
       }
     })

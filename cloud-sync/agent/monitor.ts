@@ -68,8 +68,7 @@ export class Monitor {
   /** Counts again if rows came since the last time. Throws when they cannot be counted in time. */
   async recount(signal: AbortSignal): Promise<void> {
     const ends = this.#deps.source.ends()
-    if (SYNC_STREAMS.some((stream) => this.#countedEnds?.[stream] !== ends[stream]))
-      await this.#count(signal, true)
+    if (SYNC_STREAMS.some((stream) => this.#countedEnds?.[stream] !== ends[stream])) await this.#count(signal, true)
   }
 
   /** Whether the backlog was counted since the start. */
@@ -154,10 +153,7 @@ export class Monitor {
     const isNew = stuck.some((stream) => !this.#stuck.includes(stream))
     this.#stuck = stuck
     if (!isNew) return
-    log.error(
-      { streams: stuck, backlog },
-      'streams do not advance although the hub answers; saying hello again',
-    )
+    log.error({ streams: stuck, backlog }, 'streams do not advance although the hub answers; saying hello again')
     link.renew(`no cursor of ${stuck.join(', ')} advanced for five minutes`)
   }
 }

@@ -69,8 +69,7 @@ export function readOutcome<Schema extends z.ZodType>(
   }
   // a proxy may refuse large bodies with a body of its own
   if (status === 413) return { kind: 'too_large', detail: detailOf(problem.data, status) }
-  if (!problem.success)
-    return retry('bad_answer', `a server that is not a hub answered with status ${status}`)
+  if (!problem.success) return retry('bad_answer', `a server that is not a hub answered with status ${status}`)
   const detail = detailOf(problem.data, status)
   const { code } = problem.data
   if (status === 401 || status === 403 || code === 'unsupported_protocol') return { kind: 'refused', detail }

@@ -84,8 +84,7 @@ export class SlotFile<Schema extends z.ZodType> {
       if (size < SLOTS * SLOT_BYTES) {
         // page by page: Linux keeps what is written at once together, and counts all of it as written with each byte
         const page = Buffer.alloc(PAGE_BYTES)
-        for (let at = size; at < SLOTS * SLOT_BYTES; at += PAGE_BYTES)
-          await file.write(page, 0, PAGE_BYTES, at)
+        for (let at = size; at < SLOTS * SLOT_BYTES; at += PAGE_BYTES) await file.write(page, 0, PAGE_BYTES, at)
         await file.truncate(SLOTS * SLOT_BYTES)
         await file.sync()
         const folder = await open(dirname(this.#path), 'r')
@@ -115,9 +114,7 @@ export class SlotFile<Schema extends z.ZodType> {
     const [line, sum = '', number, length] = head
     const tail = slot.subarray(sum.length, line.length + Number(length))
     if (sumOf(tail) !== sum) return undefined
-    const parsed = this.#schema.safeParse(
-      JSON.parse(slot.toString('utf8', line.length, sum.length + tail.length)),
-    )
+    const parsed = this.#schema.safeParse(JSON.parse(slot.toString('utf8', line.length, sum.length + tail.length)))
     return parsed.success ? { number: Number(number), content: parsed.data } : undefined
   }
 }

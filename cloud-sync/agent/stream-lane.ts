@@ -148,8 +148,7 @@ export class StreamLane {
     const { epoch } = source.identity()
     const ends = source.ends()
     const gathered = await this.#gather(chooseSenders(due), signal)
-    if (gathered.length === 0 || asked.generation !== cursors.known.generation || link.holdMs > 0)
-      return LOOK_MS
+    if (gathered.length === 0 || asked.generation !== cursors.known.generation || link.holdMs > 0) return LOOK_MS
     await cursors.sending(
       gathered.map(({ part }) => ({
         stream: part.stream,
@@ -182,15 +181,11 @@ export class StreamLane {
     for (const sender of senders) {
       if (outcome.kind === 'too_large')
         sender.tooLarge(largestOf(gathered, sender), wasAlone && parts.length === 1, outcome.detail)
-      else if (outcome.kind === 'rejected' && outcome.code === SITE_FULL)
-        sender.hubIsFull(wasAlone, outcome.detail)
+      else if (outcome.kind === 'rejected' && outcome.code === SITE_FULL) sender.hubIsFull(wasAlone, outcome.detail)
       else if (outcome.kind === 'rejected') sender.rejected(wasAlone, outcome.detail)
       else if (outcome.kind === 'retry' && outcome.reason === 'timeout') sender.tookTooLong()
       // a hub that contradicts itself would be asked again for ever
-      else if (
-        outcome.kind === 'cursor' &&
-        before.acked[sender.stream] === cursors.known.acked[sender.stream]
-      )
+      else if (outcome.kind === 'cursor' && before.acked[sender.stream] === cursors.known.acked[sender.stream])
         sender.hold()
     }
     return 0
@@ -271,9 +266,7 @@ function isAckOf(parts: readonly SyncPart[], acked: PushAnswer['acked']): boolea
   const last = new Map(parts.map((part) => [part.stream, part]))
   return (
     Object.keys(acked).length === last.size &&
-    [...last.values()].every(
-      ({ stream, to, hash }) => acked[stream]?.seq === to && acked[stream].hash === hash,
-    )
+    [...last.values()].every(({ stream, to, hash }) => acked[stream]?.seq === to && acked[stream].hash === hash)
   )
 }
 

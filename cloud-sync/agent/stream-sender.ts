@@ -31,12 +31,7 @@ export class StreamSender {
   #isAlone = false
   #trouble: StreamTrouble | null = null
 
-  constructor(
-    stream: SyncStream,
-    clock: MonotonicClock,
-    random: () => number,
-    longestBackoffMs = LONGEST_BACKOFF_MS,
-  ) {
+  constructor(stream: SyncStream, clock: MonotonicClock, random: () => number, longestBackoffMs = LONGEST_BACKOFF_MS) {
     this.stream = stream
     this.#clock = clock
     this.#backoff = new Backoff(random, { longestMs: longestBackoffMs })

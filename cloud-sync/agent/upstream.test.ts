@@ -56,11 +56,7 @@ for (const [what, fault, expected] of [
   ['400', { status: 400, code: 'invalid_hash' }, { kind: 'rejected', code: 'invalid_hash' }],
   ['413', { status: 413, code: 'payload_too_large' }, { kind: 'too_large' }],
   ['413 of a proxy', { status: 413, body: '<html>' }, { kind: 'too_large' }],
-  [
-    '429',
-    { status: 429, headers: { 'retry-after': '7' } },
-    { kind: 'retry', reason: 'busy', retryAfterMs: 7000 },
-  ],
+  ['429', { status: 429, headers: { 'retry-after': '7' } }, { kind: 'retry', reason: 'busy', retryAfterMs: 7000 }],
   [
     '503',
     { status: 503, headers: { 'retry-after': '9' } },

@@ -76,10 +76,7 @@ export class Upstream {
   readonly #hubClock: HubClock | undefined
 
   /** `hubClock` hears the time in each answer. Throws for an address the key must not be sent to. */
-  constructor(
-    { url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions,
-    hubClock?: HubClock,
-  ) {
+  constructor({ url, key, isInsecureAllowed, timeoutsMs = {}, exchange }: UpstreamOptions, hubClock?: HubClock) {
     const fault = upstreamUrlFault(url, isInsecureAllowed)
     if (fault !== null) throw new Error(`the address of the head office ${fault}`)
     const base = new URL(url)

@@ -43,12 +43,7 @@ export interface SiteDevice extends TrackedDevice {
 }
 
 /** Throws as `requireSite` does, and `device_not_found`. */
-export async function requireDevice(
-  sql: Sql,
-  user: HubUser,
-  siteId: string,
-  id: string,
-): Promise<SiteDevice> {
+export async function requireDevice(sql: Sql, user: HubUser, siteId: string, id: string): Promise<SiteDevice> {
   await requireSite(sql, user, siteId)
   const row = await findSiteDevice(sql, siteId, id)
   if (row === undefined) throw new NotFoundError('device_not_found', `there is no device ${id} at this site`)

@@ -122,8 +122,7 @@ test('hub admin-key replaces the key, while the hub runs and while it does not',
   const settings = { CARTBARN_HUB_DATA_DIR: folder }
   const hub = await runHub(settings)
   t.after(() => hub.end('SIGKILL'))
-  const ask = async (key: string) =>
-    (await fetch(`${hub.url}/users`, { headers: { 'x-api-key': key } })).status
+  const ask = async (key: string) => (await fetch(`${hub.url}/users`, { headers: { 'x-api-key': key } })).status
   const first = keyIn(folder)
   assert.doesNotMatch(hub.output.join('\n'), /cbh_/)
 

@@ -67,8 +67,7 @@ export class HubAdminKey implements Part {
 
   /** Takes note that a request was made with a key. */
   wasUsed(keyHash: string): void {
-    if (keyHash === this.#waitingHash && this.#deps.file.tryRemove(this.#deps.log))
-      this.#waitingHash = undefined
+    if (keyHash === this.#waitingHash && this.#deps.file.tryRemove(this.#deps.log)) this.#waitingHash = undefined
   }
 
   /**

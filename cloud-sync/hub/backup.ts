@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderLock } from '#hub/store/database/folder-lock.ts'
 import { PgliteDatabase, SUCCESSOR } from '#hub/store/database/pglite.ts'
@@ -67,12 +58,9 @@ export async function restoreHub(dataDir: string, path: string, atMs: number): P
       .start()
       .then(() => countRows(source))
       .catch((error: unknown) => {
-        throw new Error(
-          `${path} is no whole backup of a hub (${describeError(error)}); nothing was changed`,
-          {
-            cause: error,
-          },
-        )
+        throw new Error(`${path} is no whole backup of a hub (${describeError(error)}); nothing was changed`, {
+          cause: error,
+        })
       })
     // makes the folder and takes its lock, unless a hub has it
     const restored = new PgliteDatabase(dataDir, undefined, UNFINISHED)

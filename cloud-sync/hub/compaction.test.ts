@@ -39,10 +39,9 @@ describe('the hub looks for segments that should be blocks', () => {
     return putLatest(database, siteId, clock.nowMs(), states)
   }
   const segmentsOf = async (siteId: string) => {
-    const row = await database.get<{ count: number }>(
-      'SELECT COUNT(*) AS count FROM segment WHERE site_id = $1',
-      [siteId],
-    )
+    const row = await database.get<{ count: number }>('SELECT COUNT(*) AS count FROM segment WHERE site_id = $1', [
+      siteId,
+    ])
     return row?.count
   }
 

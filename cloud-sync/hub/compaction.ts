@@ -53,9 +53,7 @@ class KnownDevices {
   async of(siteIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const unknown = siteIds.filter((siteId) => !this.#counts.has(siteId))
     const counted = unknown.length === 0 ? undefined : await deviceCounts(this.#database, unknown)
-    this.#counts = new Map(
-      siteIds.map((siteId) => [siteId, this.#counts.get(siteId) ?? counted?.get(siteId) ?? 0]),
-    )
+    this.#counts = new Map(siteIds.map((siteId) => [siteId, this.#counts.get(siteId) ?? counted?.get(siteId) ?? 0]))
     return this.#counts
   }
 

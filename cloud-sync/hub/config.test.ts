@@ -33,10 +33,7 @@ test('the key of the first admin may be in a file, and not in both places', () =
 
 test('a URL of several servers, or one that cannot be read, is refused by the name of its setting', () => {
   for (const [url, words] of [
-    [
-      'postgres://u:p@a:1,b:2/db?target_session_attrs=read-write',
-      /^CARTBARN_HUB_DATABASE_URL: names several servers/,
-    ],
+    ['postgres://u:p@a:1,b:2/db?target_session_attrs=read-write', /^CARTBARN_HUB_DATABASE_URL: names several servers/],
     ['postgresql://a,b/db', /names several servers/],
     ['postgres://u@/db?host=a,b', /names several servers/],
     ['postgres://u@a/db?port=1,2', /names several servers/],
@@ -48,11 +45,7 @@ test('a URL of several servers, or one that cannot be read, is refused by the na
     assert.doesNotMatch(line ?? '', /sec/, 'no password')
     assert.deepEqual(more, [])
   }
-  for (const url of [
-    'postgres://u:a,b@h/db',
-    'postgres://h:5432/db?sslmode=require',
-    'postgres:///db?host=/run/pg',
-  ])
+  for (const url of ['postgres://u:a,b@h/db', 'postgres://h:5432/db?sslmode=require', 'postgres:///db?host=/run/pg'])
     assert.equal(readHubConfig({ CARTBARN_HUB_DATABASE_URL: url }).databaseUrl, url)
 })
 

@@ -2,14 +2,7 @@ import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
 import { withSecretFiles } from '#shared/files/secret-files.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
-import {
-  chosenKey,
-  count,
-  type FieldsOf,
-  type Setting,
-  SettingTable,
-  secretFile,
-} from '#shared/wire/settings.ts'
+import { chosenKey, count, type FieldsOf, type Setting, SettingTable, secretFile } from '#shared/wire/settings.ts'
 
 const PREFIX = 'CARTBARN_HUB_'
 /** What commands that ask a hub read of the same environment before version 1. */
@@ -30,8 +23,7 @@ const SETTINGS = {
       .regex(/^postgres(ql)?:\/\//, 'must begin with postgres://')
       .superRefine((url, context) => {
         const fault = databaseUrlFault(url)
-        if (url.startsWith('postgres') && fault !== undefined)
-          context.addIssue({ code: 'custom', message: fault })
+        if (url.startsWith('postgres') && fault !== undefined) context.addIssue({ code: 'custom', message: fault })
       })
       .optional(),
     help: 'postgres://… of PostgreSQL; several hubs may share it',
@@ -119,8 +111,7 @@ export function readHubConfig(environment: Record<string, string | undefined>): 
     ...table.fieldsOf(values),
     host: HOST ?? (TLS_CERT === undefined ? '127.0.0.1' : '::'),
     siteMaxBytes: SITE_MAX_GB * 1e9,
-    tls:
-      TLS_CERT === undefined || TLS_KEY === undefined ? undefined : { certPath: TLS_CERT, keyPath: TLS_KEY },
+    tls: TLS_CERT === undefined || TLS_KEY === undefined ? undefined : { certPath: TLS_CERT, keyPath: TLS_KEY },
   }
 }
 

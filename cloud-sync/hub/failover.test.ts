@@ -21,9 +21,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
   let sites = 0
   before(async () => {
     server = await startPostgres({ fsync: true })
-    hubs = [0, 1].map(() =>
-      createHub(HUB_CONFIG, log, { database: new PostgresDatabase({ url: server.url, log }) }),
-    )
+    hubs = [0, 1].map(() => createHub(HUB_CONFIG, log, { database: new PostgresDatabase({ url: server.url, log }) }))
     for (const hub of hubs) await hub.start()
   })
   after(async () => {
@@ -114,9 +112,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
   })
 
   test('tables that are put back under open connections: no hub says that all is there', async () => {
-    const tables = schemaStatements().flatMap(
-      (text) => /CREATE TABLE IF NOT EXISTS (\w+)/.exec(text)?.[1] ?? [],
-    )
+    const tables = schemaStatements().flatMap((text) => /CREATE TABLE IF NOT EXISTS (\w+)/.exec(text)?.[1] ?? [])
     const { database } = first()
     for (const table of tables) await database.run(`CREATE TABLE saved_${table} AS TABLE ${table}`)
     await pushOne()
@@ -145,9 +141,7 @@ describe('two hubs over a PostgreSQL that is replaced while they run', { skip: w
         'the standby',
       )
       // as many as the pool has, all of them with a read under way
-      const asked = Array.from({ length: 20 }, () =>
-        hub.database.get('SELECT pg_sleep(0.05)').catch(() => null),
-      )
+      const asked = Array.from({ length: 20 }, () => hub.database.get('SELECT pg_sleep(0.05)').catch(() => null))
       await Promise.all(asked)
       assert.equal((await site.latest(WELL)).status, 503)
     }

@@ -74,8 +74,7 @@ const TLS_SETTINGS = { cert: 'CARTBARN_HUB_TLS_CERT', key: 'CARTBARN_HUB_TLS_KEY
 /** Builds a hub: creates every part and connects them. */
 export function createHub(config: HubConfig, log: Log, overrides: HubOverrides = {}): Hub {
   const clock = overrides.clock ?? systemClock
-  const database =
-    overrides.database ?? openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })
+  const database = overrides.database ?? openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })
   const sites = new Sites(database, clock)
   const continuity = new Continuity({ database, monotonicClock: systemClock, log })
   const intentWatch = new IntentWatch(database, log)
@@ -83,10 +82,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   const retention = createRetention(database, clock, log, config)
   const addresses = new ClientAddresses(config.trustedProxies)
   const keyFile = new AdminKeyFile(config.dataDir)
-  const adminKey = new HubAdminKey(
-    { database, clock, log, file: keyFile, dataDir: config.dataDir },
-    config.adminApiKey,
-  )
+  const adminKey = new HubAdminKey({ database, clock, log, file: keyFile, dataDir: config.dataDir }, config.adminApiKey)
   const { siteRequestsPerSecond, siteRecordsPerSecond, siteMaxBytes } = config
   const budgets = new SiteBudgets(systemClock, {
     requestsPerSecond: siteRequestsPerSecond,
@@ -135,13 +131,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
   // only the embedded database cannot be opened by a second process
   const control =
     config.databaseUrl === undefined
-      ? [
-          new ControlSocket(
-            config.dataDir,
-            (command) => runHubCommand({ sites, adminKey, database }, command),
-            log,
-          ),
-        ]
+      ? [new ControlSocket(config.dataDir, (command) => runHubCommand({ sites, adminKey, database }, command), log)]
       : []
   // stopped in reverse order: first the HTTP listener, then waiting gateways, then background work
   const parts: Partial<Part>[] = [

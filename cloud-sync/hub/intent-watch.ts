@@ -77,9 +77,7 @@ export class IntentWatch implements Part {
   async #poll(): Promise<void> {
     if (this.#waiters.size === 0) return
     try {
-      const newest = await lastIntents(this.#sql, [
-        ...new Set([...this.#waiters].map(({ siteId }) => siteId)),
-      ])
+      const newest = await lastIntents(this.#sql, [...new Set([...this.#waiters].map(({ siteId }) => siteId))])
       for (const waiter of this.#waiters) {
         if ((newest.get(waiter.siteId) ?? 0) > waiter.after) waiter.wake()
       }

@@ -40,8 +40,7 @@ export class HubKeyGuard {
     if (user === undefined || !user.isActive)
       this.#failedKeys.require(addressOwner(address), 'failed API keys from one address')
     if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
-    if (!user.isActive)
-      throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')
+    if (!user.isActive) throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')
     this.#onKeyUsed(keyHash)
     this.#requests.require(user.userId, 'requests')
     return user

@@ -93,9 +93,6 @@ describe('a hub as a program', () => {
     assert.match(port.stderr, /CARTBARN_HUB_COLOUR is no setting of this program/)
     const help = await runHubCommand(['--help'], settings)
     assert.match(help.stdout, /CARTBARN_HUB_DATABASE_URL/)
-    assert.match(
-      (await runHubCommand(['citus'], settings)).stdout,
-      /create_distributed_table\('segment', 'site_id'/,
-    )
+    assert.match((await runHubCommand(['citus'], settings)).stdout, /create_distributed_table\('segment', 'site_id'/)
   })
 })

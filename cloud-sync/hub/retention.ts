@@ -17,12 +17,7 @@ export interface RetentionSettings {
 }
 
 /** Deletes what is older than the head office keeps it. */
-export function createRetention(
-  database: Database,
-  clock: Clock,
-  log: Log,
-  settings: RetentionSettings,
-): RepeatedTask {
+export function createRetention(database: Database, clock: Clock, log: Log, settings: RetentionSettings): RepeatedTask {
   return new RepeatedTask({
     everyMs: RUN_EVERY_MS,
     task: (isStopping) => deleteOld(database, clock.nowMs(), settings, isStopping),

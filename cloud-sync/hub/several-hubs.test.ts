@@ -46,8 +46,7 @@ describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
         async (senders, sizes, route, isCompacted) => {
           const { siteId, key } = await sites.add(`Round ${++round}`)
           let requests = 0
-          const through = (path: string, init: RequestInit) =>
-            send(path, init, route[requests++ % route.length] ?? 0)
+          const through = (path: string, init: RequestInit) => send(path, init, route[requests++ % route.length] ?? 0)
           const first = new SiteClient(through, siteId, key)
           assert.equal((await first.hello()).status, 200)
           // every sender has the same stream, as clones of one gateway have
@@ -61,11 +60,10 @@ describe('several hubs over one PostgreSQL', { skip: whyNoPostgres() }, () => {
             seq += size
             before = {
               events: first.part('lock_events', rowsContent(rows), { to: seq, before: before?.events }),
-              telemetry: first.part(
-                'telemetry',
-                runsContent([{ hardwareId: 'cart-1', stream: 'gps', records }]),
-                { to: seq, before: before?.telemetry },
-              ),
+              telemetry: first.part('telemetry', runsContent([{ hardwareId: 'cart-1', stream: 'gps', records }]), {
+                to: seq,
+                before: before?.telemetry,
+              }),
             }
             parts.push(before)
           }

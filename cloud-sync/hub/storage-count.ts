@@ -35,10 +35,7 @@ export function createStorageCount(
     const fields = { site: siteId, keeps: inGb(bytes), atMost: inGb(budgets.maxBytes) }
     if (isFull) {
       full.add(siteId)
-      log.warn(
-        fields,
-        'a site is full: taking no more positions and events of it; see CARTBARN_HUB_SITE_MAX_GB',
-      )
+      log.warn(fields, 'a site is full: taking no more positions and events of it; see CARTBARN_HUB_SITE_MAX_GB')
     } else {
       full.delete(siteId)
       log.info(fields, 'there is room for a site again')

@@ -1,20 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { RowSum } from '#shared/sync-hash.ts'
-import type {
-  PartLimits,
-  StreamBacklog,
-  StreamPart,
-  SyncIdentity,
-  SyncSourcePort,
-} from '#shared/sync-source.ts'
+import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePort } from '#shared/sync-source.ts'
 import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
-import type {
-  AuditGroup,
-  AuditKind,
-  SyncCursor,
-  SyncCursors,
-  SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import type { AuditGroup, AuditKind, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 
 /** A row of any stream, as these tests have them. */
 export interface TestRow {

@@ -16,10 +16,7 @@ let keys: Record<Who, string | null>
 let openedMs: number[]
 
 before(async () => {
-  g = await startGateway(
-    { CARTBARN_CLOCK_CONFIRMED_BY: 'system' },
-    { clock, isTimeSynchronized: () => false },
-  )
+  g = await startGateway({ CARTBARN_CLOCK_CONFIRMED_BY: 'system' }, { clock, isTimeSynchronized: () => false })
   keys = await createCallers(g, ['lock-1'])
   await g.request('PATCH', '/site', { body: { pack: { low_v: 48 } } })
   const course = new Course(g, clock)
@@ -53,11 +50,7 @@ const ALL = ['clock null', 'low_battery 2', 'low_battery 1']
 describe('who sees what', () => {
   const SEEN: [name: string, user: Record<string, unknown>, seen: string[]][] = [
     ['staff of all', { role: 'staff', allowed_hardware_ids: ['*'] }, ALL],
-    [
-      'staff of one lock',
-      { role: 'staff', allowed_hardware_ids: ['lock-1'] },
-      ['clock null', 'low_battery 1'],
-    ],
+    ['staff of one lock', { role: 'staff', allowed_hardware_ids: ['lock-1'] }, ['clock null', 'low_battery 1']],
     ['staff of nothing', { role: 'staff' }, ['clock null']],
     ['a user of all', { allowed_hardware_ids: ['*'] }, ['low_battery 2', 'low_battery 1']],
     ['a user of one lock', { allowed_hardware_ids: ['lock-1'] }, ['low_battery 1']],
@@ -114,10 +107,7 @@ test('a person who acts on a tablet is who took note', async () => {
   const [alert] = (await g.request('GET', '/alerts?kind=clock')).body.alerts
   const path = `/alerts/${alert.alert_id}/acknowledge`
   const { status, body } = await browser.request('POST', path, { body: { note: null } })
-  assert.deepEqual(
-    [status, body.acknowledged_by, body.note],
-    [200, { user_id: ann.userId, name: 'Ann' }, null],
-  )
+  assert.deepEqual([status, body.acknowledged_by, body.note], [200, { user_id: ann.userId, name: 'Ann' }, null])
   assert.deepEqual(await story('?state=acknowledged'), ['clock null'])
   const [entry] = (await g.request('GET', '/audit-log?action=alert.acknowledged')).body.entries
   assert.deepEqual([entry.user_id, entry.person.name, entry.target], [tablet.userId, 'Ann', alert.alert_id])

@@ -8,22 +8,12 @@ import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBodyOrNone } from '#shared/http/request-guards.ts'
 import { answers, bodyOrNone } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import {
-  alertIdParams,
-  alertListSchema,
-  alertNoteSchema,
-  alertQuerySchema,
-  alertSchema,
-} from '#shared/wire/alerts.ts'
+import { alertIdParams, alertListSchema, alertNoteSchema, alertQuerySchema, alertSchema } from '#shared/wire/alerts.ts'
 import { type ApiEnv, createApi, listerOf, requireStaff, staffOnly } from './api-env.ts'
 import type { AlertsDeps, PeopleDeps, RecordsDeps } from './deps.ts'
 
 /** `/alerts`: what people are warned of. */
-export function createAlertsApi({
-  alerts,
-  store,
-  users,
-}: PeopleDeps & AlertsDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
+export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   /** Who it is that acts now: another may act once it is the turn of what was asked for. */

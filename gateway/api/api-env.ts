@@ -27,8 +27,7 @@ export function createApi(): OpenAPIHono<ApiEnv> {
 
 /** Throws `admin_required`; comes before the resource is looked up. */
 export function requireAdmin(user: Login): void {
-  if (!isAdmin(user.caller))
-    throw new ForbiddenError('admin_required', 'this operation needs the rights of an admin')
+  if (!isAdmin(user.caller)) throw new ForbiddenError('admin_required', 'this operation needs the rights of an admin')
 }
 
 export const METRICS_PATH = '/metrics'
@@ -51,9 +50,7 @@ export function withKey(door: Door): MiddlewareHandler<ApiEnv> {
     const apiKey = c.req.header('x-api-key') ?? bearer
     const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
     const user =
-      token === undefined
-        ? door.keyGuard.admit(apiKey, c.var.address, isForMetrics)
-        : admitSession(c, door, token)
+      token === undefined ? door.keyGuard.admit(apiKey, c.var.address, isForMetrics) : admitSession(c, door, token)
     c.set('user', user)
     // a body may take a minute, in which its sender may have lost what let it in
     c.set('requireStillIn', () => void requireStillIn(user))
@@ -72,11 +69,7 @@ export function isPlain(c: Context<ApiEnv>): boolean {
 }
 
 /** Who the cookie of a browser is signed in for. Throws 401; the answer then makes the browser forget the cookie. */
-export function admitSession(
-  c: Context<ApiEnv>,
-  { keyGuard, sessions, persons }: Door,
-  token: string,
-): Login {
+export function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }: Door, token: string): Login {
   const isUnsafe = !['GET', 'HEAD'].includes(c.req.method)
   if (isUnsafe) requireOwnOrigin(c.req.header('origin'), c.var.ownOrigin())
   try {

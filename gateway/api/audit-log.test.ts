@@ -77,8 +77,7 @@ async function newAlert(): Promise<string> {
   return (await alerts())[0].alert_id
 }
 const newGroup = async () => (await ok('POST', '/groups', { name: fresh('group') })).group_id
-const newCommand = async (id: string) =>
-  (await ok('POST', `/devices/${id}/commands`, { command: 'locate' })).command_id
+const newCommand = async (id: string) => (await ok('POST', `/devices/${id}/commands`, { command: 'locate' })).command_id
 
 const ZONES = {
   type: 'FeatureCollection',
@@ -127,8 +126,7 @@ async function putPhoto() {
 /** Where nobody listens. */
 const NOWHERE = 'http://127.0.0.1:9/hook'
 const newWebhook = async () => (await ok('POST', '/webhooks', { url: NOWHERE })).webhook.webhook_id
-const newNotifier = async () =>
-  (await ok('POST', '/notifiers', { channel: 'ntfy', to: NOWHERE })).notifier.notifier_id
+const newNotifier = async () => (await ok('POST', '/notifiers', { channel: 'ntfy', to: NOWHERE })).notifier.notifier_id
 const TYPE = {
   description: 'A mower',
   defaults: {},
@@ -496,10 +494,7 @@ test('an intent of the head office and an enrolment are of no user', async () =>
     const client = await g.connect('enrolled-1', KEY)
     await client.publishAsync('dev/enrolled-1/st', '{"online":true,"type":"teebox"}', { qos: 1 })
   })
-  assert.deepEqual(
-    [enrolled?.action, enrolled?.target, enrolled?.user_id],
-    ['device.created', 'enrolled-1', null],
-  )
+  assert.deepEqual([enrolled?.action, enrolled?.target, enrolled?.user_id], ['device.created', 'enrolled-1', null])
 })
 
 test('it is listed newest first, by page, time, user and action', async () => {
@@ -529,9 +524,6 @@ test('as CSV it is the same page, and no cell is a formula', async () => {
   const [head, created, named, end] = body.split('\r\n')
   assert.equal(head, 'entry_id,at,user_id,person,session_id,address,action,target,before,after')
   assert.ok(created.includes(`,user.created,${userId},,"{`), created)
-  assert.ok(
-    named.endsWith(`,device.updated,'${id},"{""name"":null}","{""name"":""a \\""quoted\\"", name""}"`),
-    named,
-  )
+  assert.ok(named.endsWith(`,device.updated,'${id},"{""name"":null}","{""name"":""a \\""quoted\\"", name""}"`), named)
   assert.equal(end, '')
 })

@@ -23,8 +23,7 @@ before(async () => {
   barn = await Barn.draw(g)
   for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'away', 'unseen', 'elsewhere'])
     carts.set(name, await barn.cart(name, { isGrouped: name !== 'elsewhere' }))
-  for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'elsewhere'])
-    await cart(name).settles('barn', pass)
+  for (const name of ['b-2', 'b-10', 'locked', 'broken', 'driving', 'elsewhere']) await cart(name).settles('barn', pass)
   await cart('away').settles('course', pass)
   await cart('driving').at('barn', 20, { ts: clock.nowMs() + 1 })
   await cart('locked').tag('lock', '1')
@@ -52,8 +51,7 @@ async function outcome(body: unknown, key = staff.key): Promise<[string, string]
 
 async function heard(): Promise<string[]> {
   const names: string[] = []
-  for (const [name, { device }] of carts)
-    if ((await device.flush()).some(({ cmd }) => cmd === 'lock')) names.push(name)
+  for (const [name, { device }] of carts) if ((await device.flush()).some(({ cmd }) => cmd === 'lock')) names.push(name)
   return names
 }
 

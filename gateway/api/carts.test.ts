@@ -47,14 +47,8 @@ describe('who may', () => {
     for (const method of ['GET', 'PATCH']) {
       const ask = (cart: string) =>
         g.request(method, `/carts/${cart}`, { key, ...(method === 'PATCH' && { body: {} }) })
-      assert.deepEqual(
-        [(await ask('nothing')).status, (await ask('nothing')).body.code],
-        [404, 'cart_not_found'],
-      )
-      assert.deepEqual(
-        [(await ask(`C${id}`)).status, (await ask(`C${id}`)).body.code],
-        [403, 'cart_forbidden'],
-      )
+      assert.deepEqual([(await ask('nothing')).status, (await ask('nothing')).body.code], [404, 'cart_not_found'])
+      assert.deepEqual([(await ask(`C${id}`)).status, (await ask(`C${id}`)).body.code], [403, 'cart_forbidden'])
       assert.equal((await ask(id)).body.code, 'cart_forbidden')
     }
     const list = await g.request('GET', '/carts', { key })
@@ -126,9 +120,7 @@ describe('what a cart is', () => {
     await there.group(7)
     assert.equal((await other.request('GET', '/carts')).body.has_parking_zone, false)
     for (const cart of ['10', '2', 'x', '1']) await there.device(`d${cart}`, { cart, groupId: 7 })
-    const devices = await Promise.all(
-      ['30', '31', '32'].map((cart) => there.device(`d${cart}`, { cart, groupId: 7 })),
-    )
+    const devices = await Promise.all(['30', '31', '32'].map((cart) => there.device(`d${cart}`, { cart, groupId: 7 })))
     const [barn, road, green] = devices
     await barn?.goTo('barn')
     await road?.goTo('road', { speed: 20 })
@@ -165,10 +157,7 @@ describe('what a cart is', () => {
       part.devices.map(({ hardware_id }) => hardware_id),
       [screen],
     )
-    assert.deepEqual(
-      [part.state, part.position?.hardware_id, part.lock, part.battery],
-      ['out', screen, null, null],
-    )
+    assert.deepEqual([part.state, part.position?.hardware_id, part.lock, part.battery], ['out', screen, null, null])
     const whole = await course.cart(cart)
     assert.deepEqual([whole.state, whole.position?.hardware_id, whole.lock?.is_locked], ['in', lock, true])
     const { body } = await g.request('GET', '/carts', { key })
@@ -177,10 +166,7 @@ describe('what a cart is', () => {
 
   test('two carts far apart under one number go by the newest lock', async () => {
     const [cart, one, two] = [fresh('C'), fresh('a'), fresh('b')]
-    const [a, b] = [
-      await course.device(one, { cart, groupId: 7 }),
-      await course.device(two, { cart, groupId: 7 }),
-    ]
+    const [a, b] = [await course.device(one, { cart, groupId: 7 }), await course.device(two, { cart, groupId: 7 })]
     await a.goTo('barn')
     clock.advance(1000)
     await b.goTo('road')
@@ -190,10 +176,7 @@ describe('what a cart is', () => {
     ])
     clock.advance(1000)
     await a.goTo('barn')
-    assert.deepEqual((({ state, position }) => [state, position?.hardware_id])(await course.cart(cart)), [
-      'in',
-      one,
-    ])
+    assert.deepEqual((({ state, position }) => [state, position?.hardware_id])(await course.cart(cart)), ['in', one])
   })
 
   test('the screen speaks for the place of its cart only when it is a minute ahead', async () => {
@@ -241,10 +224,7 @@ describe('where it is and how', () => {
     clock.advance(MINUTE_MS)
     assert.equal((await course.cart(id)).is_moving, false)
     await device.goTo('road')
-    assert.deepEqual(
-      [(await course.cart(id)).state, (await course.cart(id)).out_since],
-      ['outside', toIso(leftMs)],
-    )
+    assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['outside', toIso(leftMs)])
     await device.goTo('barn')
     assert.deepEqual([(await course.cart(id)).state, (await course.cart(id)).out_since], ['in', null])
   })
@@ -278,10 +258,7 @@ describe('where it is and how', () => {
     clock.advance(2 * MINUTE_MS)
     await caddie.goTo('barn')
     const there = await course.cart(cart)
-    assert.deepEqual(
-      [there.position?.hardware_id, there.state, there.zones[0]?.zone_id],
-      [screen, 'in', 'barn'],
-    )
+    assert.deepEqual([there.position?.hardware_id, there.state, there.zones[0]?.zone_id], [screen, 'in', 'barn'])
     clock.advance(1000)
     await caddie.tell('road')
     assert.equal((await course.cart(cart)).state, 'in')
@@ -305,8 +282,7 @@ describe('where it is and how', () => {
     await left.goTo('barn')
     await left.leave()
     await eventually(async () => !(await course.cart(gone)).devices[0]?.is_online, 'the device is offline')
-    const states = async () =>
-      Promise.all([id, parked, gone].map(async (cart) => (await course.cart(cart)).state))
+    const states = async () => Promise.all([id, parked, gone].map(async (cart) => (await course.cart(cart)).state))
     clock.advance(2 * MINUTE_MS)
     assert.deepEqual(await states(), ['out', 'in', 'in'])
     clock.advance(MINUTE_MS)
@@ -468,10 +444,7 @@ describe('what people say of it', () => {
     assert.deepEqual([status, body.out_of_service], [200, { since: toIso(sinceMs), why: 'Flat tyre', by }])
     clock.advance(1000)
     const again = await patch(id, { out_of_service: { why: 'Axle' } })
-    assert.deepEqual(
-      [again.body.out_of_service.since, again.body.out_of_service.why],
-      [toIso(sinceMs), 'Axle'],
-    )
+    assert.deepEqual([again.body.out_of_service.since, again.body.out_of_service.why], [toIso(sinceMs), 'Axle'])
     assert.equal((await patch(id, { note: 'Left of the door' })).body.out_of_service.why, 'Axle')
     const back = await patch(id, { out_of_service: null })
     assert.deepEqual([back.body.out_of_service, back.body.note], [null, 'Left of the door'])
@@ -480,11 +453,7 @@ describe('what people say of it', () => {
 
   for (const [name, body, field] of [
     ['an unknown field', { colour: 'red' }, 'colour'],
-    [
-      'an unknown field of a part',
-      { out_of_service: { why: 'x', since: '2026-05-01' } },
-      'out_of_service.since',
-    ],
+    ['an unknown field of a part', { out_of_service: { why: 'x', since: '2026-05-01' } }, 'out_of_service.since'],
     ['no reason', { out_of_service: {} }, 'out_of_service.why'],
     ['a blank reason', { out_of_service: { why: '  ' } }, 'out_of_service.why'],
     ['a reason of 201 characters', { out_of_service: { why: 'x'.repeat(201) } }, 'out_of_service.why'],
@@ -524,10 +493,7 @@ describe('what people say of it', () => {
     const id = fresh('d')
     await course.device(id)
     const exempt = { zone_types: ['stop', 'slow'], why: 'Flag' }
-    assert.equal(
-      (await patch(id, { exempt })).body.exempt.until,
-      toIso(Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS),
-    )
+    assert.equal((await patch(id, { exempt })).body.exempt.until, toIso(Math.ceil(clock.nowMs() / DAY_MS) * DAY_MS))
     const hours = ['00:00', '24:00']
     await g.request('PATCH', '/site', {
       body: { opening_hours: { fri: ['07:00', '20:00'], sat: hours, sun: hours } },
@@ -542,8 +508,7 @@ describe('what people say of it', () => {
     const [cart, one, two, three] = [fresh('C'), fresh('a'), fresh('b'), fresh('c')]
     for (const id of [one, two]) await course.device(id, { cart })
     await course.device(three, { cart: fresh('C') })
-    const told = async (id: string) =>
-      (await g.request('GET', `/devices/${id}/config`)).body.resolved.zone_exempt
+    const told = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body.resolved.zone_exempt
     const all = async (ids: readonly string[], expected: unknown) =>
       eventually(
         async () => {
@@ -565,9 +530,7 @@ describe('what people say of it', () => {
     assert.equal((await course.cart(cart)).exempt, null)
     await all([one, two, three], [])
     const cfg = await g.program()
-    const retained = new Promise<string>((resolve) =>
-      cfg.once('message', (_, payload) => resolve(payload.toString())),
-    )
+    const retained = new Promise<string>((resolve) => cfg.once('message', (_, payload) => resolve(payload.toString())))
     await cfg.subscribeAsync(`dev/${one}/cfg`)
     assert.deepEqual(JSON.parse(await retained).config.zone_exempt, [])
   })
@@ -657,10 +620,7 @@ describe('over a restart', () => {
     await eventually(async () => (await there.cart('d1')).zones.length > 0, 'the stay is known')
     own.set(own.nowMs() + 2 * 60 * MINUTE_MS)
     const setMs = own.nowMs()
-    await eventually(
-      async () => (await there.cart('d1')).zones[0]?.since === toIso(setMs),
-      'the stay begins anew',
-    )
+    await eventually(async () => (await there.cart('d1')).zones[0]?.since === toIso(setMs), 'the stay begins anew')
     own.advance(4 * MINUTE_MS)
     await device.tell('barn', { battery_voltage: 50 })
     assert.equal((await there.cart('d1')).battery?.rest_voltage, null)

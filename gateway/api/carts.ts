@@ -108,10 +108,7 @@ export function createCartsApi({
       const by = { userId, name: users.find(userId)?.row.name ?? '' }
       await cartNotes.change(key, toNotesPatch(c.req.valid('json')), by)
       carts.touch(key)
-      return c.json(
-        toCartJson(visibleCarts.shown(visibleCarts.require(caller, key)), !seesCodes(caller)),
-        200,
-      )
+      return c.json(toCartJson(visibleCarts.shown(visibleCarts.require(caller, key)), !seesCodes(caller)), 200)
     },
   )
 

@@ -111,15 +111,10 @@ test('an answer that is not of a gateway is told as it is', async () => {
   await once(proxy, 'listening')
   const address = proxy.address()
   assert.ok(address !== null && typeof address === 'object')
-  const error = await refusalOf(
-    new ApiClient({ url: `http://127.0.0.1:${address.port}` }).call('GET /health'),
-  )
+  const error = await refusalOf(new ApiClient({ url: `http://127.0.0.1:${address.port}` }).call('GET /health'))
   proxy.close()
   proxy.closeAllConnections()
-  assert.deepEqual(
-    [error.status, error.code, error.detail],
-    [502, 'unexpected_answer', '<h1>Bad Gateway</h1>'],
-  )
+  assert.deepEqual([error.status, error.code, error.detail], [502, 'unexpected_answer', '<h1>Bad Gateway</h1>'])
 })
 
 test('what does not fit the schemas does not compile', async () => {

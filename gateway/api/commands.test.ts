@@ -36,12 +36,7 @@ function post(path: string, body: unknown, headers: Record<string, string> = {},
 }
 
 /** Routes with who is refused, and `:id` where the id of a command goes. */
-const ROUTES: [
-  method: string,
-  path: string,
-  body: object | undefined,
-  refused: typeof REFUSED_AS_NO_ADMIN,
-][] = [
+const ROUTES: [method: string, path: string, body: object | undefined, refused: typeof REFUSED_AS_NO_ADMIN][] = [
   ['POST', '/devices/teebox-1/commands', { command: 'locate' }, REFUSED_OUTSIDE_SCOPE],
   ['GET', '/devices/teebox-1/commands', undefined, REFUSED_OUTSIDE_SCOPE],
   ['GET', '/commands/:id', undefined, REFUSED_OUTSIDE_SCOPE],
@@ -98,19 +93,9 @@ for (const [what, body, code, name] of [
   ['a misspelt field', { command: 'lock', metdata: {} }, 'unknown_field', 'metdata'],
   ['params that are no object', { command: 'lock', params: [] }, 'invalid_field', 'params'],
   ['an unknown parameter', { command: 'lock', params: { hard: true } }, 'unknown_field', 'params.hard'],
-  [
-    'a parameter of the wrong type',
-    { command: 'locate', params: { beep: 1 } },
-    'invalid_field',
-    'params.beep',
-  ],
+  ['a parameter of the wrong type', { command: 'locate', params: { beep: 1 } }, 'invalid_field', 'params.beep'],
   ['metadata that is no object', { command: 'lock', metadata: 'Jane' }, 'invalid_field', 'metadata'],
-  [
-    'metadata over 4 KiB',
-    { command: 'lock', metadata: { text: `${METADATA.text}x` } },
-    'too_large',
-    'metadata',
-  ],
+  ['metadata over 4 KiB', { command: 'lock', metadata: { text: `${METADATA.text}x` } }, 'too_large', 'metadata'],
   ['no time at all', { command: 'lock', ttl_seconds: 0 }, 'invalid_field', 'ttl_seconds'],
   ['more than a day', { command: 'lock', ttl_seconds: 86_401 }, 'invalid_field', 'ttl_seconds'],
   ['half a second', { command: 'lock', ttl_seconds: 1.5 }, 'invalid_field', 'ttl_seconds'],
@@ -225,10 +210,7 @@ describe('lists', () => {
 
   test('oldest first if asked for, and on from any command', async () => {
     assert.deepEqual(await idsOf('/devices/listed/commands?order=asc'), created)
-    assert.deepEqual(await idsOf(`/devices/listed/commands?before=${created[3]}&limit=2`), [
-      created[2],
-      created[1],
-    ])
+    assert.deepEqual(await idsOf(`/devices/listed/commands?before=${created[3]}&limit=2`), [created[2], created[1]])
     assert.deepEqual(await idsOf(`/commands?hardware_id=listed&before=${created[0]}`), [])
     await g.register('unlisted')
     const elsewhere = await g.request('GET', `/devices/unlisted/commands?before=${created[0]}`)

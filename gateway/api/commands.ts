@@ -109,11 +109,7 @@ export function createCommandsApi({
       request: { params: commandIdParams },
       responses: answers(commandSchema, 'The command.', 403, 404),
     }),
-    (c) =>
-      c.json(
-        shown(commands.requireVisible(c.var.user.caller, c.req.valid('param').id), c.var.user.caller),
-        200,
-      ),
+    (c) => c.json(shown(commands.requireVisible(c.var.user.caller, c.req.valid('param').id), c.var.user.caller), 200),
   )
 
   api.openapi(
@@ -211,8 +207,6 @@ function toCommandJson(row: CommandRow, caller: Caller): CommandJson {
     retry_of: row.retryOf,
     forced: row.forced !== null,
     late_ack:
-      lateAck === null
-        ? null
-        : { status: lateAck.status, error: lateAck.error, timestamp: toIso(lateAck.atMs) },
+      lateAck === null ? null : { status: lateAck.status, error: lateAck.error, timestamp: toIso(lateAck.atMs) },
   }
 }

@@ -59,14 +59,7 @@ for (const [what, status, code, method, path, options] of [
   ['the root', 404, 'not_found', 'GET', '/', {}],
   ['a device nobody knows', 404, 'device_not_found', 'GET', '/devices/nowhere', {}],
   ['the wrong method', 405, 'method_not_allowed', 'DELETE', '/devices', {}],
-  [
-    'a taken id',
-    409,
-    'device_exists',
-    'POST',
-    '/devices',
-    { body: { hardware_id: 'cart-1', device_type: 'teebox' } },
-  ],
+  ['a taken id', 409, 'device_exists', 'POST', '/devices', { body: { hardware_id: 'cart-1', device_type: 'teebox' } }],
   ['broken JSON', 400, 'invalid_json', 'POST', '/users', { body: '{"name":' }],
   ['an empty body', 400, 'invalid_json', 'POST', '/users', { body: '' }],
   ['two JSON values', 400, 'invalid_json', 'POST', '/users', { body: '{} {}' }],
@@ -86,10 +79,7 @@ for (const [what, status, code, method, path, options] of [
 
 test('only a 401 asks for a key, by its scheme', async () => {
   assert.equal((await g.request('GET', '/devices', { key: null })).headers.get('www-authenticate'), 'ApiKey')
-  assert.equal(
-    (await g.request('GET', '/users', { key: keys['in scope'] })).headers.get('www-authenticate'),
-    null,
-  )
+  assert.equal((await g.request('GET', '/users', { key: keys['in scope'] })).headers.get('www-authenticate'), null)
 })
 
 test('without a key nobody learns what exists', async () => {
@@ -170,8 +160,7 @@ for (const path of [
   '/devices/cart-1/gps',
 ]) {
   test(`GET ${path} has an order, and refuses one that is none`, async () => {
-    for (const order of ['asc', 'desc'])
-      assert.equal((await g.request('GET', `${path}?order=${order}`)).status, 200)
+    for (const order of ['asc', 'desc']) assert.equal((await g.request('GET', `${path}?order=${order}`)).status, 200)
     for (const order of ['sideways', 'ASC', '']) {
       const { status, body } = await g.request('GET', `${path}?order=${order}`)
       assert.deepEqual(
@@ -213,14 +202,11 @@ test('what is wrong is said in words of this API, not of a library', async () =>
     assert.equal(answer.status, 400)
     return answer.body.errors.map(({ name, detail }: { name: string; detail: string }) => `${name} ${detail}`)
   }
-  assert.deepEqual(
-    await details('POST', '/users', { name: ['x'], role: 'boss', allowed_hardware_ids: 'cart-1' }),
-    [
-      'name must be a string',
-      'role must be one of: user, staff, admin, metrics',
-      'allowed_hardware_ids must be an array',
-    ],
-  )
+  assert.deepEqual(await details('POST', '/users', { name: ['x'], role: 'boss', allowed_hardware_ids: 'cart-1' }), [
+    'name must be a string',
+    'role must be one of: user, staff, admin, metrics',
+    'allowed_hardware_ids must be an array',
+  ])
   assert.deepEqual(await details('POST', '/users', { name: 'x'.repeat(201) }), [
     'name must have at most 200 characters',
   ])
@@ -228,10 +214,10 @@ test('what is wrong is said in words of this API, not of a library', async () =>
   assert.deepEqual(await details('POST', '/telemetry/purge', { older_than_days: 1.5 }), [
     'older_than_days must be a whole number',
   ])
-  assert.deepEqual(
-    await details('POST', '/devices/cart-1/commands', { command: 'lock', ttl_seconds: 0, params: [] }),
-    ['params must be an object', 'ttl_seconds must be at least 1'],
-  )
+  assert.deepEqual(await details('POST', '/devices/cart-1/commands', { command: 'lock', ttl_seconds: 0, params: [] }), [
+    'params must be an object',
+    'ttl_seconds must be at least 1',
+  ])
 })
 
 for (const name of ['Jane\r\nBcc: x', 'Jane\u001b[31m', 'a\u0000b', 'x\u0085y']) {
@@ -253,10 +239,12 @@ test('all that is wrong with a request is told at once', async () => {
     'role invalid_field',
   ])
   const query = await g.request('GET', '/lock-events?limit=0&from=x&source=y&offset=-1')
-  assert.deepEqual(
-    query.body.errors.map((error: { in: string; name: string }) => `${error.in} ${error.name}`).sort(),
-    ['query from', 'query limit', 'query offset', 'query source'],
-  )
+  assert.deepEqual(query.body.errors.map((error: { in: string; name: string }) => `${error.in} ${error.name}`).sort(), [
+    'query from',
+    'query limit',
+    'query offset',
+    'query source',
+  ])
 })
 
 test('a request keeps its id; an unusable or missing one is replaced', async () => {
@@ -351,11 +339,7 @@ test('a claimed length changes nothing: too little is found out, too much is ref
     'payload_too_large',
   )
   const large = { 'content-length': '99999999' }
-  assertProblem(
-    await g.request('POST', '/users', { body: { name: 'x' }, headers: large }),
-    413,
-    'payload_too_large',
-  )
+  assertProblem(await g.request('POST', '/users', { body: { name: 'x' }, headers: large }), 413, 'payload_too_large')
 })
 
 test('a body that is too large is refused over a socket, without a length too; the gateway goes on', async () => {
@@ -399,9 +383,7 @@ for (const [who, isShown] of [
       status: 'ok',
       timestamp: new Date(clock.nowMs()).toISOString(),
       clock: 'trusted',
-      ...(isShown
-        ? { subscriptions: { totalConnections: 0, totalDevicesWatched: 0, subscriptionsByDevice: {} } }
-        : {}),
+      ...(isShown ? { subscriptions: { totalConnections: 0, totalDevicesWatched: 0, subscriptionsByDevice: {} } } : {}),
     })
   })
 }

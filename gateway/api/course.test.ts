@@ -65,8 +65,7 @@ const putPhoto = (image: Blob | string, path = PHOTO, type?: string) =>
     body: image,
     headers: { 'content-type': type ?? (image instanceof Blob ? image.type : '') },
   })
-const getPhoto = (headers = {}) =>
-  g.app.request('/course/photo', { headers: { 'x-api-key': ADMIN_KEY, ...headers } })
+const getPhoto = (headers = {}) => g.app.request('/course/photo', { headers: { 'x-api-key': ADMIN_KEY, ...headers } })
 
 for (const [method, path, refused] of [
   ['GET', '/course', REFUSED_WITHOUT_KEY],
@@ -123,12 +122,7 @@ test('an export of a map is taken under its own type', async () => {
 
 for (const [what, body, code, named] of [
   ['what is no collection', { type: 'Feature' }, 'invalid_course', 'not_geojson'],
-  [
-    'nothing of a course',
-    { ...COURSE, features: [feature({ shop: 'golf' })] },
-    'invalid_course',
-    'nothing_known',
-  ],
+  ['nothing of a course', { ...COURSE, features: [feature({ shop: 'golf' })] }, 'invalid_course', 'nothing_known'],
   [
     'other coordinates',
     {
@@ -273,15 +267,13 @@ test('zones are proposed from it, in the language of the site, as PUT /zones tak
   await put(COURSE)
   const { status, body } = await g.request('POST', '/course/propose-zones')
   assert.equal(status, 200)
-  const told = body.features.map(
-    ({ id, properties }: { id: string; properties: Record<string, unknown> }) => [
-      id,
-      properties.name,
-      properties.type,
-      properties.hole ?? null,
-      properties.enabled,
-    ],
-  )
+  const told = body.features.map(({ id, properties }: { id: string; properties: Record<string, unknown> }) => [
+    id,
+    properties.name,
+    properties.type,
+    properties.hole ?? null,
+    properties.enabled,
+  ])
   assert.deepEqual(told, [
     ['boundary', 'Golf course', 'boundary', null, true],
     ['hole-7', 'Hole 7', 'hole', 7, true],

@@ -149,10 +149,7 @@ test('the audit log has who put a device into a cart', async () => {
   const id = await newDevice({ cart: '21' })
   await g.request('PATCH', `/devices/${id}`, { body: { cart: '22' } })
   const { entries } = (await g.request('GET', '/audit-log?limit=2&action=device.updated')).body
-  assert.deepEqual(
-    [entries[0].target, entries[0].before, entries[0].after],
-    [id, { cart: '21' }, { cart: '22' }],
-  )
+  assert.deepEqual([entries[0].target, entries[0].before, entries[0].after], [id, { cart: '21' }, { cart: '22' }])
 })
 
 /** Enrols a device with this status; returns its connection. */
@@ -188,17 +185,7 @@ test('a device says its cart when it enrols, once', async () => {
   await other.endAsync()
 })
 
-for (const [i, cart] of [
-  '',
-  'site',
-  'x'.repeat(17),
-  'a\u0000',
-  17,
-  true,
-  {},
-  ['3'],
-  'x'.repeat(9000),
-].entries()) {
+for (const [i, cart] of ['', 'site', 'x'.repeat(17), 'a\u0000', 17, true, {}, ['3'], 'x'.repeat(9000)].entries()) {
   test(`a device that enrols with the cart ${JSON.stringify(cart).slice(0, 20)} is taken, its cart is not`, async () => {
     const before = await metric(g, 'cartbarn_dropped_total', 'invalid_cart')
     const client = await enrol(`odd-${i}`, { online: true, type: 'teebox', fw: '1', cart })

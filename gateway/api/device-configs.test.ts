@@ -122,11 +122,7 @@ test('layers are merged by key: the device over its group, the group over the ty
   await g.request('PUT', '/groups/42/devices/layered')
   const steps: [path: string, layer: object, resolved: object][] = [
     ['/groups/42/config/teebox', { key_keyless_state: 'keyless' }, { key_keyless_state: 'keyless' }],
-    [
-      '/devices/layered/config',
-      { realtime_enabled: false },
-      { realtime_enabled: false, key_keyless_state: 'keyless' },
-    ],
+    ['/devices/layered/config', { realtime_enabled: false }, { realtime_enabled: false, key_keyless_state: 'keyless' }],
     ['/devices/layered/config', { key_keyless_state: 'key' }, {}],
     ['/groups/42/config/teebox', { realtime_enabled: false }, { realtime_enabled: false }],
     ['/devices/layered/config', { key_keyless_state: null, beep: 3 }, { realtime_enabled: false, beep: 3 }],

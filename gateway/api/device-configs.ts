@@ -119,8 +119,7 @@ export function createDeviceConfigsApi({
 
   api.openapi(
     route.put('/devices/{id}/config', 'Set the layer of a device', {
-      description:
-        'Replaces the most specific layer, and publishes the configuration if it changes. For admins.',
+      description: 'Replaces the most specific layer, and publishes the configuration if it changes. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { params: deviceIdParams, body: body(newLayerSchema) },
       responses: {

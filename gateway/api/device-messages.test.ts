@@ -53,8 +53,7 @@ test('an unknown device is 404, one that said nothing has no messages', async ()
 
 test('messages of all kinds are shown as they came, newest first, with what became of them', async () => {
   const device = await g.device('a-1')
-  const say = (level: string, payload: string | Buffer) =>
-    device.publishAsync(`dev/a-1/${level}`, payload, { qos: 1 })
+  const say = (level: string, payload: string | Buffer) => device.publishAsync(`dev/a-1/${level}`, payload, { qos: 1 })
   const fast = JSON.stringify({ ts: clock.nowMs(), lat: 28.4, long: -81.5 })
   await say('tlm', fast)
   await say('tlm', '{"lat":28.4')

@@ -141,44 +141,19 @@ test('a registered device comes with what it logs in with, shown once', async ()
 for (const [what, fields, code, name] of [
   ['nothing', {}, 'missing_field', 'hardware_id'],
   ['no type', { hardware_id: 'bad-1' }, 'missing_field', 'device_type'],
-  [
-    'a type nobody knows',
-    { hardware_id: 'bad-1', device_type: 'boat' },
-    'unknown_device_type',
-    'device_type',
-  ],
+  ['a type nobody knows', { hardware_id: 'bad-1', device_type: 'boat' }, 'unknown_device_type', 'device_type'],
   ['an empty id', { hardware_id: '', device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
   ['a slash in the id', { hardware_id: 'a/b', device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
   ['a wildcard in the id', { hardware_id: 'a+', device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
   ['an id of 65', { hardware_id: 'x'.repeat(65), device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
   ['the id active', { hardware_id: 'active', device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
   ['a number as id', { hardware_id: 7, device_type: 'teebox' }, 'invalid_field', 'hardware_id'],
-  [
-    'a name of 201',
-    { hardware_id: 'bad-1', device_type: 'teebox', name: 'x'.repeat(201) },
-    'invalid_field',
-    'name',
-  ],
+  ['a name of 201', { hardware_id: 'bad-1', device_type: 'teebox', name: 'x'.repeat(201) }, 'invalid_field', 'name'],
   ['a number as name', { hardware_id: 'bad-1', device_type: 'teebox', name: 1 }, 'invalid_field', 'name'],
-  [
-    'an unknown group',
-    { hardware_id: 'bad-1', device_type: 'teebox', group_id: 999 },
-    'unknown_group',
-    'group_id',
-  ],
+  ['an unknown group', { hardware_id: 'bad-1', device_type: 'teebox', group_id: 999 }, 'unknown_group', 'group_id'],
   ['group 0', { hardware_id: 'bad-1', device_type: 'teebox', group_id: 0 }, 'invalid_field', 'group_id'],
-  [
-    'a group as text',
-    { hardware_id: 'bad-1', device_type: 'teebox', group_id: '1' },
-    'invalid_field',
-    'group_id',
-  ],
-  [
-    'a short id',
-    { hardware_id: 'bad-1', device_type: 'teebox', short_id: 'abcdefgh' },
-    'unknown_field',
-    'short_id',
-  ],
+  ['a group as text', { hardware_id: 'bad-1', device_type: 'teebox', group_id: '1' }, 'invalid_field', 'group_id'],
+  ['a short id', { hardware_id: 'bad-1', device_type: 'teebox', short_id: 'abcdefgh' }, 'unknown_field', 'short_id'],
 ] as [string, object, string, string][]) {
   test(`POST /devices with ${what} is 400 ${code} and registers nothing`, async () => {
     const { status, body } = await g.request('POST', '/devices', { body: fields })
@@ -324,8 +299,7 @@ test('details show counts, drops, status and connection', async () => {
     { qos: 1 },
   )
   const { body } = await g.request('GET', '/devices/detailed/details')
-  const { telemetry, dropped, unverified_times, clock_off_s, status, mqtt, config, geofences, ...device } =
-    body
+  const { telemetry, dropped, unverified_times, clock_off_s, status, mqtt, config, geofences, ...device } = body
   assert.deepEqual(device, (await g.request('GET', '/devices/detailed')).body)
   assert.equal(device.is_online, true)
   assert.deepEqual(telemetry, {
@@ -405,9 +379,7 @@ test('a deleted device is off everywhere: list, path, login, connection, telemet
 
 test('of many deletions of one device at once exactly one succeeds', async () => {
   await g.register('raced-away')
-  const answers = await Promise.all(
-    Array.from({ length: 3 }, () => g.request('DELETE', '/devices/raced-away')),
-  )
+  const answers = await Promise.all(Array.from({ length: 3 }, () => g.request('DELETE', '/devices/raced-away')))
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404])
 })
 
@@ -543,12 +515,7 @@ test('a list shows what has changed since the last one', async () => {
 })
 
 test('a parameter given twice that may be given once is 400', async () => {
-  for (const query of [
-    'limit=1&limit=2',
-    'offset=1&offset=2',
-    'search=a&search=b',
-    'device_type=a&device_type=b',
-  ]) {
+  for (const query of ['limit=1&limit=2', 'offset=1&offset=2', 'search=a&search=b', 'device_type=a&device_type=b']) {
     const { status, body } = await g.request('GET', `/devices?${query}`)
     assert.equal(status, 400)
     assert.match(body.detail, /^\w+: must be given only once$/)

@@ -101,15 +101,11 @@ export function createDevicesApi({
 
   api.openapi(
     route.post('/devices', 'Register a device', {
-      description:
-        'Makes the device known and issues its MQTT password, which is shown only here. For admins.',
+      description: 'Makes the device known and issues its MQTT password, which is shown only here. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newDeviceSchema) },
       responses: {
-        201: json(
-          registeredDeviceSchema,
-          'The device and what it logs in with; the password is shown only here.',
-        ),
+        201: json(registeredDeviceSchema, 'The device and what it logs in with; the password is shown only here.'),
         ...problems(400, 403, 409, 413, 415),
       },
     }),
@@ -300,15 +296,7 @@ function toUnverifiedJson(times: UnverifiedTimes | undefined) {
   return times === undefined ? null : { count: times.count, from: toIso(times.fromMs), to: toIso(times.toMs) }
 }
 
-function toStreamJson({
-  count,
-  firstMs,
-  lastMs,
-}: {
-  count: number
-  firstMs: number | null
-  lastMs: number | null
-}) {
+function toStreamJson({ count, firstMs, lastMs }: { count: number; firstMs: number | null; lastMs: number | null }) {
   return { count, first_at: isoOrNull(firstMs), last_at: isoOrNull(lastMs) }
 }
 

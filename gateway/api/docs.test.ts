@@ -27,8 +27,7 @@ test('the page needs no key and nothing from anywhere else, and may load nothing
   assert.match(headers.get('content-type') ?? '', /^text\/html/)
   assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; style-src 'sha256-/)
   assert.doesNotMatch(page, /\ssrc=|<link|@import|url\(/)
-  for (const [, target = ''] of page.matchAll(/\shref="([^"]*)"/g))
-    assert.match(target, /^(#|\/openapi\.json$)/)
+  for (const [, target = ''] of page.matchAll(/\shref="([^"]*)"/g)) assert.match(target, /^(#|\/openapi\.json$)/)
 })
 
 test('every link in the page leads somewhere in it', () => {
@@ -40,8 +39,7 @@ test('every link in the page leads somewhere in it', () => {
 test('every operation and schema is in the page', () => {
   const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
   for (const { operationId } of operations) assert.ok(page.includes(`id="${operationId}"`), operationId)
-  for (const name of Object.keys(document.components.schemas))
-    assert.ok(page.includes(`id="schema-${name}"`), name)
+  for (const name of Object.keys(document.components.schemas)) assert.ok(page.includes(`id="schema-${name}"`), name)
 })
 
 test('the filter finds every message, topic, setting and error code: each is a row of its chapter', () => {
@@ -72,8 +70,7 @@ test('commands have the address the reader has used, and nothing else of a Host 
 
 test('the page is made for a few addresses only, however many are asked for', async () => {
   const tags = new Set<string | null>()
-  for (let i = 0; i < 30; i++)
-    tags.add((await gateway.app.request(`http://host-${i}/docs`)).headers.get('etag'))
+  for (let i = 0; i < 30; i++) tags.add((await gateway.app.request(`http://host-${i}/docs`)).headers.get('etag'))
   assert.ok(tags.size <= 9, `${tags.size} pages`)
 })
 
@@ -105,10 +102,7 @@ test('each step of the tour works on a new gateway, in order', async () => {
       if ('method' in action) {
         const { method, path, body } = action
         const answer = await gateway.request(method, path, { body })
-        assert.ok(
-          answer.status < 300,
-          `${title}: ${method} ${path} ${answer.status} ${JSON.stringify(answer.body)}`,
-        )
+        assert.ok(answer.status < 300, `${title}: ${method} ${path} ${answer.status} ${JSON.stringify(answer.body)}`)
         if (path === '/devices') password = answer.body.mqtt.password
       } else if ('publish' in action) {
         const { topic, payload } = action.publish

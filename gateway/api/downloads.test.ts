@@ -51,8 +51,7 @@ async function download(key: string, path = ALL) {
 for (const [how, revoke] of Object.entries({
   'a user that is deleted': (id: string) => g.request('DELETE', `/users/${id}`),
   'a key that is rotated': (id: string) => g.request('POST', `/users/${id}/rotate-key`),
-  'a user that is disabled': (id: string) =>
-    g.request('PATCH', `/users/${id}`, { body: { is_active: false } }),
+  'a user that is disabled': (id: string) => g.request('PATCH', `/users/${id}`, { body: { is_active: false } }),
   'a scope that is narrowed': (id: string) =>
     g.request('PATCH', `/users/${id}`, { body: { allowed_hardware_ids: [] } }),
 })) {

@@ -29,11 +29,7 @@ async function open(t: TestContext, settings: Record<string, string>): Promise<T
   return gateway
 }
 
-async function login(
-  hardwareId: string,
-  at = g,
-  password = KEY,
-): Promise<{ client: RawMqtt; code: number | null }> {
+async function login(hardwareId: string, at = g, password = KEY): Promise<{ client: RawMqtt; code: number | null }> {
   const client = await RawMqtt.open(at.mqtt)
   return { client, code: await client.login({ clientId: hardwareId, username: hardwareId, password }) }
 }

@@ -63,14 +63,7 @@ for (const [who, status, code] of REFUSED_AS_NO_ADMIN) {
   })
 }
 
-for (const body of [
-  {},
-  { person: 'A', code: 'B' },
-  { person: '' },
-  { person: ' ' },
-  { code: '' },
-  { name: 'A' },
-]) {
+for (const body of [{}, { person: 'A', code: 'B' }, { person: '' }, { person: ' ' }, { code: '' }, { name: 'A' }]) {
   test(`${JSON.stringify(body)} is refused`, async () => assert.equal((await erase(body)).status, 400))
 }
 

@@ -226,10 +226,7 @@ test('an old token is no guess, whatever a screen does with it', async () => {
 })
 
 test('a device is held to the request rate of a key', async () => {
-  const own = await startGateway(
-    { CARTBARN_REQUESTS_PER_SECOND: '1' },
-    { clock: new FakeClock(clock.nowMs()) },
-  )
+  const own = await startGateway({ CARTBARN_REQUESTS_PER_SECOND: '1' }, { clock: new FakeClock(clock.nowMs()) })
   try {
     const groupId = 1
     await own.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
@@ -296,8 +293,7 @@ test('while the clock is not set nothing expires, and leaving the group still en
     await own.request('PUT', '/groups/1/devices/screen')
     const deviceId = deviceIdOf(own, 'screen')
     const token = signToken(own, { groupId: 1, deviceId, expiresAtMs: ownClock.nowMs() - 1 })
-    const ask = async () =>
-      (await own.request('GET', `/geofences/1/download?token=${token}`, { key: null })).status
+    const ask = async () => (await own.request('GET', `/geofences/1/download?token=${token}`, { key: null })).status
     assert.equal(await ask(), 401)
     await own.restart(() => ownClock.set(0))
     assert.equal(await ask(), 200)

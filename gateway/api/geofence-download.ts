@@ -4,11 +4,7 @@ import { UnauthenticatedError } from '#shared/errors.ts'
 import { json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { sessionTokenIn } from '#shared/http/session-cookie.ts'
-import {
-  geofenceDownloadQuerySchema,
-  geofenceIdParams,
-  groupGeofencesSchema,
-} from '#shared/wire/geofences.ts'
+import { geofenceDownloadQuerySchema, geofenceIdParams, groupGeofencesSchema } from '#shared/wire/geofences.ts'
 import { type ApiEnv, admitSession, createApi, isPlain, requireAdmin } from './api-env.ts'
 import type { DevicesDeps, NetworkDeps, PeopleDeps, ZonesDeps } from './deps.ts'
 import { requireGeofences, toGroupGeofencesJson } from './geofences.ts'

@@ -168,11 +168,7 @@ for (const [query, name, code] of [
   ['event=leave', 'event', 'invalid_parameter'],
   ['event=', 'event', 'invalid_parameter'],
   ['zone_type=lava', 'zone_type', 'invalid_parameter'],
-  ...['0', '-1', 'x', '1.5', '9007199254740992', ''].map((id) => [
-    `group_id=${id}`,
-    'group_id',
-    'invalid_number',
-  ]),
+  ...['0', '-1', 'x', '1.5', '9007199254740992', ''].map((id) => [`group_id=${id}`, 'group_id', 'invalid_number']),
   ['from=yesterday', 'from', 'invalid_date'],
   ['to=1777636800000', 'to', 'invalid_date'],
   [`from=${at(2)}&to=${at(1)}`, 'from', 'invalid_range'],

@@ -99,10 +99,7 @@ for (const [method, path, unknownId] of ROUTES) {
     const isOld = path.startsWith('/geofences')
     const { headers } = await g.request(method, path.replace('ID', String(groupId)), options)
     assert.equal(headers.get('deprecation'), isOld ? '@1767225600' : null)
-    assert.equal(
-      headers.get('link'),
-      isOld ? `</groups/${groupId}/geofences>; rel="successor-version"` : null,
-    )
+    assert.equal(headers.get('link'), isOld ? `</groups/${groupId}/geofences>; rel="successor-version"` : null)
   })
 }
 
@@ -144,10 +141,7 @@ test('those who have to fetch are the cartcaddies of the group', async () => {
     assert.equal((await g.request('POST', '/devices', { body })).status, 201)
   }
   assert.deepEqual((await put(`/groups/${id}/geofences`)).body.fetch_required, ['screen-a', 'screen-b'])
-  assert.deepEqual((await g.request('DELETE', `/geofences/${id}`)).body.fetch_required, [
-    'screen-a',
-    'screen-b',
-  ])
+  assert.deepEqual((await g.request('DELETE', `/geofences/${id}`)).body.fetch_required, ['screen-a', 'screen-b'])
 })
 
 test('devices of a type that the API made have to fetch if it obeys fetch_geofences, after a restart too', async () => {
@@ -356,11 +350,7 @@ test('a body of 1 MiB is read, one byte more is 413; another content type is 415
 
 test('a megabyte of nonsense is one short answer', async () => {
   const path = `/groups/${await createGroup()}/geofences`
-  for (const features of [
-    Array(300_000).fill(0),
-    Array(100).fill({}),
-    unnamed(100, ring(Array(201).fill('x'))),
-  ]) {
+  for (const features of [Array(300_000).fill(0), Array(100).fill({}), unnamed(100, ring(Array(201).fill('x')))]) {
     const answer = await put(path, { ...zones(), features })
     assert.equal(answer.status, 400)
     assert.ok((answer.body.errors ?? []).length <= 100)
@@ -387,11 +377,7 @@ test('sets that are put at the same time are stored one after the other, each wi
 test('a set put while its group is deleted is refused, or deleted with it', async () => {
   const id = await createGroup()
   const path = `/groups/${id}/geofences`
-  const [first, deleted, late] = await Promise.all([
-    put(path),
-    g.request('DELETE', `/groups/${id}`),
-    put(path),
-  ])
+  const [first, deleted, late] = await Promise.all([put(path), g.request('DELETE', `/groups/${id}`), put(path)])
   assert.equal(deleted.status, 200)
   for (const { status } of [first, late]) assert.ok(status === 200 || status === 404)
   assert.equal((await g.request('GET', `/geofences/${id}`)).status, 404)

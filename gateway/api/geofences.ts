@@ -107,10 +107,7 @@ export function createGeofencesApi(deps: DevicesDeps & ZonesDeps): OpenAPIHono<A
       const { groupId } = groups.require(c.req.valid('param').groupId)
       const zones = await inTurns(readZones(c.req.valid('json'), geofences.idsOfSite()))
       return c.json(
-        toChangedJson(
-          await geofences.replace(groupId, zones, () => groups.require(groupId)),
-          await c.req.json(),
-        ),
+        toChangedJson(await geofences.replace(groupId, zones, () => groups.require(groupId)), await c.req.json()),
         200,
       )
     },
@@ -143,10 +140,7 @@ export function createGeofencesApi(deps: DevicesDeps & ZonesDeps): OpenAPIHono<A
     }),
     async (c) => {
       const zones = await inTurns(readZones(c.req.valid('json'), geofences.idsOfSite()))
-      return c.json(
-        toChangedJson(await geofences.replace(c.req.valid('param').id, zones), await c.req.json()),
-        200,
-      )
+      return c.json(toChangedJson(await geofences.replace(c.req.valid('param').id, zones), await c.req.json()), 200)
     },
   )
 

@@ -101,8 +101,7 @@ export function createGroupsApi({ groups, devices, fleet }: DevicesDeps): OpenAP
 
   api.openapi(
     route.delete('/groups/{groupId}', 'Delete a group', {
-      description:
-        'Deletes its configuration and its zones too; refused while devices are in the group. For admins.',
+      description: 'Deletes its configuration and its zones too; refused while devices are in the group. For admins.',
       middleware: [adminOnly],
       request: { params: groupIdParams },
       responses: answers(deletedGroupSchema, 'The group is deleted, with its zones.', 400, 403, 404, 409),

@@ -287,11 +287,7 @@ test('a browser of a configured origin may read the name of the file', async () 
   const headers = { origin: 'https://dash.example', accept: 'text/csv' }
   const answer = await g.request('GET', '/devices/cart-1/gps', { headers })
   assert.match(answer.headers.get('access-control-expose-headers') ?? '', /Content-Disposition/)
-  assert.deepEqual((answer.headers.get('vary') ?? '').split(/, */).sort(), [
-    'Accept',
-    'Accept-Encoding',
-    'Origin',
-  ])
+  assert.deepEqual((answer.headers.get('vary') ?? '').split(/, */).sort(), ['Accept', 'Accept-Encoding', 'Origin'])
 })
 
 for (const [path, accept, type] of [

@@ -23,19 +23,10 @@ import type { DevicesDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
-export function createHistoryApi({
-  devices,
-  store,
-  downloads,
-}: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
+export function createHistoryApi({ devices, store, downloads }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  async function answer(
-    c: Context<ApiEnv>,
-    stream: TelemetryStream,
-    id: string,
-    query: HistoryQuery,
-  ): Promise<never> {
+  async function answer(c: Context<ApiEnv>, stream: TelemetryStream, id: string, query: HistoryQuery): Promise<never> {
     const device = devices.requireVisible(c.var.user.caller, id)
     const format = historyFormat(c, stream, query)
     const request = { ...pageRequest(stream, device, query), format }
@@ -59,10 +50,7 @@ export function createHistoryApi({
   }
 
   /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
-  async function writeForward(
-    request: Omit<HistoryPageRequest, 'previousMs'>,
-    ask: JobOptions,
-  ): Promise<void> {
+  async function writeForward(request: Omit<HistoryPageRequest, 'previousMs'>, ask: JobOptions): Promise<void> {
     const { order, deviceId, limit } = request
     if (order === 'asc') return
     request.order = 'asc'

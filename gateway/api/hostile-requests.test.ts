@@ -52,11 +52,7 @@ async function restore(): Promise<void> {
   const user = await makeIfMissing(`/users/${existing.users ?? 'nobody'}`, '/users', { name: 'Victim' })
   if (user !== undefined) existing.users = user.user.user_id
   const command = { command: 'lock' }
-  const sent = await makeIfMissing(
-    `/commands/${existing.commands ?? 'none'}`,
-    '/devices/cart-1/commands',
-    command,
-  )
+  const sent = await makeIfMissing(`/commands/${existing.commands ?? 'none'}`, '/devices/cart-1/commands', command)
   if (sent !== undefined) existing.commands = sent.command_id
 }
 
@@ -82,8 +78,7 @@ async function send(request: HostileRequest, target: Target, who: Who): Promise<
       assert.ok(status >= 400, `${place}: ${status}, though the document does not allow it`)
   }
   const isRefused = status >= 400
-  if (isRefused || method === 'GET')
-    assert.deepEqual(stored.read(), before, `${place} has changed what is stored`)
+  if (isRefused || method === 'GET') assert.deepEqual(stored.read(), before, `${place} has changed what is stored`)
   else await eventually(() => stored.read().telemetry_deletion === '[]', 'the end of a deletion')
 }
 
@@ -95,8 +90,7 @@ test('whatever is wrong with a request, it is refused as documented and nothing 
     for (const request of requests.systematic(target)) {
       made++
       if (made % STRIDE === 0) await send(request, target, 'admin')
-      if (made % (8 * STRIDE) === 0)
-        await send(request, target, made % (16 * STRIDE) === 0 ? 'user' : 'nobody')
+      if (made % (8 * STRIDE) === 0) await send(request, target, made % (16 * STRIDE) === 0 ? 'user' : 'nobody')
       if (made % STRIDE === 0) sent++
     }
   }
@@ -127,8 +121,5 @@ test('what the gateway has in memory afterwards is what it has stored', async ()
   // one at a time: of thousands of users a difference could not be seen
   for (const [i, user] of before.users.entries()) assert.deepEqual(afterwards.users[i], user)
   for (const [i, device] of before.devices.entries()) assert.deepEqual(afterwards.devices[i], device)
-  assert.deepEqual(
-    [afterwards.users.length, afterwards.devices.length],
-    [before.users.length, before.devices.length],
-  )
+  assert.deepEqual([afterwards.users.length, afterwards.devices.length], [before.users.length, before.devices.length])
 })

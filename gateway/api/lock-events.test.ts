@@ -154,11 +154,7 @@ for (const [query, name, code] of [
   ['to=1777636800000', 'to', 'invalid_date'],
   ['from=', 'from', 'invalid_date'],
   [`from=${at(2)}&to=${at(1)}`, 'from', 'invalid_range'],
-  ...['0', '1001', '5000', '-1', 'abc', '1.5', ''].map((limit) => [
-    `limit=${limit}`,
-    'limit',
-    'invalid_number',
-  ]),
+  ...['0', '1001', '5000', '-1', 'abc', '1.5', ''].map((limit) => [`limit=${limit}`, 'limit', 'invalid_number']),
   ['order=sideways', 'order', 'invalid_parameter'],
   ['order=', 'order', 'invalid_parameter'],
   ['before=nothing', 'before', 'invalid_parameter'],
@@ -230,9 +226,7 @@ test('a list is read in another thread: what is slow there holds up nothing here
   try {
     jobs.hold()
     const lists = Promise.all(
-      ['/lock-events', '/geofence-events', '/commands', '/devices/A/commands'].map((path) =>
-        g.request('GET', path),
-      ),
+      ['/lock-events', '/geofence-events', '/commands', '/devices/A/commands'].map((path) => g.request('GET', path)),
     )
     assert.equal((await g.request('GET', '/devices/A')).status, 200)
     await eventually(() => jobs.given.length > 0, 'a job for a thread')

@@ -44,10 +44,7 @@ interface ProgramOptions {
 }
 
 /** Logs in as a program of the admin. */
-async function program(
-  clientId: string,
-  { transport = 'tcp', ...fields }: ProgramOptions = {},
-): Promise<RawMqtt> {
+async function program(clientId: string, { transport = 'tcp', ...fields }: ProgramOptions = {}): Promise<RawMqtt> {
   const client = await open(transport)
   assert.equal(await client.login({ clientId, username: adminId, password: ADMIN_KEY, ...fields }), 0)
   return client
@@ -205,10 +202,7 @@ test('a device, and a program that is away, are told of with all there is to kno
   const { body: stats } = await g.request('GET', '/mqtt/stats')
   assert.match(stats.version, /^cartbarn \d/)
   assert.deepEqual(stats.connections.by_transport, { tcp: 0, tls: 1, websocket: 1 })
-  assert.deepEqual(
-    [stats.connections.open, stats.connections.logged_in, stats.connections.limit],
-    [2, 2, 10_000],
-  )
+  assert.deepEqual([stats.connections.open, stats.connections.logged_in, stats.connections.limit], [2, 2, 10_000])
   assert.deepEqual(stats.sessions, { kept: 2, away: 1 })
   assert.equal(stats.subscriptions, 2)
   assert.deepEqual(stats.queued.limits, { messages: 100_000, bytes: 67_108_864 })
@@ -268,9 +262,7 @@ test('a subscriber that does not read shows what it has not read and what was le
     }
     const [client] = await clientsAt('?search=deaf')
     const { unread_bytes, skipped, queue, sent } = client
-    return (
-      unread_bytes > 60_000 && skipped > 0 && queue.in_flight > 0 && queue.dropped > 0 && sent.messages > 0
-    )
+    return unread_bytes > 60_000 && skipped > 0 && queue.in_flight > 0 && queue.dropped > 0 && sent.messages > 0
   }, 'seen')
 })
 
@@ -289,18 +281,7 @@ test('one that sends too much shows how often it was made to wait', async () => 
   }
 })
 
-const AWKWARD = [
-  'plain',
-  'a/b',
-  'a b',
-  'ä€😀',
-  '100%',
-  '%2F',
-  '?x=1&y#z',
-  '+/#',
-  '__proto__',
-  'x'.repeat(256),
-]
+const AWKWARD = ['plain', 'a/b', 'a b', 'ä€😀', '100%', '%2F', '?x=1&y#z', '+/#', '__proto__', 'x'.repeat(256)]
 
 for (const clientId of AWKWARD) {
   test(`DELETE closes and forgets ${JSON.stringify(clientId.slice(0, 20))}, connected and away`, async () => {
@@ -309,10 +290,7 @@ for (const clientId of AWKWARD) {
     const client = await program(clientId, { clean: false })
     await subscribed(client, { 'news/+': 1 })
     const first = await g.request('DELETE', path)
-    assert.deepEqual(
-      [first.status, first.body],
-      [200, { success: true, closed: true, session_discarded: true }],
-    )
+    assert.deepEqual([first.status, first.body], [200, { success: true, closed: true, session_discarded: true }])
     await client.closed()
 
     const again = await open('tcp')
@@ -320,15 +298,9 @@ for (const clientId of AWKWARD) {
     const fields = { clientId, username: adminId, password: ADMIN_KEY, clean: false }
     assert.equal(await again.login(fields), 0)
     again.destroy()
-    await eventually(
-      async () => (await clientsAt('?connected=false')).some((c) => c.client_id === clientId),
-      'away',
-    )
+    await eventually(async () => (await clientsAt('?connected=false')).some((c) => c.client_id === clientId), 'away')
     const second = await g.request('DELETE', path)
-    assert.deepEqual(
-      [second.status, second.body],
-      [200, { success: true, closed: false, session_discarded: true }],
-    )
+    assert.deepEqual([second.status, second.body], [200, { success: true, closed: false, session_discarded: true }])
 
     await program(clientId)
     const third = await g.request('DELETE', path)
@@ -372,8 +344,7 @@ test('while nothing can be written, nothing is removed: 503', async () => {
     await own.program({ clientId: 'stays', clean: false })
     renameSync(database, `${database}.away`)
     // found out by whoever writes
-    const isRefused = async () =>
-      (await own.request('POST', '/users', { body: { name: 'X' } })).status === 503
+    const isRefused = async () => (await own.request('POST', '/users', { body: { name: 'X' } })).status === 503
     await eventually(isRefused, 'found out')
     const { status, headers, body } = await own.request('DELETE', '/mqtt/clients/stays')
     assert.deepEqual([status, body.code], [503, 'store_unavailable'])

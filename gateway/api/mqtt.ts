@@ -8,13 +8,7 @@ import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import type {
-  MqttClientName,
-  MqttClientStatus,
-  MqttFlow,
-  MqttStats,
-  MqttTraffic,
-} from '#shared/mqtt-status.ts'
+import type { MqttClientName, MqttClientStatus, MqttFlow, MqttStats, MqttTraffic } from '#shared/mqtt-status.ts'
 import { toIso } from '#shared/time.ts'
 import {
   type MqttClientJson,
@@ -167,9 +161,7 @@ export function createMqttApi({
       const { user_id } = c.req.valid('query')
       const keys = broker.status
         .clients()
-        .filter(
-          ({ clientId, owner }) => clientId === client_id && (user_id === undefined || isOf(user_id, owner)),
-        )
+        .filter(({ clientId, owner }) => clientId === client_id && (user_id === undefined || isOf(user_id, owner)))
         .map(({ key }) => key)
       const removed = (await Promise.all(keys.map((key) => broker.removeClient(key)))).filter(
         (each) => each !== undefined,
@@ -187,8 +179,7 @@ export function createMqttApi({
       middleware: [adminOnly],
       responses: answers(mqttStatsSchema, 'Counts and limits of the broker.', 403),
     }),
-    (c) =>
-      c.json(toMqttStatsJson(broker.status.stats(), config.mqttConnections, store.queue.waitingRows), 200),
+    (c) => c.json(toMqttStatsJson(broker.status.stats(), config.mqttConnections, store.queue.waitingRows), 200),
   )
 
   api.openapi(

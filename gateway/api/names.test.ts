@@ -61,12 +61,7 @@ const WAYS: [string, string, (name: string) => unknown, Record<string, string>?]
   ['POST', '/devices', (cart) => ({ hardware_id: 'cart-2', device_type: 'teebox', cart })],
   ['PATCH', '/devices/cart-1', (name) => ({ name })],
   ['PATCH', '/devices/cart-1', (cart) => ({ cart })],
-  [
-    'POST',
-    '/devices/import',
-    (name) => `hardware_id,name\ncart-1,"${name}"\n`,
-    { 'content-type': 'text/csv' },
-  ],
+  ['POST', '/devices/import', (name) => `hardware_id,name\ncart-1,"${name}"\n`, { 'content-type': 'text/csv' }],
   ['POST', '/users', (name) => ({ name })],
   ['PATCH', '/site', (name) => ({ name })],
   ['POST', '/access-requests', (name) => ({ name })],

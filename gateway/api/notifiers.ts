@@ -61,12 +61,7 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
       description: 'For admins.',
       middleware: [adminOnly],
       request: { query: oldestListQuerySchema },
-      responses: answers(
-        z.array(notifierSchema),
-        'All notifiers, oldest first; without their tokens.',
-        400,
-        403,
-      ),
+      responses: answers(z.array(notifierSchema), 'All notifiers, oldest first; without their tokens.', 400, 403),
     }),
     (c) => c.json(inOrder(notifiers.all(), c.req.valid('query').order).map(toNotifierJson), 200),
   )
@@ -112,9 +107,7 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
         ...(token === undefined ? {} : { token }),
         ...(kinds === undefined ? {} : { kinds }),
         ...(between === undefined ? {} : { hours: toHours(between) }),
-        ...(after_unacknowledged_min === undefined
-          ? {}
-          : { afterUnacknowledgedMin: after_unacknowledged_min }),
+        ...(after_unacknowledged_min === undefined ? {} : { afterUnacknowledgedMin: after_unacknowledged_min }),
       })
       return c.json(toNotifierJson(notifier), 200)
     },

@@ -45,9 +45,7 @@ test('it is OpenAPI 3.1 with unique operations, and every reference leads somewh
   assert.deepEqual([...new Set(ids)], ids)
   for (const id of ids) assert.match(id, /^[a-z][A-Za-z0-9]*$/)
   for (const [, path] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
-    const target = (path ?? '')
-      .split('/')
-      .reduce<unknown>((value, key) => Reflect.get(Object(value), key), document)
+    const target = (path ?? '').split('/').reduce<unknown>((value, key) => Reflect.get(Object(value), key), document)
     assert.ok(target !== undefined, path)
   }
   const tags = document.tags.map(({ name }) => name)
@@ -177,8 +175,7 @@ test('what a text may hold stands in the document', () => {
       const isAllowed = new RegExp(patternOf(schema), flags)
       for (let code = 0; code <= 0xffff; code++) {
         const text = `a${String.fromCharCode(code)}b`
-        if (code < 0xd800 || code > 0xdfff)
-          assert.equal(isAllowed.test(text), isRight(text), code.toString(16))
+        if (code < 0xd800 || code > 0xdfff) assert.equal(isAllowed.test(text), isRight(text), code.toString(16))
       }
       assert.ok(isAllowed.test('\u{1f3cc}'))
     }
@@ -191,15 +188,6 @@ test('what a text may hold stands in the document', () => {
   for (const name of Intl.supportedValuesOf('timeZone')) assert.ok(isZone.test(name), name)
   for (const name of ['', '+02:00', 'Europe/Zürich', ' UTC']) assert.ok(!isZone.test(name), name)
   const isUrl = new RegExp(patternOf(newWebhookSchema.shape.url))
-  for (const url of [
-    'http://a',
-    'HTTPS://a.b/c?d',
-    'ftp://a',
-    'a',
-    '',
-    'http://a b',
-    ' http://a',
-    'http:\n//a',
-  ])
+  for (const url of ['http://a', 'HTTPS://a.b/c?d', 'ftp://a', 'a', '', 'http://a b', ' http://a', 'http:\n//a'])
     assert.equal(isUrl.test(url), newWebhookSchema.shape.url.safeParse(url).success, url)
 })

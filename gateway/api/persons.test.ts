@@ -122,10 +122,7 @@ describe('a PIN', () => {
     const { userId, key } = await newPerson(null, { name: 'Ärmel' })
     const people = async () => (await g.request('GET', '/people', { key })).body
     assert.ok(!(await people()).some((one: { user_id: string }) => one.user_id === userId))
-    assert.equal(
-      (await g.request('PUT', `/users/${userId}/pin`, { key, body: { pin: '123456' } })).status,
-      200,
-    )
+    assert.equal((await g.request('PUT', `/users/${userId}/pin`, { key, body: { pin: '123456' } })).status, 200)
     assert.equal((await g.request('GET', `/users/${userId}`)).body.has_pin, true)
     const found = (await people()).find((one: { user_id: string }) => one.user_id === userId)
     assert.deepEqual(found, { user_id: userId, name: 'Ärmel', role: 'staff' })
@@ -202,12 +199,7 @@ describe('the PIN of an admin', () => {
 
 describe('a person on a tablet', () => {
   for (const [tablet, person, role, scope] of [
-    [
-      { role: 'staff', allowed_hardware_ids: ['*'] },
-      { role: 'staff', allowed_hardware_ids: ['*'] },
-      'staff',
-      'all',
-    ],
+    [{ role: 'staff', allowed_hardware_ids: ['*'] }, { role: 'staff', allowed_hardware_ids: ['*'] }, 'staff', 'all'],
     [{ role: 'staff', allowed_hardware_ids: ['*'] }, { role: 'admin' }, 'staff', 'all'],
     [{ role: 'user', allowed_hardware_ids: ['cart-1'] }, { role: 'admin' }, 'user', ['cart-1']],
     [{ role: 'admin' }, { role: 'user', allowed_hardware_ids: ['cart-2'] }, 'user', ['cart-2']],
@@ -217,12 +209,7 @@ describe('a person on a tablet', () => {
       'staff',
       ['cart-2'],
     ],
-    [
-      { role: 'staff', allowed_hardware_ids: ['*'] },
-      { role: 'staff', allowed_hardware_ids: null },
-      'staff',
-      [],
-    ],
+    [{ role: 'staff', allowed_hardware_ids: ['*'] }, { role: 'staff', allowed_hardware_ids: null }, 'staff', []],
   ] as const) {
     const name = `${JSON.stringify(tablet)} and ${JSON.stringify(person)}`
     test(`has the lower role and what both see: ${name}`, async () => {
@@ -250,10 +237,7 @@ describe('a person on a tablet', () => {
     assert.deepEqual([sent.status, sent.body.requested_by], [202, userId])
     const { body } = await g.request('GET', '/audit-log?action=command.created&limit=1')
     const [{ user_id, person, session_id }] = body.entries
-    assert.deepEqual(
-      [user_id, person, session_id],
-      [shopId, { user_id: userId, name: 'Ann' }, browser.sessionId],
-    )
+    assert.deepEqual([user_id, person, session_id], [shopId, { user_id: userId, name: 'Ann' }, browser.sessionId])
     await browser.request('DELETE', '/sessions/current/person')
     await browser.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } })
     const [entry] = (await g.request('GET', '/audit-log?action=command.created&limit=1')).body.entries
@@ -311,10 +295,7 @@ describe('a person on a tablet', () => {
   for (const [what, end] of [
     ['another PIN', (userId: string) => setPin(userId, '9999')],
     ['no PIN any more', (userId: string) => setPin(userId, null)],
-    [
-      'been disabled',
-      (userId: string) => g.request('PATCH', `/users/${userId}`, { body: { is_active: false } }),
-    ],
+    ['been disabled', (userId: string) => g.request('PATCH', `/users/${userId}`, { body: { is_active: false } })],
     ['been deleted', (userId: string) => g.request('DELETE', `/users/${userId}`)],
   ] as const) {
     test(`is over on three tablets at once when it has ${what}`, async () => {
@@ -479,8 +460,7 @@ describe('wrong PINs', () => {
     t.after(() => own.stop())
     const { userId } = await own.createUser({ name: 'Jane', role: 'staff', allowed_hardware_ids: ['*'] })
     await own.request('PUT', `/users/${userId}/pin`, { body: { pin: '1234' } })
-    const tabletId = (await own.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] }))
-      .userId
+    const tabletId = (await own.createUser({ name: 'Shop', role: 'staff', allowed_hardware_ids: ['*'] })).userId
     const guess = async (count: number) => {
       const tablet = await own.pair(tabletId)
       for (let i = 0; i < count; i++) assert.equal((await tablet.act(userId, '0000')).status, 403)

@@ -66,10 +66,7 @@ for (const [path, headers] of [
       )
       const { features } = (await g.request('GET', path)).body
       assert.deepEqual(
-        features.map(({ properties }: { properties: Record<string, string> }) => [
-          properties.name,
-          properties.type,
-        ]),
+        features.map(({ properties }: { properties: Record<string, string> }) => [properties.name, properties.type]),
         zones,
       )
       await g.request('PUT', path, { body: collection(), headers })
@@ -84,10 +81,6 @@ for (const [path, headers] of [
       { geofences: 7 },
       [7],
     ])
-      assert.equal(
-        (await g.request('PUT', path, { body: wrong, headers })).status,
-        400,
-        JSON.stringify(wrong),
-      )
+      assert.equal((await g.request('PUT', path, { body: wrong, headers })).status, 400, JSON.stringify(wrong))
   })
 }

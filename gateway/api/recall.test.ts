@@ -241,8 +241,7 @@ test('the carts of a recall show how far it has come with their screens, to each
   const { g } = course
   for (const id of ['t2', 't3']) await g.register(id)
   const carts = { s1: '1', s2: '2', t2: '2', t3: '3', s10: '10', other: '99' }
-  for (const [id, cart] of Object.entries(carts))
-    await g.request('PATCH', `/devices/${id}`, { body: { cart } })
+  for (const [id, cart] of Object.entries(carts)) await g.request('PATCH', `/devices/${id}`, { body: { cart } })
   const ids = ['s1', 's2', 't3', 's10']
   const staff = await g.createUser({ role: 'staff', allowed_hardware_ids: ids })
   const half = await g.createUser({ role: 'staff', allowed_hardware_ids: ['t2', 's1'] })

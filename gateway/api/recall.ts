@@ -15,11 +15,7 @@ import { type ApiEnv, createApi, staffOnly } from './api-env.ts'
 import type { CommandsDeps, CourseDeps, PeopleDeps } from './deps.ts'
 
 /** `/recall`: all carts in. */
-export function createRecallApi({
-  recall,
-  carts,
-  users,
-}: PeopleDeps & CommandsDeps & CourseDeps): OpenAPIHono<ApiEnv> {
+export function createRecallApi({ recall, carts, users }: PeopleDeps & CommandsDeps & CourseDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(

@@ -272,8 +272,7 @@ test('what carts did before the first of a month says how they were when it bega
     await say('pack', fixes(new Ride({ atMs: minutes(-180), ...BARN }).wait(7200, 60)))
     await say('pack', [{ ts: minutes(2), battery_voltage: 50.5 }])
     await say('pack', fixes(new Ride({ atMs: minutes(3), ...BARN }).drive(600, 12, 5), 47.5))
-    const of = (cart: string, { rows }: { rows: UtilisationRowJson[] }) =>
-      rows.find((row) => row.cart === cart)
+    const of = (cart: string, { rows }: { rows: UtilisationRowJson[] }) => rows.find((row) => row.cart === cart)
     const { body: use } = await fresh.request('GET', '/reports/utilisation?month=2026-03')
     near(of('out', use)?.hours_out ?? 0, 38 / 60, 0.02)
     assert.equal(of('in', use)?.hours_out, 0)
@@ -296,9 +295,7 @@ test('what carts did before the first of a month says how they were when it bega
 test('how packs are: the lock speaks', async () => {
   const { month, time_zone, rows } = await get('/reports/battery?month=2026-03')
   assert.deepEqual([month, time_zone], ['2026-03', 'Europe/Berlin'])
-  assert.deepEqual(rows, [
-    { cart: '7', date: '2026-03-27', rest_voltage_morning: 50.25, lowest_voltage: 47.5 },
-  ])
+  assert.deepEqual(rows, [{ cart: '7', date: '2026-03-27', rest_voltage_morning: 50.25, lowest_voltage: 47.5 }])
 })
 
 test('reports of a month as CSV have the same names and rows', async () => {

@@ -61,11 +61,7 @@ function toTrafficJson({ fromMs, toMs }: Range, grid: TrafficGrid): TrafficJson 
 }
 
 /** Where carts fell silent, as the API shows it. */
-function toSilencesJson(
-  { fromMs, toMs }: Range,
-  silentAfterS: number,
-  silences: readonly CartSilence[],
-): SilencesJson {
+function toSilencesJson({ fromMs, toMs }: Range, silentAfterS: number, silences: readonly CartSilence[]): SilencesJson {
   return {
     from: toIso(fromMs),
     to: toIso(toMs),
@@ -201,10 +197,7 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
       const range = requireTripRange(from, to)
       const { found, carts } = await report(c, (of, asker) => reports.silences(of, range, asker))
       const { silentOnCourseAfterS } = site.settings
-      return c.json(
-        { ...toSilencesJson(range, silentOnCourseAfterS, found), ...missing(c, carts, 'gps', range) },
-        200,
-      )
+      return c.json({ ...toSilencesJson(range, silentOnCourseAfterS, found), ...missing(c, carts, 'gps', range) }, 200)
     },
   )
 

@@ -40,12 +40,7 @@ function zones(numbers: readonly (number | null)[] = [1, 2, 3]) {
     }
   }
   const holes = numbers.map((hole, i) =>
-    strip(
-      `hole-${i}`,
-      { type: 'hole', ...(hole !== null && { hole }) },
-      0.102 + i * 0.003,
-      0.104 + i * 0.003,
-    ),
+    strip(`hole-${i}`, { type: 'hole', ...(hole !== null && { hole }) }, 0.102 + i * 0.003, 0.104 + i * 0.003),
   )
   return { type: 'FeatureCollection', features: [strip('barn', { type: 'parking' }, 0.099, 0.101), ...holes] }
 }
@@ -65,8 +60,7 @@ function track(...legs: readonly [lat: number, minutes: number][]): SentFix[] {
   return fixes
 }
 
-const send = (device: CourseDevice, fixes: readonly SentFix[]) =>
-  sendTrack(device.client, device.hardwareId, fixes)
+const send = (device: CourseDevice, fixes: readonly SentFix[]) => sendTrack(device.client, device.hardwareId, fixes)
 
 async function active(key?: string): Promise<RoundJson[]> {
   const { status, body } = await g.request('GET', '/rounds/active', key === undefined ? {} : { key })

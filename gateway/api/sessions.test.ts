@@ -124,8 +124,7 @@ describe('a pairing code', () => {
     assert.deepEqual(await codeOf(signIn({ code })), [401, 'invalid_code'])
     const later = await newCode(userId)
     await g.request('DELETE', `/users/${userId}`)
-    for (const void_ of [other, later])
-      assert.deepEqual(await codeOf(signIn({ code: void_ })), [401, 'invalid_code'])
+    for (const void_ of [other, later]) assert.deepEqual(await codeOf(signIn({ code: void_ })), [401, 'invalid_code'])
     assert.deepEqual(await codeOf(g.request('POST', '/pairing-codes', { body })), [404, 'user_not_found'])
   })
 
@@ -197,10 +196,7 @@ describe('signing in', () => {
   ] as const) {
     test(`with the Origin of ${what} is ${status}`, async () => {
       const answer = await signIn({ api_key: ADMIN_KEY }, { origin })
-      assert.deepEqual(
-        [answer.status, answer.body.code],
-        [status, status === 403 ? 'foreign_origin' : undefined],
-      )
+      assert.deepEqual([answer.status, answer.body.code], [status, status === 403 ? 'foreign_origin' : undefined])
     })
   }
 })
@@ -223,11 +219,7 @@ describe('who is signed in', () => {
 
   test('is nobody with a cookie that was never given, which the browser then forgets', async () => {
     const headers = { cookie: `cartbarn_session=${'A'.repeat(43)}` }
-    const {
-      status,
-      body,
-      headers: given,
-    } = await g.request('GET', '/sessions/current', { key: null, headers })
+    const { status, body, headers: given } = await g.request('GET', '/sessions/current', { key: null, headers })
     assert.deepEqual([status, body], [200, { me: null }])
     assert.match(given.get('set-cookie') ?? '', /^cartbarn_session=; Max-Age=0/)
   })
@@ -237,14 +229,7 @@ describe('a cookie', () => {
   test('is not trusted alone for what may change something', async () => {
     const browser = await g.pair(staffId)
     const name = { name: 'Cart one' }
-    for (const origin of [
-      null,
-      'null',
-      'http://localhost:3000',
-      'http://localhost.evil.example',
-      'localhost',
-      '',
-    ]) {
+    for (const origin of [null, 'null', 'http://localhost:3000', 'http://localhost.evil.example', 'localhost', '']) {
       for (const [method, path, body] of [
         ['PATCH', '/devices/cart-1', name],
         ['POST', '/devices/cart-1/commands', { command: 'lock' }],
@@ -280,10 +265,7 @@ describe('a cookie', () => {
     const { body } = await browser.request('GET', '/me', { headers })
     assert.deepEqual([body.role, body.session], ['admin', null])
     const name = { name: 'x' }
-    assert.equal(
-      (await browser.request('PATCH', '/devices/cart-1', { headers, body: name, origin: null })).status,
-      200,
-    )
+    assert.equal((await browser.request('PATCH', '/devices/cart-1', { headers, body: name, origin: null })).status, 200)
     const bad = browser.request('GET', '/me', { headers: { 'x-api-key': 'flt_bad' } })
     assert.deepEqual(await codeOf(bad), [401, 'invalid_api_key'])
   })
@@ -382,10 +364,7 @@ describe('a session', () => {
     const statusOf = async (i: number) => (await browsers[i]?.request('GET', '/me'))?.status
     assert.equal(await statusOf(0), 200)
     await Promise.all([g.signIn({ api_key: key }), g.signIn({ api_key: key })])
-    assert.deepEqual(
-      [await statusOf(0), await statusOf(1), await statusOf(2), await statusOf(3)],
-      [200, 401, 401, 200],
-    )
+    assert.deepEqual([await statusOf(0), await statusOf(1), await statusOf(2), await statusOf(3)], [200, 401, 401, 200])
     const { body } = await g.request('GET', '/sessions')
     assert.equal(body.filter((one: { user_id: string }) => one.user_id === userId).length, 100)
   })

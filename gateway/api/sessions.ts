@@ -36,9 +36,7 @@ const sessionIdParams = z.object({ id: z.string().meta({ description: 'session_i
 const BROWSER = 'browser'
 
 /** `POST /sessions` and `GET /sessions/current` need no key; they come before the door. */
-export function createSignInApi(
-  deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps,
-): OpenAPIHono<ApiEnv> {
+export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   api.openapi(
@@ -92,10 +90,7 @@ function tlsFor(
 }
 
 /** Whose cookie came with a request; null for none, and for one that is not valid any more. */
-function signedIn(
-  c: Context<ApiEnv>,
-  deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps,
-): Login | null {
+function signedIn(c: Context<ApiEnv>, deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps): Login | null {
   const token = sessionTokenIn(c.req.header('cookie'))
   try {
     return token === undefined ? null : admitSession(c, deps, token)
@@ -106,9 +101,7 @@ function signedIn(
 }
 
 /** `/sessions` and `/pairing-codes`: which browsers are signed in, and who acts on a tablet. */
-export function createSessionsApi(
-  deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps,
-): OpenAPIHono<ApiEnv> {
+export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & NetworkDeps): OpenAPIHono<ApiEnv> {
   const { sessions, persons, pairingCodes } = deps
   const api = createApi()
 

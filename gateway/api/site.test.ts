@@ -138,12 +138,7 @@ const REFUSED: [name: string, body: unknown, code: string, field?: string][] = [
     'invalid_opening_hours',
     'opening_hours.mon',
   ]),
-  [
-    'a day that is none',
-    { opening_hours: { monday: null } },
-    'invalid_opening_hours',
-    'opening_hours.monday',
-  ],
+  ['a day that is none', { opening_hours: { monday: null } }, 'invalid_opening_hours', 'opening_hours.monday'],
   ['hours in a list', { opening_hours: [] }, 'invalid_opening_hours', 'opening_hours'],
 ]
 
@@ -163,19 +158,11 @@ test('a voltage is compared with those that are set already', async () => {
 })
 
 test('patches at the same time are all kept, and so is everything over a restart', async () => {
-  const patches = [
-    { name: 'A' },
-    { language: 'de' },
-    { pack: { low_v: 48 } },
-    { trips: { speedThreshold: 2 } },
-  ]
+  const patches = [{ name: 'A' }, { language: 'de' }, { pack: { low_v: 48 } }, { trips: { speedThreshold: 2 } }]
   await Promise.all(patches.map(patch))
   await g.restart()
   const site = await read()
-  assert.deepEqual(
-    [site.name, site.language, site.pack.low_v, site.trips],
-    ['A', 'de', 48, { speedThreshold: 2 }],
-  )
+  assert.deepEqual([site.name, site.language, site.pack.low_v, site.trips], ['A', 'de', 48, { speedThreshold: 2 }])
 })
 
 test('the audit log has the fields that are others now, and nothing of a patch that changes none', async () => {
@@ -210,12 +197,7 @@ test('trips are looked for with what the site has set, a request wins over it', 
   await patch({ trips: { minimalTripDistance: 100, speedThreshold: 2 } })
   const used = async (path: string) => (await g.request('GET', path)).body.summary.configUsed
   const range = 'from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z'
-  for (const path of [
-    `/trips?${range}`,
-    `/trips/cart-1?${range}`,
-    '/trips/active?',
-    '/trips/cart-1/active?',
-  ]) {
+  for (const path of [`/trips?${range}`, `/trips/cart-1?${range}`, '/trips/active?', '/trips/cart-1/active?']) {
     const { minimalTripDistance, speedThreshold, maxAcceleration } = await used(`${path}&speedThreshold=4`)
     assert.deepEqual([minimalTripDistance, speedThreshold, maxAcceleration], [100, 4, 10], path)
   }

@@ -128,12 +128,7 @@ function give(gateway: TestGateway, body: unknown) {
   return gateway.request('POST', '/sync/receipts', { body })
 }
 
-async function importFixes(
-  gateway: TestGateway,
-  hardwareId: string,
-  count: number,
-  fromMs = Date.now() - DAY_MS,
-) {
+async function importFixes(gateway: TestGateway, hardwareId: string, count: number, fromMs = Date.now() - DAY_MS) {
   const gps = Array.from({ length: count }, (_, s) => ({
     timestamp: toIso(fromMs + s * 1000),
     speed: s % 20,
@@ -276,9 +271,7 @@ test('what arrives while a file is written is in it or in the next', async () =>
 test('a database of another site gives no file away, and takes no receipt', async (t) => {
   const file = await fileOf(g)
   await g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'pebble' } }))
-  t.after(() =>
-    g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'links' } })),
-  )
+  t.after(() => g.restart(() => Object.assign(g.config, { upstream: { ...g.config.upstream, siteId: 'links' } })))
   await eventually(
     async () => (await g.request('GET', '/sync/export')).body.code === 'other_site',
     'the refusal of the file',

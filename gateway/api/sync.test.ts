@@ -63,8 +63,7 @@ test('what devices do arrives, and the status says that the head office has it',
   await eventually(async () => {
     const { body } = await g.request('GET', '/sync/status')
     return body.details.streams.some(
-      ({ acked_rows, stream }: { acked_rows: number; stream: string }) =>
-        stream === 'lock_events' && acked_rows > 0,
+      ({ acked_rows, stream }: { acked_rows: number; stream: string }) => stream === 'lock_events' && acked_rows > 0,
     )
   }, 'the answer of the hub')
   const { status, body } = await g.request('GET', '/sync/status')

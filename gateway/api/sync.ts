@@ -77,10 +77,7 @@ function toAuditJson({ state, unconfirmedRows, last }: SyncAuditStatus) {
 }
 
 /** The lines of which the first was read already. */
-async function* begunWith(
-  first: IteratorResult<string>,
-  rest: AsyncIterable<string>,
-): AsyncGenerator<string> {
+async function* begunWith(first: IteratorResult<string>, rest: AsyncIterable<string>): AsyncGenerator<string> {
   if (first.done !== true) yield first.value
   yield* rest
 }
@@ -94,8 +91,7 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
       middleware: [adminOnly],
       responses: answers(syncStatusSchema, 'State, explanation and figures.', 403),
     }),
-    async (c) =>
-      c.json(sync === undefined ? NOT_CONFIGURED : toSyncStatusJson(await sync.countedStatus()), 200),
+    async (c) => c.json(sync === undefined ? NOT_CONFIGURED : toSyncStatusJson(await sync.countedStatus()), 200),
   )
 
   api.openapi(

@@ -49,9 +49,7 @@ export function createHealthApi({
       const apiKey = c.req.header('x-api-key')
       const token = apiKey === undefined ? sessionTokenIn(c.req.header('cookie')) : undefined
       const caller =
-        token === undefined
-          ? keyGuard.recognize(apiKey, c.var.address)?.caller
-          : keyGuard.recognizeSession(token)
+        token === undefined ? keyGuard.recognize(apiKey, c.var.address)?.caller : keyGuard.recognizeSession(token)
       const more =
         caller !== undefined && isAdmin(caller)
           ? {
@@ -75,9 +73,7 @@ export function createHealthApi({
   return api
 }
 
-function toDoubtJson(
-  clock: MachineDeps['clock'],
-): Pick<z.infer<typeof healthSchema>, 'clock_doubt' | 'clock_detail'> {
+function toDoubtJson(clock: MachineDeps['clock']): Pick<z.infer<typeof healthSchema>, 'clock_doubt' | 'clock_detail'> {
   const { doubt } = clock
   return doubt === null ? {} : { clock_doubt: doubt, clock_detail: describeDoubt(doubt, clock) }
 }
@@ -101,9 +97,7 @@ function toBackupJson({ status }: MachineDeps['backups']): Pick<z.infer<typeof h
   }
 }
 
-function toWentBackJson(
-  swapped: RecordsDeps['store']['swappedBack'],
-): Pick<z.infer<typeof healthSchema>, 'went_back'> {
+function toWentBackJson(swapped: RecordsDeps['store']['swappedBack']): Pick<z.infer<typeof healthSchema>, 'went_back'> {
   if (swapped === undefined) return {}
   const { from, to, atMs, reason } = swapped
   return { went_back: { from, to, at: toIso(atMs), detail: reason } }

@@ -2,17 +2,7 @@ import type { Tags } from '#shared/http/operation-names.ts'
 
 /** The parts of the gateway's API. */
 export const TAGS: Tags = {
-  order: [
-    'Devices',
-    'Telemetry',
-    'Carts',
-    'Lock events',
-    'Commands',
-    'Trips',
-    'Reports',
-    'Groups',
-    'Configuration',
-  ],
+  order: ['Devices', 'Telemetry', 'Carts', 'Lock events', 'Commands', 'Trips', 'Reports', 'Groups', 'Configuration'],
   rules: [
     {
       name: 'Reports',
@@ -68,8 +58,7 @@ export const TAGS: Tags = {
     },
     {
       name: 'Alerts',
-      description:
-        'What people are warned of: packs, carts that go astray, doors left open, the machine itself.',
+      description: 'What people are warned of: packs, carts that go astray, doors left open, the machine itself.',
       nouns: ['alerts'],
     },
     {

@@ -110,9 +110,7 @@ test('another content type is 415', async () => {
 
 test('5,000 records with all they can have fit into a body, and are in the history after a restart', async () => {
   const id = await newDevice()
-  const gps = Array.from({ length: 4000 }, (_, i) =>
-    fix(NOON_MS - i * 1000, { lat: -28.4101234, speed: 12.345 }),
-  )
+  const gps = Array.from({ length: 4000 }, (_, i) => fix(NOON_MS - i * 1000, { lat: -28.4101234, speed: 12.345 }))
   const battery = Array.from({ length: 1000 }, (_, i) => charge(NOON_MS - i * 1000, 50.123))
   const { status, body } = await importTo(id, { gps, battery })
   assert.equal(status, 200)
@@ -148,12 +146,7 @@ test('what is there already is a duplicate and stays as it is', async () => {
   await importTo(id, body)
   const before = [await recordsOf(id), await recordsOf(id, 'battery')]
   const again = await importTo(id, {
-    gps: [
-      fix(NOON_MS, { lat: 1 }),
-      fix(NOON_MS - 1000),
-      fix(NOON_MS - 2000),
-      fix(NOON_MS - 2000, { lat: 2 }),
-    ],
+    gps: [fix(NOON_MS, { lat: 1 }), fix(NOON_MS - 1000), fix(NOON_MS - 2000), fix(NOON_MS - 2000, { lat: 2 })],
     battery: [charge(NOON_MS, 1)],
   })
   assert.deepEqual(again.body.stored, { gps: 1, battery: 0 })

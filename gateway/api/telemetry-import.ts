@@ -3,11 +3,7 @@ import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
 import { body, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
-import {
-  IMPORT_RECORDS_MAX,
-  importedTelemetrySchema,
-  telemetryImportSchema,
-} from '#shared/wire/telemetry-import.ts'
+import { IMPORT_RECORDS_MAX, importedTelemetrySchema, telemetryImportSchema } from '#shared/wire/telemetry-import.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
 
@@ -15,10 +11,7 @@ import type { DevicesDeps, RecordsDeps } from './deps.ts'
 const importBody = jsonBodyUpTo(512 * 1024)
 
 /** Takes records of files into the history of a device. */
-export function createTelemetryImportApi({
-  fleet,
-  telemetryImport,
-}: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
+export function createTelemetryImportApi({ fleet, telemetryImport }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   api.openapi(
     route.post('/devices/{id}/telemetry/import', 'Add records to the history of a device', {

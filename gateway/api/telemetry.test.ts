@@ -245,18 +245,12 @@ for (const [query, name, code] of [
   [`to=${T10}`, 'from', 'missing_parameter'],
   [`to=${T10}&limit=5`, 'from', 'missing_parameter'],
   [`from=${T12}&to=${T10}`, 'from', 'invalid_range'],
-  ...[
-    '',
-    'x',
-    '1777636800000',
-    '2026-02-30',
-    '2026-05-01T25:00Z',
-    '2026-05-01T12:00:00+25:00',
-    'now',
-  ].flatMap((date) => [
-    [`from=${date}&to=${T10}`, 'from', 'invalid_date'],
-    [`from=${T10}&to=${date}`, 'to', 'invalid_date'],
-  ]),
+  ...['', 'x', '1777636800000', '2026-02-30', '2026-05-01T25:00Z', '2026-05-01T12:00:00+25:00', 'now'].flatMap(
+    (date) => [
+      [`from=${date}&to=${T10}`, 'from', 'invalid_date'],
+      [`from=${T10}&to=${date}`, 'to', 'invalid_date'],
+    ],
+  ),
   ...['0', '10001', '-1', 'abc', '1.5', ''].map((limit) => [`limit=${limit}`, 'limit', 'invalid_number']),
   ['limit=1&limit=2', 'limit', 'invalid_parameter'],
   ['order=up', 'order', 'invalid_parameter'],
@@ -266,11 +260,7 @@ for (const [query, name, code] of [
       const { status, body } = await g.request('GET', `/devices/cart-1/${stream}?${query}`)
       assert.deepEqual([status, body.code], [400, code])
       assert.deepEqual(
-        body.errors.map((error: { in: string; name: string; code: string }) => [
-          error.in,
-          error.name,
-          error.code,
-        ]),
+        body.errors.map((error: { in: string; name: string; code: string }) => [error.in, error.name, error.code]),
         [['query', name, code]],
       )
     })

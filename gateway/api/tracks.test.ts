@@ -19,10 +19,7 @@ const TRACK = '/carts/17/track'
 const DAY = `${TRACK}?date=2026-05-04`
 const REPLAY = `/replay?from=${toIso(MORNING_MS)}&to=${toIso(MORNING_MS + HOUR_MS)}`
 
-const ride = new Ride({ atMs: MORNING_MS + MINUTE_MS, lat: 36.6, long: -121.9 })
-  .wait(60)
-  .drive(60, 15, 1)
-  .record()
+const ride = new Ride({ atMs: MORNING_MS + MINUTE_MS, lat: 36.6, long: -121.9 }).wait(60).drive(60, 15, 1).record()
 const FIXES: SentFix[] = ride.records.map(({ speedKmh, ...fix }) => ({ ...fix, speed: speedKmh }))
 
 before(async () => {
@@ -43,9 +40,7 @@ before(async () => {
   ]
   await lock.publishAsync('dev/lock-17/tlm', JSON.stringify(volts), { qos: 1 })
   // the evening before, and nothing since
-  await sendTrack(resting, 'lock-18', [
-    { atMs: MORNING_MS - 10 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 },
-  ])
+  await sendTrack(resting, 'lock-18', [{ atMs: MORNING_MS - 10 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 }])
   await sendTrack(lost, 'lock-19', [{ atMs: MORNING_MS - 30 * HOUR_MS, lat: 36.5, long: -121.8, speed: 0 }])
   keys = await createCallers(g, ['lock-17'])
 })

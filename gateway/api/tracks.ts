@@ -25,12 +25,7 @@ interface Range {
 }
 
 /** Where a cart was on a day, and where all carts were, in columns: what is drawn and replayed. */
-export function createTracksApi({
-  visibleCarts,
-  tracks,
-  store,
-  site,
-}: CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
+export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
   function trackAsker(c: Context<ApiEnv>) {
@@ -44,9 +39,7 @@ export function createTracksApi({
     streams: readonly ('gps' | 'battery')[],
   ): { warnings?: string[] } {
     const devices = tracked.map(({ device }) => device)
-    const warnings = streams.flatMap(
-      (stream) => warnOfMissing(c, store, devices, { stream, ...range }).warnings ?? [],
-    )
+    const warnings = streams.flatMap((stream) => warnOfMissing(c, store, devices, { stream, ...range }).warnings ?? [])
     return warnings.length === 0 ? {} : { warnings }
   }
 
@@ -62,9 +55,7 @@ export function createTracksApi({
       const { date, from, to } = c.req.valid('query')
       const hasRange = from !== undefined || to !== undefined
       const range =
-        date === undefined
-          ? requireRange(from, to, TRACK_RANGE_MAX_MS)
-          : dayRange(date, site.timeZone, hasRange)
+        date === undefined ? requireRange(from, to, TRACK_RANGE_MAX_MS) : dayRange(date, site.timeZone, hasRange)
       const tracked = cart.devices.map((device) => ({
         device,
         label: { hardware_id: device.row.hardwareId, device_type: device.row.deviceType },

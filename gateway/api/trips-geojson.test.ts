@@ -17,10 +17,8 @@ function longShift(): Ride['records'] {
 
 const TRACKS: Record<string, Ride['records']> = {
   'cart-1': longShift(),
-  'cart-2': new Ride({ atMs: Date.UTC(2026, 4, 4, 9), lat: -1e-7, long: 1e-7 })
-    .wait(300)
-    .drive(700, 20)
-    .wait(300).records,
+  'cart-2': new Ride({ atMs: Date.UTC(2026, 4, 4, 9), lat: -1e-7, long: 1e-7 }).wait(300).drive(700, 20).wait(300)
+    .records,
   parked: new Ride().wait(600).records,
 }
 
@@ -121,13 +119,9 @@ for (const [accept, type] of [
 }
 
 test('files have safe names', async () => {
-  const nameOf = async (path: string, accept?: string) =>
-    (await ask(path, accept)).headers.get('content-disposition')
+  const nameOf = async (path: string, accept?: string) => (await ask(path, accept)).headers.get('content-disposition')
   assert.equal(await nameOf(`/trips?${RANGE}`, GEO_JSON), 'attachment; filename="trips.geojson"')
-  assert.equal(
-    await nameOf(`/trips/cart-1?${RANGE}`, GEO_JSON),
-    'attachment; filename="trips-cart-1.geojson"',
-  )
+  assert.equal(await nameOf(`/trips/cart-1?${RANGE}`, GEO_JSON), 'attachment; filename="trips-cart-1.geojson"')
   assert.equal(await nameOf(`/trips/cart-1?${RANGE}`), null)
 })
 

@@ -21,8 +21,7 @@ let keys: Record<Who, string | null>
 /** What each device did; the rest did nothing. */
 const TRACKS: Record<string, Ride['records']> = {
   // two trips with stops around them; the last move is under way at noon
-  'cart-1': new Ride().wait(300).drive(610, 15.1234, 10).wait(300).drive(610, 15.1234, 10).wait(300).record()
-    .records,
+  'cart-1': new Ride().wait(300).drive(610, 15.1234, 10).wait(300).drive(610, 15.1234, 10).wait(300).record().records,
   'cart-2': new Ride({ atMs: MORNING_MS + 5 * MINUTE_MS, lat: 36.6, long: -121.9 })
     .drive(600, 20, 10)
     .wait(600)
@@ -122,12 +121,7 @@ test('the trips of a device are what it drove, between its stops', async () => {
     ],
   )
   assert.deepEqual(
-    stops.map(({ hardware_id, startTime, endTime, duration }: TripJson) => [
-      hardware_id,
-      startTime,
-      endTime,
-      duration,
-    ]),
+    stops.map(({ hardware_id, startTime, endTime, duration }: TripJson) => [hardware_id, startTime, endTime, duration]),
     [
       ['cart-1', at(0), at(300), 300],
       ['cart-1', at(910), at(1210), 300],
@@ -147,9 +141,7 @@ test('the trips of a device are what it drove, between its stops', async () => {
 
 test('the list of many devices is that of each, by time and then by device', async () => {
   const all = await get(`/trips?${RANGE}&hardware_ids=cart-2,cart-1,cart-3,..-silent`)
-  const each = await Promise.all(
-    ['..-silent', 'cart-1', 'cart-2', 'cart-3'].map((id) => get(`/trips/${id}?${RANGE}`)),
-  )
+  const each = await Promise.all(['..-silent', 'cart-1', 'cart-2', 'cart-3'].map((id) => get(`/trips/${id}?${RANGE}`)))
   for (const list of ['trips', 'stops'] as const) {
     const expected: TripJson[] = each.flatMap((one) => one[list])
     expected.sort((a, b) => Date.parse(a.startTime) - Date.parse(b.startTime))
@@ -333,8 +325,7 @@ test('50 devices are asked for at once, 51 are too many; one named twice is one'
     assert.deepEqual([status, body.code], [400, 'too_many_devices'])
   }
   assert.equal((await get(`/trips/active?hardware_ids=${DEVICES_TOO_MANY}`)).summary.devicesQueried, 4)
-  const many = (count: number) =>
-    `/trips/active?hardware_ids=${Array.from({ length: count }, (_, i) => `cart-${i}`)}`
+  const many = (count: number) => `/trips/active?hardware_ids=${Array.from({ length: count }, (_, i) => `cart-${i}`)}`
   assert.equal((await get(many(500))).summary.devicesQueried, 4)
   const { status, body } = await ask(many(501), 'admin')
   assert.deepEqual([status, body.code], [400, 'too_many_devices'])

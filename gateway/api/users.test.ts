@@ -347,9 +347,7 @@ test('requests_today starts anew at midnight, UTC, also for a user who is idle',
   await g.request('GET', '/devices', { key })
   const used = (await userOf(userId)).usage
   assert.deepEqual([used.total_requests, used.requests_today], [3, 1])
-  const listed = (await g.request('GET', '/users')).body.find(
-    (u: { user_id: string }) => u.user_id === userId,
-  )
+  const listed = (await g.request('GET', '/users')).body.find((u: { user_id: string }) => u.user_id === userId)
   assert.deepEqual(listed.usage, used)
 })
 
@@ -445,12 +443,7 @@ test('a star alone is every device, now and later, over HTTP, realtime and MQTT'
     '/devices/cart-of-tomorrow/commands',
   ])
     assert.equal((await g.request('GET', path, { key: user.key })).status, 200, path)
-  for (const path of [
-    '/devices',
-    '/lock-events',
-    '/geofence-events',
-    '/trips/active?hardware_ids=cart-of-tomorrow',
-  ]) {
+  for (const path of ['/devices', '/lock-events', '/geofence-events', '/trips/active?hardware_ids=cart-of-tomorrow']) {
     const { status, body } = await g.request('GET', path, { key: user.key })
     assert.equal(status, 200, path)
     assert.deepEqual(body, (await g.request('GET', path)).body, path)

@@ -43,9 +43,7 @@ const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
 export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
-  api.openapi(routes.list, (c) =>
-    c.json(inOrder(users.all(), c.req.valid('query').order).map(toUserJson), 200),
-  )
+  api.openapi(routes.list, (c) => c.json(inOrder(users.all(), c.req.valid('query').order).map(toUserJson), 200))
 
   api.openapi(routes.create, async (c) => {
     const { name, email = null, role, allowed_hardware_ids, mask_codes } = c.req.valid('json')

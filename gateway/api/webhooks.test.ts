@@ -32,9 +32,7 @@ async function shown(id: string) {
 
 function isSigned({ headers, text }: Received, secret: string): boolean {
   const said = `${headers['x-cartbarn-timestamp']}.${text}`
-  return (
-    headers['x-cartbarn-signature'] === `sha256=${createHmac('sha256', secret).update(said).digest('hex')}`
-  )
+  return headers['x-cartbarn-signature'] === `sha256=${createHmac('sha256', secret).update(said).digest('hex')}`
 }
 
 for (const [method, path, body] of [
@@ -221,10 +219,7 @@ test('what waits outlives a restart, with its id, and the audit log has no secre
   const id = body.webhook.webhook_id
   await own.request('POST', `/webhooks/${id}/test`)
   await receiver.has(1)
-  await eventually(
-    async () => (await own.request('GET', '/webhooks')).body[0].last_error !== null,
-    'an error',
-  )
+  await eventually(async () => (await own.request('GET', '/webhooks')).body[0].last_error !== null, 'an error')
   await own.restart(() => {
     receiver.answer = ANSWERS.ok
   })

@@ -43,12 +43,7 @@ export function createWebhooksApi({ webhooks }: AlertsDeps): OpenAPIHono<ApiEnv>
       description: 'For admins.',
       middleware: [adminOnly],
       request: { query: oldestListQuerySchema },
-      responses: answers(
-        z.array(webhookSchema),
-        'All webhooks, oldest first; without their secrets.',
-        400,
-        403,
-      ),
+      responses: answers(z.array(webhookSchema), 'All webhooks, oldest first; without their secrets.', 400, 403),
     }),
     (c) => c.json(inOrder(webhooks.all(), c.req.valid('query').order).map(toWebhookJson), 200),
   )

@@ -18,8 +18,7 @@ before(async () => {
   admin = { userId: await g.adminId(), key: ADMIN_KEY }
   keys = await createCallers(g, ['cart-1'])
   staff = await g.createUser({ name: 'Jo', role: 'staff', allowed_hardware_ids: ['*'] })
-  for (const groupId of [1, 2])
-    await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+  for (const groupId of [1, 2]) await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
 })
 after(() => g.stop())
 beforeEach(async () => {
@@ -57,8 +56,7 @@ async function put(features: unknown[]): Promise<Answer> {
   return answer
 }
 
-const ask = (body: unknown, key: string | null = staff.key) =>
-  g.request('POST', '/zones/switch', { body, key })
+const ask = (body: unknown, key: string | null = staff.key) => g.request('POST', '/zones/switch', { body, key })
 
 async function toggle(body: object): Promise<{ version: number; switched: string[]; until: string | null }> {
   const answer = await ask(body)
@@ -134,10 +132,7 @@ test('holes are their zones of any type but hole, on until the end of the day wh
   assert.deepEqual([enabled, is, enabled_before, switched_at], [true, { until, by }, false, inMs(0)])
   assert.deepEqual((await find('hole-3')).switched, null)
   const now = await g.request('GET', '/zones')
-  assert.deepEqual(
-    [now.body.version, now.headers.get('etag') !== before.headers.get('etag')],
-    [version, true],
-  )
+  assert.deepEqual([now.body.version, now.headers.get('etag') !== before.headers.get('etag')], [version, true])
   assert.deepEqual(
     [await published(1), await published(2)],
     [
@@ -174,10 +169,7 @@ test('it is undone at its time, by itself, to what each zone was before the firs
   clock.advance(HOUR_MS)
   await becomes('path-3', false)
   await becomes('green-3', true)
-  assert.deepEqual(
-    [(await find('path-3')).switched, 'enabled_before' in (await find('path-3'))],
-    [null, false],
-  )
+  assert.deepEqual([(await find('path-3')).switched, 'enabled_before' in (await find('path-3'))], [null, false])
   assert.deepEqual(await published(1), ['green-3'])
   const { entries } = (await g.request('GET', '/audit-log?action=zones.switched')).body
   const [undone, ...asked] = entries.slice(0, 4)
@@ -218,9 +210,7 @@ test('a switch is no version that is kept, and a set that is put keeps what was 
 test('a PUT ends the switches of the zones it changes, and of no other', async () => {
   await toggle({ types: ['stop'], enabled: true, until: inMs(MINUTE_MS) })
   const moved = (await features()).map((feature) =>
-    feature.id === 'path-3'
-      ? { ...feature, geometry: { type: 'Point', coordinates: [-81.7, 28.4] } }
-      : feature,
+    feature.id === 'path-3' ? { ...feature, geometry: { type: 'Point', coordinates: [-81.7, 28.4] } } : feature,
   )
   await put(moved)
   assert.deepEqual([(await find('path-3')).switched, await isEnabled('path-3')], [null, true])
@@ -281,8 +271,7 @@ describe('who has them', () => {
     assert.equal(status, 200)
     return body
   }
-  const versionOf = async (groupId: number) =>
-    (await g.request('GET', `/groups/${groupId}/geofences`)).body.version
+  const versionOf = async (groupId: number) => (await g.request('GET', `/groups/${groupId}/geofences`)).body.version
 
   async function acknowledge(hardwareId: string, sz: number): Promise<void> {
     clock.advance(1000)

@@ -14,8 +14,7 @@ before(async () => {
   g = await startGateway({}, { clock })
   admin = { userId: await g.adminId(), key: ADMIN_KEY }
   keys = await createCallers(g, ['cart-1'])
-  for (const groupId of [1, 2])
-    await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
+  for (const groupId of [1, 2]) await g.request('POST', '/groups', { body: { name: 'Group', group_id: groupId } })
 })
 after(() => g.stop())
 beforeEach(async () => {
@@ -31,10 +30,7 @@ interface FeatureOptions {
 }
 
 /** A circle, on the barn of the course unless told. */
-function zone(
-  id: string | undefined,
-  { type = 'parking', groups, enabled, at = [-81.6, 28.4] }: FeatureOptions = {},
-) {
+function zone(id: string | undefined, { type = 'parking', groups, enabled, at = [-81.6, 28.4] }: FeatureOptions = {}) {
   return {
     type: 'Feature',
     ...(id === undefined ? {} : { id }),
@@ -210,9 +206,7 @@ test('of ten who change the same zones at once one is taken', async () => {
 
 test('changes of the site and of a group at once end in what is stored', async () => {
   await Promise.all(
-    Array.from({ length: 8 }, (_, i) =>
-      i % 2 === 0 ? put([zone(`site-${i}`)]) : putOwn(1, [zone(`own-${i}`)]),
-    ),
+    Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? put([zone(`site-${i}`)]) : putOwn(1, [zone(`own-${i}`)]))),
   )
   const [site, own] = [(await get()).body, (await g.request('GET', '/groups/1/geofences')).body]
   const sent = await published(1)
@@ -247,10 +241,7 @@ test("a group's own zones add to those of the site, also in what screens downloa
 test('an id is of the site or of one group', async () => {
   await putOwn(1, [zone('own')])
   const site = await put([zone('barn'), zone('own', { groups: [2] })])
-  assert.deepEqual(
-    [site.status, site.body.code, site.body.errors[0].name],
-    [400, 'duplicate_id', 'features[1].id'],
-  )
+  assert.deepEqual([site.status, site.body.code, site.body.errors[0].name], [400, 'duplicate_id', 'features[1].id'])
   await put([zone('barn')])
   const own = await putOwn(2, [zone('barn')])
   assert.deepEqual([own.status, own.body.code], [400, 'duplicate_id'])
@@ -318,11 +309,7 @@ test('500 zones of the site are taken, 501 are not', async () => {
 test('100 zones are for devices of a group, its own among them; hole, boundary and disabled ones do not count', async () => {
   const many = (count: number, options: FeatureOptions = {}, name = 'z') =>
     Array.from({ length: count }, (_, i) => zone(`${name}${i}`, { type: 'stop', ...options }))
-  const others = [
-    ...many(20, { type: 'hole' }, 'h'),
-    zone('b', { type: 'boundary' }),
-    zone('off', { enabled: false }),
-  ]
+  const others = [...many(20, { type: 'hole' }, 'h'), zone('b', { type: 'boundary' }), zone('off', { enabled: false })]
   assert.equal((await put([...many(100), ...others])).status, 200)
   for (const answer of [await put(many(101)), await putOwn(1, [zone('own')])])
     assert.deepEqual([answer.status, answer.body.code], [400, 'too_many_zones'])
@@ -349,10 +336,7 @@ test('zones that do not fit into 16 KiB lose corners, and the answer says how fa
   for (const { p } of sent.z) assert.ok((p?.length ?? 0) >= 6)
   // people and rules go on with what was drawn
   assert.equal((await get()).body.features[0].geometry.coordinates[0].length, 121)
-  const warned = body.warnings.map(({ code, group_id }: { code: string; group_id: number }) => [
-    code,
-    group_id,
-  ])
+  const warned = body.warnings.map(({ code, group_id }: { code: string; group_id: number }) => [code, group_id])
   assert.deepEqual(
     warned,
     first.simplified_m >= 5
@@ -466,12 +450,10 @@ test('a set whose ids a group has meanwhile is not put in force again', async ()
 test('every socket is told, whoever it is of', async () => {
   const sockets = [await g.realtime(), await g.realtime(keys['no scope'] ?? '')]
   const { version } = (await put([zone('barn')])).body
-  for (const socket of sockets)
-    assert.deepEqual(await socket.next('zones_changed'), { type: 'zones_changed', version })
+  for (const socket of sockets) assert.deepEqual(await socket.next('zones_changed'), { type: 'zones_changed', version })
   // what is refused is not told
   await put([zone('other')], '"stale"')
-  for (const socket of sockets)
-    assert.ok((await socket.flush()).every(({ type }) => type !== 'zones_changed'))
+  for (const socket of sockets) assert.ok((await socket.flush()).every(({ type }) => type !== 'zones_changed'))
 })
 
 test('the audit log has who changed which zones', async () => {
@@ -497,19 +479,9 @@ test('an erasure takes the name of who made a set', async () => {
 test('a restart changes nothing, and publishes nothing anew', async () => {
   await put([zone('barn'), zone('two', { groups: [2] })])
   await putOwn(2, [zone('own')])
-  const before = [
-    await get(),
-    await published(1),
-    await published(2),
-    await g.request('GET', '/zones/versions'),
-  ]
+  const before = [await get(), await published(1), await published(2), await g.request('GET', '/zones/versions')]
   await g.restart()
-  const after = [
-    await get(),
-    await published(1),
-    await published(2),
-    await g.request('GET', '/zones/versions'),
-  ]
+  const after = [await get(), await published(1), await published(2), await g.request('GET', '/zones/versions')]
   const shown = (parts: unknown[]) => parts.map((part) => (part as { body?: unknown }).body ?? part) // answers, and what was published
   assert.deepEqual(shown(after), shown(before))
   assert.equal((await put([zone('barn')])).status, 200)
@@ -517,10 +489,7 @@ test('a restart changes nothing, and publishes nothing anew', async () => {
 
 test('a device without a group, and one of each group, raise events of the zones that count for them', async () => {
   const at = (east: number): [number, number] => [0.1 + east / 111_320, 0.1]
-  await put([
-    zone('all', { type: 'stop', at: at(0) }),
-    zone('only-two', { type: 'stop', at: at(0), groups: [2] }),
-  ])
+  await put([zone('all', { type: 'stop', at: at(0) }), zone('only-two', { type: 'stop', at: at(0), groups: [2] })])
   await putOwn(1, [zone('own-one', { type: 'stop', at: at(0) })])
   const told: Record<string, unknown[]> = {}
   for (const [hardwareId, groupId] of [

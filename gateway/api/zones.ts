@@ -50,11 +50,7 @@ function toKeptZonesJson({ version, atMs, userId, userName, count }: ZoneVersion
 }
 
 /** `/zones`: the zones of the site, one set for all groups. */
-export function createZonesApi({
-  zones,
-  groups,
-  users,
-}: PeopleDeps & DevicesDeps & ZonesDeps): OpenAPIHono<ApiEnv> {
+export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDeps & ZonesDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
   const representations = new Representations(toZonesJson)
 
@@ -161,8 +157,7 @@ export function createZonesApi({
       request: { query: keptZonesQuerySchema },
       responses: answers(z.array(keptZonesSchema), 'The sets that are kept, newest first.', 400, 403),
     }),
-    (c) =>
-      c.json(inOrder(zones.versions().toReversed(), c.req.valid('query').order).map(toKeptZonesJson), 200),
+    (c) => c.json(inOrder(zones.versions().toReversed(), c.req.valid('query').order).map(toKeptZonesJson), 200),
   )
 
   api.openapi(

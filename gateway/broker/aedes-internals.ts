@@ -154,10 +154,7 @@ export function onPacket(client: Client, listener: () => void): void {
  * Calls `read` with each chunk in place of what parsed it before: the parser, or an earlier `read`. `read` returns the
  * number of bytes that are not parsed yet, as `parse` does.
  */
-export function readWith(
-  client: Client,
-  read: (chunk: Buffer, parse: (chunk: Buffer) => number) => number,
-): void {
+export function readWith(client: Client, read: (chunk: Buffer, parse: (chunk: Buffer) => number) => number): void {
   const { _parser: parser } = clientInternals(client)
   const parse = parser.parse.bind(parser)
   parser.parse = (chunk) => read(chunk, parse)

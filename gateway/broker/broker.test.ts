@@ -241,10 +241,7 @@ describe('what a device may read', () => {
     const device = await newDevice()
     const client = await loggedIn(device)
     const own = `dev/${device.hardwareId}`
-    assert.deepEqual(
-      await subscribed(client, { [`${own}/cmd`]: 1, [`${own}/cfg`]: 1, [`${own}/ta`]: 0 }),
-      [1, 1, 0],
-    )
+    assert.deepEqual(await subscribed(client, { [`${own}/cmd`]: 1, [`${own}/cfg`]: 1, [`${own}/ta`]: 0 }), [1, 1, 0])
     client.destroy()
   })
 

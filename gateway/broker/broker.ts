@@ -32,12 +32,7 @@ import { type BrokerBudgets, limitBehind } from './limits.ts'
 import { Logins } from './login.ts'
 import { BrokerPersistence, SESSION_MARK } from './mqtt-sessions/broker-persistence.ts'
 import type { Session } from './mqtt-sessions/session.ts'
-import {
-  type RoutedMessage,
-  type SessionJournal,
-  type SessionLimits,
-  Sessions,
-} from './mqtt-sessions/sessions.ts'
+import { type RoutedMessage, type SessionJournal, type SessionLimits, Sessions } from './mqtt-sessions/sessions.ts'
 import { guardPacketSize, guardProtocol } from './protocol-guard.ts'
 import { acknowledgeWhenStored } from './puback.ts'
 import type { ReadGate } from './read-gate.ts'
@@ -265,9 +260,7 @@ export class Broker<Login> implements Downlink {
       if (isMeant && connection.isReady) this.#delivery.retained(connection, identity.session, packet, done)
       else done()
     })
-    guardPacketSize(client, this.#options.maxPayloadBytes, () =>
-      this.#connections.refuse(client, 'packet_too_large'),
-    )
+    guardPacketSize(client, this.#options.maxPayloadBytes, () => this.#connections.refuse(client, 'packet_too_large'))
     guardProtocol(client, {
       isExpected: (type, packetId) =>
         connection.identity?.session.outbox.isExpected(connection, type, packetId) ?? true,
@@ -292,15 +285,7 @@ export class Broker<Login> implements Downlink {
    * Matches a message of the gateway with its subscribers, QoS 1. The changes are the caller's to write, in
    * the transaction that makes the message true.
    */
-  prepare({
-    topic,
-    payload,
-    isRetained,
-  }: {
-    topic: string
-    payload: string
-    isRetained: boolean
-  }): RoutedMessage {
+  prepare({ topic, payload, isRetained }: { topic: string; payload: string; isRetained: boolean }): RoutedMessage {
     const bytes = Buffer.from(payload)
     const message = { topic, payload: new Uint8Array(bytes), qos: 1, isRetained, extra: null }
     const routed = this.sessions.route(message, this.#subscribersOf(topic))
@@ -335,9 +320,7 @@ export class Broker<Login> implements Downlink {
    * Closes the connection of a client id, as the broker keeps it, and forgets its session; undefined when there is
    * neither. Resolves when a restart would not know the session any more.
    */
-  async removeClient(
-    clientId: string,
-  ): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined> {
+  async removeClient(clientId: string): Promise<{ isClosed: boolean; isSessionDiscarded: boolean } | undefined> {
     const isClosed = this.#connections.withClientId(clientId) !== undefined
     const isSessionDiscarded = this.sessions.get(clientId) !== undefined
     if (!isClosed && !isSessionDiscarded) return undefined
@@ -459,9 +442,7 @@ export class Broker<Login> implements Downlink {
     connection.granted.add(topic)
     // at once: what comes right behind SUBSCRIBE is matched with it. A session that is kept is told by Aedes.
     if (!session.isPersistent)
-      void this.sessions.subscribe(session, [
-        { clientId: session.clientId, topicFilter: topic, qos, extra: null },
-      ])
+      void this.sessions.subscribe(session, [{ clientId: session.clientId, topicFilter: topic, qos, extra: null }])
     return true
   }
 
@@ -523,10 +504,7 @@ export class Broker<Login> implements Downlink {
     const limit = limitBehind(error)
     if (limit !== undefined) this.#connections.refuse(client, limit)
     else this.refusals.counts.add(client.id ? 'client_error' : 'connection_error')
-    this.#log.debug(
-      { clientId: printable(client.id), reason: error.message },
-      'an MQTT connection ended with an error',
-    )
+    this.#log.debug({ clientId: printable(client.id), reason: error.message }, 'an MQTT connection ended with an error')
   }
 }
 

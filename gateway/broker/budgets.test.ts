@@ -2,13 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '#shared/testing/eventually.ts'
-import {
-  connectPacket,
-  PACKET,
-  publishPacket,
-  subscribePacket,
-  unsubscribePacket,
-} from '#testing/mqtt-packets.ts'
+import { connectPacket, PACKET, publishPacket, subscribePacket, unsubscribePacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { ADMIN_KEY, metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -222,9 +216,7 @@ test('a device that reports more than ten lock events a second and a thousand at
   const enter = async (id: string) => (await login(id, { userId: id, key: await g.register(id) })).client
   const [flooder, neighbour] = [await enter('flooder'), await enter('neighbour')]
   const events = (count: number, from: number) =>
-    JSON.stringify(
-      Array.from({ length: count }, (_, i) => ({ event: 'lock', source: 'key', eid: `e-${from + i}` })),
-    )
+    JSON.stringify(Array.from({ length: count }, (_, i) => ({ event: 'lock', source: 'key', eid: `e-${from + i}` })))
   const report = (count: number, from: number) => publishPacket('dev/flooder/evt', events(count, from))
   const startMs = performance.now()
   const sinceMs = () => performance.now() - startMs

@@ -202,9 +202,7 @@ export class Connection<Login> implements SessionConnection, IdHolder {
   }): void {
     const { payload } = packet
     const bytes =
-      typeof payload === 'string'
-        ? payload
-        : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
+      typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
     this.sent.messages++
     this.sent.bytes += payload.length
     this.#traffic.sent.publish(packet.qos, payload.length)

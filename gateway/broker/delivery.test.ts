@@ -58,9 +58,7 @@ describe('a wildcard subscription brings every retained message', () => {
         // a pair of streams in the process holds 128 KiB unread, a pair of sockets megabytes
         const [near, far] = duplexPair()
         side.handle(far)
-        near.write(
-          Buffer.concat([connectPacket({ clientId: 'reader', clean }), subscribePacket({ 'r/+': qos })]),
-        )
+        near.write(Buffer.concat([connectPacket({ clientId: 'reader', clean }), subscribePacket({ 'r/+': qos })]))
         await eventually(() => far.writableLength > 0 || side.broker.sessions.queued.messages > 0, 'begun')
         // it reads on, after everybody else had a turn
         const bystander = await connectTo(side, 'bystander')

@@ -48,8 +48,7 @@ export class Intake<Login> {
     const isWill = spendWill !== undefined
     // a last will has no packet identifier
     const isExactlyOnce = qos === 2 && !isWill
-    if (isExactlyOnce && isPersistent)
-      own.push({ kind: 'received', clientId, packetId: messageId, extra: null })
+    if (isExactlyOnce && isPersistent) own.push({ kind: 'received', clientId, packetId: messageId, extra: null })
 
     const refuse = (reason: string) => {
       port.refused(login, { topic, payload }, reason)
@@ -77,8 +76,7 @@ export class Intake<Login> {
       const changes = routed === undefined ? own : [...own, ...routed.changes]
       const stored = () => {
         routed?.commit()
-        if (message !== undefined)
-          this.#deps.deliver({ topic, payload: Buffer.from(message.payload.buffer), qos })
+        if (message !== undefined) this.#deps.deliver({ topic, payload: Buffer.from(message.payload.buffer), qos })
         onStored()
       }
       const refused = (reason: string) => {

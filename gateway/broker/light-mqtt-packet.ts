@@ -8,10 +8,7 @@ import { createRequire, Module } from 'node:module'
 
 const require = createRequire(import.meta.url)
 
-function loadWith(
-  name: string,
-  standIns: (requireInPackage: NodeJS.Require) => Record<string, unknown>,
-): void {
+function loadWith(name: string, standIns: (requireInPackage: NodeJS.Require) => Record<string, unknown>): void {
   const packageFile = require.resolve(name)
   const requireInPackage = createRequire(packageFile)
   const replaced = Object.entries(standIns(requireInPackage)).map(([dependency, exports]) => {

@@ -22,10 +22,7 @@ interface Scene {
 }
 
 /** A gateway with small settings, and a neighbour that must not notice what happens to others. */
-async function setScene(
-  t: TestContext,
-  settings: Record<string, string>,
-): Promise<Scene & { neighbour: RawMqtt }> {
+async function setScene(t: TestContext, settings: Record<string, string>): Promise<Scene & { neighbour: RawMqtt }> {
   const g = await startGateway(settings)
   const opened: RawMqtt[] = []
   t.after(async () => {
@@ -259,10 +256,7 @@ const CASES: Case[] = [
     settings: { CARTBARN_MQTT_MESSAGES_PER_SECOND: '10' },
     provoke: async ({ program }) => {
       const client = await program('eager')
-      await acknowledged(
-        client,
-        ...Array.from({ length: 50 }, (_, i) => publishPacket('a', 'x', { id: i + 1 })),
-      )
+      await acknowledged(client, ...Array.from({ length: 50 }, (_, i) => publishPacket('a', 'x', { id: i + 1 })))
       client.send(publishPacket('a', 'one more', { qos: 0 }))
       await client.flush()
     },
@@ -275,8 +269,7 @@ const CASES: Case[] = [
       const client = await open()
       assert.equal(await client.login({ clientId: 'flooder', username: 'flooder', password }), 0)
       const events = JSON.stringify(Array(500).fill({ event: 'lock', source: 'key' }))
-      for (let i = 1; i <= 3; i++)
-        await acknowledged(client, publishPacket('dev/flooder/evt', events, { id: i }))
+      for (let i = 1; i <= 3; i++) await acknowledged(client, publishPacket('dev/flooder/evt', events, { id: i }))
       client.send(publishPacket('dev/flooder/evt', events, { id: 4 }))
     },
   },
@@ -324,10 +317,7 @@ const CASES: Case[] = [
       const sleeper = await program('sleeper', { clean: false })
       await subscribed(sleeper, { news: 1 })
       sleeper.destroy()
-      await acknowledged(
-        await program('speaker'),
-        ...[1, 2, 3].map((id) => publishPacket('news', 'x', { id })),
-      )
+      await acknowledged(await program('speaker'), ...[1, 2, 3].map((id) => publishPacket('news', 'x', { id })))
     },
   },
   {
@@ -349,9 +339,7 @@ const CASES: Case[] = [
     settings: { CARTBARN_MQTT_RETAINED_MESSAGES: '1' },
     provoke: async ({ program }) => {
       const speaker = await program('speaker')
-      const retained = ['a', 'b'].map((topic, i) =>
-        publishPacket(topic, 'x', { id: i + 1, isRetained: true }),
-      )
+      const retained = ['a', 'b'].map((topic, i) => publishPacket(topic, 'x', { id: i + 1, isRetained: true }))
       await acknowledged(speaker, ...retained)
     },
   },
@@ -365,8 +353,7 @@ const CASES: Case[] = [
       sleeper.destroy()
       const { body: stats } = await g.request('GET', '/mqtt/stats')
       assert.equal(stats.dropped.session_expired, 0)
-      const idleHours = async () =>
-        (await g.request('GET', '/mqtt/clients?search=sleeper')).body.clients[0]?.idle_hours
+      const idleHours = async () => (await g.request('GET', '/mqtt/clients?search=sleeper')).body.clients[0]?.idle_hours
       await eventually(async () => (await idleHours()) === 0, 'away')
       mock.timers.tick(DAY_MS - 1)
       assert.equal(await idleHours(), 23)

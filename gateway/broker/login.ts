@@ -108,9 +108,7 @@ export class Logins<Login> {
   #letIn(connection: Connection<Login>, login: Login, owner: string): void {
     const { sessions } = this.#deps
     const { id, clean } = connection.client
-    const session = clean
-      ? sessions.createTransient(id, owner)
-      : (sessions.get(id) ?? sessions.create(id, owner))
+    const session = clean ? sessions.createTransient(id, owner) : (sessions.get(id) ?? sessions.create(id, owner))
     connection.identity = { login, owner, session }
     connection.onLoggedIn()
   }
@@ -149,8 +147,7 @@ function judgeLogin<Login>(
   { port, maxTopicLevels }: LoginRules<Login>,
 ): { login: Login; owner: string; clientId: string } | { reason: string; returnCode: ReturnCode } {
   // [MQTT-3.1.3-9]
-  if (clientId.length > CLIENT_ID_MAX)
-    return { reason: 'client_id_too_long', returnCode: IDENTIFIER_REJECTED }
+  if (clientId.length > CLIENT_ID_MAX) return { reason: 'client_id_too_long', returnCode: IDENTIFIER_REJECTED }
   // a session nobody could name again [MQTT-3.1.3-8]
   if (isUnnamed && !isClean) return { reason: 'client_id_missing', returnCode: IDENTIFIER_REJECTED }
   const result = port.login(clientId, username, password, address)

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createLog } from '#shared/log.ts'
-import {
-  connectPacket,
-  connectPacketOf,
-  PACKET,
-  publishPacket,
-  subscribePacket,
-} from '#testing/mqtt-packets.ts'
+import { connectPacket, connectPacketOf, PACKET, publishPacket, subscribePacket } from '#testing/mqtt-packets.ts'
 import { OpenBroker } from '#testing/open-broker.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'

@@ -41,9 +41,7 @@ function LineBanner() {
       {isLost && seen !== null && (
         <p class="line-banner">
           {texts.upgrading}{' '}
-          {seen.step !== null && (
-            <span aria-live="off">{texts.upgradeStep(seen.step.number, seen.step.of)}</span>
-          )}
+          {seen.step !== null && <span aria-live="off">{texts.upgradeStep(seen.step.number, seen.step.of)}</span>}
         </p>
       )}
     </div>

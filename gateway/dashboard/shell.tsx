@@ -28,8 +28,7 @@ const COMPONENTS: Record<ScreenName, ComponentType> = {
   more: lazy(LOADS.more),
 }
 
-const loadPersonDialog = () =>
-  import('#dashboard/screens/person-gate.tsx').then(({ PersonDialog }) => PersonDialog)
+const loadPersonDialog = () => import('#dashboard/screens/person-gate.tsx').then(({ PersonDialog }) => PersonDialog)
 const PersonDialog = lazy(loadPersonDialog)
 
 /** What is around every screen: the rail, the banner of the line, the clock. */
@@ -83,9 +82,7 @@ function Rail({ current, screens }: { current: ScreenName; screens: readonly Scr
   const { fleet, clock, line, second, site } = useDashboard()
   const texts = shellTexts()
   const open =
-    fleet.version.value >= 0
-      ? [...fleet.alerts.values()].filter((alert) => alert.acknowledged_at === null)
-      : []
+    fleet.version.value >= 0 ? [...fleet.alerts.values()].filter((alert) => alert.acknowledged_at === null) : []
   const isLive = line.state.value.kind === 'live'
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   return (

@@ -14,19 +14,7 @@ import { SecretFilter, shownSettings } from './without-secrets.ts'
 
 const LINES = 500
 /** Fields of the log whose texts are of the program's own making; of others only numbers and yes or no are shown. */
-const OPEN_FIELDS = [
-  'level',
-  'time',
-  'msg',
-  'reason',
-  'detail',
-  'code',
-  'state',
-  'table',
-  'place',
-  'stream',
-  'kind',
-]
+const OPEN_FIELDS = ['level', 'time', 'msg', 'reason', 'detail', 'code', 'state', 'table', 'place', 'stream', 'kind']
 const lineSchema = z.record(z.string(), z.unknown())
 
 /** The last lines of the journal about the gateway; null where there is no journal, or this user may not read it. */
@@ -68,9 +56,7 @@ export async function packBundle(machine: Machine, examination: Examination): Pr
   const dataDir = settings.config?.dataDir
   // to open the database of a killed gateway would change what its start reads
   const tables =
-    running === undefined || dataDir === undefined
-      ? undefined
-      : attempt(() => countTables(databasePath(dataDir)))
+    running === undefined || dataDir === undefined ? undefined : attempt(() => countTables(databasePath(dataDir)))
   const filter = new SecretFilter(withSecretsOfFiles(given), tables?.private ?? [])
   const document = {
     made_at: toIso(machine.nowMs()),
@@ -105,7 +91,5 @@ function givenIn(file: string | undefined): Record<string, unknown> {
 }
 
 function cleaned(value: object, filter: SecretFilter): unknown {
-  return JSON.parse(JSON.stringify(value), (_name, inner) =>
-    typeof inner === 'string' ? filter.clean(inner) : inner,
-  )
+  return JSON.parse(JSON.stringify(value), (_name, inner) => (typeof inner === 'string' ? filter.clean(inner) : inner))
 }

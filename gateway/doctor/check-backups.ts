@@ -40,9 +40,7 @@ export function checkBackups(
 }
 
 function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
-  const noted = attempt(() =>
-    notedSchema.parse(JSON.parse(readFileSync(join(dataDir, 'backups.json'), 'utf8'))),
-  )
+  const noted = attempt(() => notedSchema.parse(JSON.parse(readFileSync(join(dataDir, 'backups.json'), 'utf8'))))
   const todo = `cartbarn backup ${target} says why; ${PAGE}`
   if (noted === undefined || noted.target !== target)
     return mind(ABOUT, `none yet in ${target}`, 'start the gateway: it makes one in the night')
@@ -61,9 +59,7 @@ function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefi
   const path = resolve(target)
   const isBelow = (folder: string) => folder !== '' && `${path}/`.startsWith(`${resolve(folder)}/`)
   if (sandbox?.isHomeHidden && ['/home', '/root', '/run/user'].some(isBelow))
-    return [
-      wrong(ABOUT, `${path} is hidden from the service`, 'set CARTBARN_BACKUP_TO to a folder elsewhere'),
-    ]
+    return [wrong(ABOUT, `${path} is hidden from the service`, 'set CARTBARN_BACKUP_TO to a folder elsewhere')]
   if (sandbox === undefined || !sandbox.isStrict || [dataDir, ...sandbox.writable].some(isBelow)) return []
   return [
     wrong(

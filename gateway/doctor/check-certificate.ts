@@ -34,8 +34,7 @@ export async function checkCertificate(
     const names = ownNames()
     const x509 = new X509Certificate(pair.cert)
     const isOurs = names.some((name) => x509.checkHost(name) ?? x509.checkIP(name))
-    if (!isOurs)
-      return mind(about, `names none of ${names.join(', ')}, by which this machine is called`, PAGE)
+    if (!isOurs) return mind(about, `names none of ${names.join(', ')}, by which this machine is called`, PAGE)
     if (pair.expiresAtMs - nowMs < SOON_MS) return mind(about, `expires on ${until}`, `renew it; ${PAGE}`)
     return ok(about, `valid until ${until}, and fits its key and this machine`)
   } catch (error) {

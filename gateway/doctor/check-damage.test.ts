@@ -67,8 +67,7 @@ const isDamagedIn = (lines: readonly string[], says: RegExp) =>
 
 test('damaged telemetry is known with and without a key, until a repair has dealt with it', async (t) => {
   const { g, path } = await startCourse(t)
-  for (const runs of ['with key', 'without key'] as const)
-    assert.match((await saidOf(g, runs)).join('\n'), SOUND)
+  for (const runs of ['with key', 'without key'] as const) assert.match((await saidOf(g, runs)).join('\n'), SOUND)
   await g.restart(() => {
     const db = new Database(path)
     const leaves = pagesOf(db, 'telemetry_block').filter(({ kind }) => kind === 'leaf')
@@ -94,8 +93,7 @@ test('damaged telemetry is known with and without a key, until a repair has deal
   })
   isDamagedIn(stopped, /of telemetry/)
   assert.match(repaired.join('\n'), SOUND)
-  for (const runs of ['with key', 'without key'] as const)
-    assert.match((await saidOf(g, runs)).join('\n'), SOUND)
+  for (const runs of ['with key', 'without key'] as const) assert.match((await saidOf(g, runs)).join('\n'), SOUND)
   assert.equal('damaged_telemetry' in (await health()), false)
   assert.equal(await metric(g, 'cartbarn_damaged_blocks'), 0)
   // what is gone for good is still said where it was
@@ -108,8 +106,7 @@ test('what a start or a read found damaged is known without a key, also of a gat
   await g.restart(() => damagePage(path, pageOf(path, 'device_state'), 'noise'))
   const told = (await g.request('GET', '/health')).body.damage
   assert.ok(told.length > 0)
-  for (const runs of ['with key', 'without key'] as const)
-    isDamagedIn(await saidOf(g, runs), /device_state: /)
+  for (const runs of ['with key', 'without key'] as const) isDamagedIn(await saidOf(g, runs), /device_state: /)
   let stopped: string[] = []
   await g.restart(async () => {
     stopped = await saidOf(g, 'stopped')

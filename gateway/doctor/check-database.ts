@@ -36,8 +36,7 @@ export function checkDatabase(dataDir: string, running: Running | undefined): Fi
   const path = databasePath(dataDir)
   const fault = faultOfLook(path)
   if (fault === 'EACCES') return [mind(ABOUT, `this user may not look at ${path}`, 'sudo cartbarn doctor')]
-  if (fault !== undefined)
-    return [mind(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
+  if (fault !== undefined) return [mind(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
   const file = attempt(() => readDatabaseFile(dataDir))
   if (file === undefined) return [wrong(ABOUT, `${path} cannot be read as a database`, REPAIR)]
   const size = `${Math.ceil(file.bytes / 1e6).toLocaleString('en')} MB`
@@ -74,11 +73,7 @@ function judgeHealth({ health }: Running): Finding[] {
     findings.push(mind('disk', health.disk.detail, 'see docs/operation.md, The data folder'))
   if (health.clock !== 'confirmed')
     findings.push(
-      mind(
-        'clock',
-        `the gateway calls it ${health.clock}, and locks nothing by itself`,
-        'confirm it in the app: More',
-      ),
+      mind('clock', `the gateway calls it ${health.clock}, and locks nothing by itself`, 'confirm it in the app: More'),
     )
   return findings
 }

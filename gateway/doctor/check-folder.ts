@@ -17,15 +17,10 @@ export function checkFolder(machine: Machine, dataDir: string): Finding {
       'start the gateway, which makes it; else sudo cartbarn doctor, or set CARTBARN_DATA_DIR',
     )
   if (!folder.isDirectory()) return wrong(about, `${dataDir} is a file`, 'set CARTBARN_DATA_DIR to a folder')
-  if ((folder.mode & OTHERS) !== 0)
-    return wrong(about, `others may read ${dataDir}`, `sudo chmod -R go= ${dataDir}`)
+  if ((folder.mode & OTHERS) !== 0) return wrong(about, `others may read ${dataDir}`, `sudo chmod -R go= ${dataDir}`)
   const names = attempt(() => readdirSync(dataDir, { recursive: true, encoding: 'utf8' }))
   if (names === undefined)
-    return wrong(
-      about,
-      `this user may not read ${dataDir}`,
-      'sudo cartbarn doctor, or as the user of the service',
-    )
+    return wrong(about, `this user may not read ${dataDir}`, 'sudo cartbarn doctor, or as the user of the service')
   for (const name of names.slice(0, MAX_FILES)) {
     const file = attempt(() => statSync(join(dataDir, name)))
     if (file === undefined) continue

@@ -91,22 +91,14 @@ export function checkDisk(machine: Machine, dataDir: string, isRunning: boolean)
   const findings: Finding[] = []
   if (mount?.options.split(',').includes('ro'))
     findings.push(
-      wrong(
-        'disk',
-        `${mount.place} is read-only`,
-        'sudo dmesg | tail -30: a dying disk or card is set to it',
-      ),
+      wrong('disk', `${mount.place} is read-only`, 'sudo dmesg | tail -30: a dying disk or card is set to it'),
     )
   if (share < NO_FREE_SHARE) findings.push(wrong('disk', room, todo))
   else if (share < LOW_FREE_SHARE) findings.push(mind('disk', room, todo))
   else findings.push(ok('disk', room))
   if (mount !== undefined && /^(tmpfs|ramfs|overlay)$/.test(mount.type) && isRunning)
     findings.push(
-      mind(
-        'disk',
-        `the data folder is on ${mount.type}, which does not last`,
-        'use a volume or a disk for it',
-      ),
+      mind('disk', `the data folder is on ${mount.type}, which does not last`, 'use a volume or a disk for it'),
     )
   return findings
 }

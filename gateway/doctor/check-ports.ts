@@ -41,11 +41,7 @@ async function checkDoor(
   const fault = await whyNotFree(host, port)
   if (fault === undefined)
     return isRunning
-      ? wrong(
-          about,
-          `${name}: nobody listens, though the gateway runs`,
-          'restart it: the settings were changed',
-        )
+      ? wrong(about, `${name}: nobody listens, though the gateway runs`, 'restart it: the settings were changed')
       : ok(about, `${name}: free`)
   if (fault === 'EADDRNOTAVAIL')
     return wrong(about, `this machine does not have the address ${host}`, 'set CARTBARN_HOST to another one')

@@ -24,9 +24,7 @@ export async function checkUpstream(
   try {
     await lookup(url.hostname.replace(/^\[|\]$/g, ''))
   } catch {
-    return [
-      wrong(ABOUT, `the name ${url.hostname} is not known here`, 'check CARTBARN_UPSTREAM_URL and the DNS'),
-    ]
+    return [wrong(ABOUT, `the name ${url.hostname} is not known here`, 'check CARTBARN_UPSTREAM_URL and the DNS')]
   }
   const exchange = new HttpExchange(url)
   try {
@@ -43,11 +41,7 @@ export async function checkUpstream(
   } catch (error) {
     const reason = describeError(error) || 'no connection'
     return [
-      wrong(
-        ABOUT,
-        `${url.host} cannot be reached (${reason})`,
-        'is the internet there? ping 1.1.1.1; timedatectl',
-      ),
+      wrong(ABOUT, `${url.host} cannot be reached (${reason})`, 'is the internet there? ping 1.1.1.1; timedatectl'),
     ]
   } finally {
     exchange.close()
@@ -56,11 +50,7 @@ export async function checkUpstream(
 
 function judge(host: string, status: number): Finding {
   if (status === 401 || status === 403)
-    return wrong(
-      ABOUT,
-      `${host} refuses the site key`,
-      'ask the head office for another one: hub site rotate',
-    )
+    return wrong(ABOUT, `${host} refuses the site key`, 'ask the head office for another one: hub site rotate')
   if (status >= 500) return wrong(ABOUT, `${host} answers ${status}`, 'tell the head office')
   return status === 404
     ? wrong(ABOUT, `at ${host} is no hub`, 'check CARTBARN_UPSTREAM_URL')

@@ -73,12 +73,7 @@ test('of a gateway that runs nothing is wrong, and its ports are its own', async
     lines.filter((line) => line.startsWith('wrong') && !/^wrong +disk/.test(line)),
     [],
   )
-  for (const says of [
-    /HTTP: the gateway listens/,
-    /MQTT: the gateway listens/,
-    /schema \d+, /,
-    /synchronised/,
-  ])
+  for (const says of [/HTTP: the gateway listens/, /MQTT: the gateway listens/, /schema \d+, /, /synchronised/])
     assert.ok(
       lines.some((line) => says.test(line)),
       `${says}: ${lines.join('\n')}`,
@@ -146,10 +141,7 @@ test('a port that another program has is wrong, with who has it and what to type
   const { findings, running } = await examine(machineWith(), optionsWith(environment))
   assert.equal(running, undefined)
   const line = findings.map(lineOf).find((one) => one.includes(`port ${address.port}`)) ?? ''
-  assert.match(
-    line,
-    new RegExp(`^wrong .*taken by \\S+ \\(process ${process.pid}\\): sudo kill.*CARTBARN_HTTP_PORT`),
-  )
+  assert.match(line, new RegExp(`^wrong .*taken by \\S+ \\(process ${process.pid}\\): sudo kill.*CARTBARN_HTTP_PORT`))
 })
 
 test('every wrong setting is a finding, and nothing of a half-written file is quoted', async (t) => {
@@ -310,19 +302,11 @@ test('a folder for backups that the sandbox of the service does not open is wron
   const [dataDir, target] = [newFolder(t), newFolder(t)]
   const lines = (paths: string, more = 'ProtectSystem=strict') => {
     const service = readService(`LoadState=loaded\n${more}\nReadWritePaths=${paths}`)
-    return checkBackups(
-      machineWith(),
-      dataDir,
-      { target: `${target}/`, mustBeMounted: false },
-      service?.sandbox,
-    )
+    return checkBackups(machineWith(), dataDir, { target: `${target}/`, mustBeMounted: false }, service?.sandbox)
       .map(lineOf)
       .filter((line) => line.includes('for the service') || line.includes('from the service'))
   }
-  assert.match(
-    lines('-/media -/mnt')[0] ?? '',
-    /^wrong .* is read-only for the service: .*ReadWritePaths=-\/tmp/,
-  )
+  assert.match(lines('-/media -/mnt')[0] ?? '', /^wrong .* is read-only for the service: .*ReadWritePaths=-\/tmp/)
   assert.equal(lines(`-/media ${target}x`).length, 1)
   for (const paths of [target, `-${target}`, `+/media -${tmpdir()}`]) assert.deepEqual(lines(paths), [])
   assert.deepEqual(lines('', 'ProtectSystem=full'), [])
@@ -359,8 +343,7 @@ test('with a certificate those that still use plain HTTP are named, and why it i
   const g = await startGateway({ CARTBARN_DATA_DIR: newFolder(t), ...folder.settings })
   t.after(() => g.stop())
   const { tls } = g.config
-  const running = (key?: string) =>
-    findRunning({ host: '127.0.0.1', httpPort: Number(new URL(g.http).port), tls }, key)
+  const running = (key?: string) => findRunning({ host: '127.0.0.1', httpPort: Number(new URL(g.http).port), tls }, key)
   const lines = async (key?: string) => (await checkPlainHttp(await running(key))).map(lineOf)
   assert.match((await lines(ADMIN_KEY))[0] ?? '', /^ok .*nobody/)
   await fetch(`${g.http.replace('https:', 'http:')}/carts`, { headers: { 'x-api-key': ADMIN_KEY } })
@@ -394,12 +377,8 @@ test('a head office that is not there is wrong, in words', async () => {
     holdMs: 0,
     longestBackoffMs: 0,
   }
-  const check = async (url: string) =>
-    (await checkUpstream(machineWith(), { ...upstream, url })).map(lineOf).join('\n')
-  assert.match(
-    await check('http://127.0.0.1:9'),
-    /^wrong .*127\.0\.0\.1:9 cannot be reached \(.*ECONNREFUSED/,
-  )
+  const check = async (url: string) => (await checkUpstream(machineWith(), { ...upstream, url })).map(lineOf).join('\n')
+  assert.match(await check('http://127.0.0.1:9'), /^wrong .*127\.0\.0\.1:9 cannot be reached \(.*ECONNREFUSED/)
   assert.match(await check('https://no-such-host.invalid'), /^wrong .*no-such-host\.invalid is not known/)
 })
 

@@ -48,9 +48,7 @@ function findSettings(
   const isOfService = !isGiven && service !== undefined
   const used = isOfService ? service.environment : environment
   const path = isOfService ? service.configFile : (file ?? (environment.CARTBARN_CONFIG || undefined))
-  const from = isOfService
-    ? `cartbarn.service${path === undefined ? '' : ` and ${path}`}`
-    : (path ?? 'the environment')
+  const from = isOfService ? `cartbarn.service${path === undefined ? '' : ` and ${path}`}` : (path ?? 'the environment')
   const found = { environment: used, file: path }
   try {
     return { ...found, config: readConfig(used, path), findings: [ok(ABOUT, `can be used, from ${from}`)] }
@@ -96,8 +94,7 @@ export async function examine(machine: Machine, options: ExamineOptions): Promis
     await checkClock(machine),
     ...checkMemory(machine),
   ]
-  if (config === undefined)
-    return { findings: [...settings.findings, ...common], settings, running: undefined }
+  if (config === undefined) return { findings: [...settings.findings, ...common], settings, running: undefined }
   const dataDir = options.dataDir ?? config.dataDir
   const running = await findRunning(config, options.key)
   const isRunning = running !== undefined

@@ -29,8 +29,7 @@ export function toAlertJson(alert: Alert): AlertJson {
     opened_at: toIso(alert.openedAtMs),
     closed_at: isoOrNull(alert.closedAtMs),
     acknowledged_at: isoOrNull(alert.acknowledgedAtMs),
-    acknowledged_by:
-      acknowledgedBy === null ? null : { user_id: acknowledgedBy.userId, name: acknowledgedBy.name },
+    acknowledged_by: acknowledgedBy === null ? null : { user_id: acknowledgedBy.userId, name: acknowledgedBy.name },
     note: alert.note,
     details: alert.details,
   }

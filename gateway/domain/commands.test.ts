@@ -4,10 +4,7 @@ import fc from 'fast-check'
 import { advance, type CommandEvent, type CommandProgress, isFinal, NEW_COMMAND } from './commands.ts'
 
 function after(...events: CommandEvent[]): CommandProgress {
-  return events.reduce<CommandProgress>(
-    (progress, event) => advance(progress, event) ?? progress,
-    NEW_COMMAND,
-  )
+  return events.reduce<CommandProgress>((progress, event) => advance(progress, event) ?? progress, NEW_COMMAND)
 }
 
 const published: CommandEvent = { kind: 'published', atMs: 1 }
@@ -64,8 +61,7 @@ test('an ack that comes after the end is kept beside it, the one that says more 
 
 test('an ack that comes again is not late', () => {
   const done = after(published, acked('acknowledged'), acked('completed'))
-  for (const status of ['acknowledged', 'completed'] as const)
-    assert.equal(advance(done, acked(status, 9)), null)
+  for (const status of ['acknowledged', 'completed'] as const) assert.equal(advance(done, acked(status, 9)), null)
   assert.equal(advance(done, acked('failed', 9))?.lateAck?.status, 'failed')
   assert.equal(advance(after(published, acked('acknowledged')), acked('acknowledged', 9)), null)
   assert.equal(advance(after(published, acked('acknowledged'), expired), acked('acknowledged', 9)), null)

@@ -24,15 +24,7 @@ class Messages {
 const jitter = (i: number) => [0, 400, -300, 900, -800][i % 5] ?? 0
 
 test('ten messages that lag or lead by the same amount are a wrong clock, whatever the amount', () => {
-  for (const offMs of [
-    -5 * HOUR_MS,
-    -HOUR_MS,
-    -150_000,
-    150_000,
-    HOUR_MS,
-    14 * HOUR_MS,
-    -56 * 365 * 24 * HOUR_MS,
-  ])
+  for (const offMs of [-5 * HOUR_MS, -HOUR_MS, -150_000, 150_000, HOUR_MS, 14 * HOUR_MS, -56 * 365 * 24 * HOUR_MS])
     for (const afterMs of [500, 1000, 20_000, 10 * MINUTE_MS]) {
       const messages = new Messages()
       messages.many(afterMs < 1000 ? 18 : 9, (i) => offMs + jitter(i), afterMs)

@@ -56,10 +56,7 @@ function faultsOf(body: unknown): [string, string][] {
     return []
   } catch (error) {
     assert.ok(error instanceof InvalidRequestError)
-    const faults = (error.errors ?? []).map((one): [string, string] => [
-      one.code,
-      'name' in one ? one.name : '',
-    ])
+    const faults = (error.errors ?? []).map((one): [string, string] => [one.code, 'name' in one ? one.name : ''])
     assert.equal(error.code, faults[0]?.[0])
     return faults
   }
@@ -120,10 +117,7 @@ const FULL = {
 }
 
 test('what is sent in full comes back the same, and again when it is sent once more', () => {
-  const sent = collection(
-    polygon(CLOSED_SQUARE, FULL, { id: 'a' }),
-    circle([1.2345678, -2], FULL, { id: 'b' }),
-  )
+  const sent = collection(polygon(CLOSED_SQUARE, FULL, { id: 'a' }), circle([1.2345678, -2], FULL, { id: 'b' }))
   const answered = geofencesSchema.parse(toGeofencesJson(read(sent)))
   assert.deepEqual(answered, JSON.parse(JSON.stringify(sent)))
   assert.deepEqual(toGeofencesJson(read(answered)), answered)
@@ -166,11 +160,7 @@ test('an open ring is closed, a repeated point dropped', () => {
 
 for (const [what, ids, expected] of [
   ['none', [undefined, undefined], ['g1', 'g2']],
-  [
-    'some of them the made up ones',
-    ['g2', undefined, 'g1', undefined, undefined],
-    ['g2', 'g3', 'g1', 'g4', 'g5'],
-  ],
+  ['some of them the made up ones', ['g2', undefined, 'g1', undefined, undefined], ['g2', 'g3', 'g1', 'g4', 'g5']],
   ['numbers', [7, 0, -1.5], ['7', '0', '-1.5']],
   ['names every object has', ['__proto__', 'constructor'], ['__proto__', 'constructor']],
 ] as [string, (string | number | undefined)[], string[]][]) {
@@ -190,22 +180,14 @@ for (const [what, body, ...faults] of [
   ['features that are no list', { type: 'FeatureCollection', features: {} }, ['invalid_field', 'features']],
   ['a feature that is none', collection(5), ['invalid_field', 'features[0]']],
   ['no geometry', collection({ ...circle(), geometry: null }), ['invalid_field', GEOMETRY]],
-  [
-    'properties that are none',
-    collection({ ...circle(), properties: 5 }),
-    ['invalid_field', 'features[0].properties'],
-  ],
+  ['properties that are none', collection({ ...circle(), properties: 5 }), ['invalid_field', 'features[0].properties']],
   ['an empty id', collection(circle(undefined, {}, { id: '' })), ['invalid_field', 'features[0].id']],
   [
     'an id of 65 letters',
     collection(circle(undefined, {}, { id: 'x'.repeat(65) })),
     ['invalid_field', 'features[0].id'],
   ],
-  [
-    'a blank name',
-    collection(circle(undefined, { name: ' ' })),
-    ['invalid_field', 'features[0].properties.name'],
-  ],
+  ['a blank name', collection(circle(undefined, { name: ' ' })), ['invalid_field', 'features[0].properties.name']],
   [
     'an unknown type',
     collection(circle(undefined, { type: 'lake' })),
@@ -221,11 +203,7 @@ for (const [what, body, ...faults] of [
     collection(circle(undefined, { max_speed_kmh: 0 })),
     ['invalid_field', 'features[0].properties.max_speed_kmh'],
   ],
-  [
-    'half a hole',
-    collection(circle(undefined, { hole: 1.5 })),
-    ['invalid_field', 'features[0].properties.hole'],
-  ],
+  ['half a hole', collection(circle(undefined, { hole: 1.5 })), ['invalid_field', 'features[0].properties.hole']],
   [
     '201 letters to show',
     collection(circle(undefined, { message: 'x'.repeat(201) })),
@@ -251,11 +229,7 @@ for (const [what, body, ...faults] of [
     collection({ ...circle(), geometry: { type, coordinates: [], geometries: [] } }),
     ['unsupported_geometry', `${GEOMETRY}.type`],
   ]),
-  [
-    'a type that is no text',
-    collection({ ...circle(), geometry: { type: 5 } }),
-    ['invalid_field', `${GEOMETRY}.type`],
-  ],
+  ['a type that is no text', collection({ ...circle(), geometry: { type: 5 } }), ['invalid_field', `${GEOMETRY}.type`]],
   [
     'a polygon without rings',
     collection({ ...circle(), geometry: { type: 'Polygon', coordinates: [] } }),
@@ -267,11 +241,7 @@ for (const [what, body, ...faults] of [
     ['holes_not_supported', `${GEOMETRY}.coordinates`],
   ],
   ['an empty ring', collection(polygon([])), ['too_few_points', `${GEOMETRY}.coordinates[0]`]],
-  [
-    'two points',
-    collection(polygon(SQUARE.slice(0, 2))),
-    ['too_few_points', `${GEOMETRY}.coordinates[0][0]`],
-  ],
+  ['two points', collection(polygon(SQUARE.slice(0, 2))), ['too_few_points', `${GEOMETRY}.coordinates[0][0]`]],
   [
     'three points in one place of 1e-7 degree',
     collection(
@@ -336,11 +306,7 @@ for (const [what, body, ...faults] of [
     collection(circle([179.9999, 0])),
     ['crosses_antimeridian', `${GEOMETRY}.coordinates`],
   ],
-  [
-    'a circle over the pole',
-    collection(circle([0, 89.9999])),
-    ['crosses_antimeridian', `${GEOMETRY}.coordinates`],
-  ],
+  ['a circle over the pole', collection(circle([0, 89.9999])), ['crosses_antimeridian', `${GEOMETRY}.coordinates`]],
   [
     'an id twice',
     collection(circle(undefined, {}, { id: 'a' }), polygon(undefined, {}, { id: 'a' })),
@@ -366,15 +332,12 @@ for (const [what, body, ...faults] of [
 
 test('everything that is wrong is named, one place for each zone', () => {
   const swapped = ring(50, [28.41, -91.58])
-  assert.deepEqual(
-    faultsOf(collection(circle(), polygon(BOW_TIE), polygon(swapped), polygon([]), circle([181, 0]))),
-    [
-      ['self_crossing', 'features[1].geometry.coordinates[0][0]'],
-      ['invalid_position', 'features[2].geometry.coordinates[0][0]'],
-      ['too_few_points', 'features[3].geometry.coordinates[0]'],
-      ['invalid_position', 'features[4].geometry.coordinates'],
-    ],
-  )
+  assert.deepEqual(faultsOf(collection(circle(), polygon(BOW_TIE), polygon(swapped), polygon([]), circle([181, 0]))), [
+    ['self_crossing', 'features[1].geometry.coordinates[0][0]'],
+    ['invalid_position', 'features[2].geometry.coordinates[0][0]'],
+    ['too_few_points', 'features[3].geometry.coordinates[0]'],
+    ['invalid_position', 'features[4].geometry.coordinates'],
+  ])
 })
 
 test('a megabyte of nonsense is few errors', () => {

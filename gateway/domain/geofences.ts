@@ -49,11 +49,7 @@ function* readFeatures<Feature extends NewFeature, Read>(
 }
 
 /** The ids as text; those that are missing are g1, g2 … in order, leaving out what the others use. */
-function zoneIds(
-  features: readonly NewFeature[],
-  taken: ReadonlySet<string>,
-  errors: FieldError[],
-): string[] {
+function zoneIds(features: readonly NewFeature[], taken: ReadonlySet<string>, errors: FieldError[]): string[] {
   const firstWith = new Map<string, number>()
   for (const [i, { id }] of features.entries()) {
     if (id === undefined || id === null) continue
@@ -106,11 +102,7 @@ function readShape(feature: NewFeature, path: PropertyKey[], errors: FieldError[
 
 type Position = readonly [number, number, ...unknown[]]
 
-function readPolygon(
-  positions: readonly Position[],
-  path: PropertyKey[],
-  errors: FieldError[],
-): ZoneShape | null {
+function readPolygon(positions: readonly Position[], path: PropertyKey[], errors: FieldError[]): ZoneShape | null {
   const points: Point[] = []
   for (const [i, position] of positions.entries()) {
     const point = readPosition(position, [...path, i], errors)

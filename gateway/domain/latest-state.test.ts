@@ -43,9 +43,7 @@ test('every attribute holds the value of its newest event time', () => {
       const keys = new Set(all.flatMap(({ values }) => Object.keys(values)))
       assert.deepEqual(new Set(Object.keys(state.values)), keys)
       for (const name of keys) {
-        const [newest] = all
-          .filter(({ values }) => Object.hasOwn(values, name))
-          .toSorted((a, b) => b.atMs - a.atMs)
+        const [newest] = all.filter(({ values }) => Object.hasOwn(values, name)).toSorted((a, b) => b.atMs - a.atMs)
         assert.equal(state.values[name], newest?.values[name])
         assert.equal(state.atMs[name], newest?.atMs)
       }

@@ -247,20 +247,7 @@ for (const payload of [null, true, 1, 'text', undefined]) {
   })
 }
 
-const KEYS = [
-  'ts',
-  'up',
-  'boot',
-  's',
-  'lat',
-  'long',
-  'speed',
-  'battery_voltage',
-  'lock_status',
-  'fuel',
-  'a-b',
-  '',
-]
+const KEYS = ['ts', 'up', 'boot', 's', 'lat', 'long', 'speed', 'battery_voltage', 'lock_status', 'fuel', 'a-b', '']
 const hostile = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
@@ -304,10 +291,7 @@ test('no JSON throws anything but UnreadablePayloadError, and every value taken 
 })
 
 test('every sample of a batch is either taken, empty or counted once', () => {
-  const item = fc.oneof(
-    fc.record({ ts: fc.integer({ min: 0, max: 2 * NOW_MS }), speed: fc.constant(1) }),
-    fc.boolean(),
-  )
+  const item = fc.oneof(fc.record({ ts: fc.integer({ min: 0, max: 2 * NOW_MS }), speed: fc.constant(1) }), fc.boolean())
   fc.assert(
     fc.property(fc.array(item, { maxLength: 600, size: 'max' }), (batch) => {
       const { samples, drops } = parse(batch)

@@ -143,14 +143,10 @@ export class Mdns implements Part {
     const { log, port = PORT, names } = this.#options
     const { Bonjour } = (await import('bonjour-service')).default
     const socket = await boundSocket(isIpv6 ? 'udp6' : 'udp4', port)
-    const network = isIpv6
-      ? { type: 'udp6', ip: IPV6_GROUP, interface: `::%${name}` }
-      : { interface: address }
+    const network = isIpv6 ? { type: 'udp6', ip: IPV6_GROUP, interface: `::%${name}` } : { interface: address }
     // it is bound here, where a port that cannot be had is an error to catch; the library would throw out of a turn of its own
     const options = { socket, bind: false, port, ...network }
-    const announcer = new Bonjour(options, (error: unknown) =>
-      log.debug({ reason: describeError(error) }, 'mDNS'),
-    )
+    const announcer = new Bonjour(options, (error: unknown) => log.debug({ reason: describeError(error) }, 'mDNS'))
     socket.emit('listening')
     // its types do not show the server, which it has from its constructor on
     const { mdns } = (announcer as unknown as { server: { mdns: Packets } }).server
@@ -221,9 +217,7 @@ function networksOf(addresses: readonly OuterAddress[]): OuterAddress[] {
 }
 
 function ownAddresses(): Set<string> {
-  return new Set(
-    Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address)),
-  )
+  return new Set(Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address)))
 }
 
 function avahiFault(services: readonly AnnouncedService[]): string {

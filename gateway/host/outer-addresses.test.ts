@@ -9,9 +9,7 @@ const of = (address: string, scopeid?: number) => ({
   mac: '02:00:00:00:00:01',
   cidr: null,
   internal: address === '127.0.0.1' || address === '::1',
-  ...(address.includes(':')
-    ? { family: 'IPv6' as const, scopeid: scopeid ?? 0 }
-    : { family: 'IPv4' as const }),
+  ...(address.includes(':') ? { family: 'IPv6' as const, scopeid: scopeid ?? 0 } : { family: 'IPv4' as const }),
 })
 const INTERFACES: Interfaces = {
   lo: [of('127.0.0.1'), of('::1')],

@@ -56,11 +56,7 @@ test('systemd is told of each step of an upgrade; SIGTERM in the middle of one l
   for await (const line of createInterface({ input: ended.stdout }))
     if (line.includes('upgrading the database')) ended.kill('SIGTERM')
   await closed
-  assert.deepEqual(
-    [ended.signalCode, ended.exitCode],
-    [null, 0],
-    'an upgrade that was stopped has not failed',
-  )
+  assert.deepEqual([ended.signalCode, ended.exitCode], [null, 0], 'an upgrade that was stopped has not failed')
   assert.equal(schemaOf(path), OLD_SCHEMA)
 
   const whole = run()

@@ -56,8 +56,7 @@ export class Watchdog implements Part {
   /** The program is ready. */
   async start(): Promise<void> {
     await this.#say({ READY: 1, STATUS: this.#status })
-    if (this.#patienceMs !== null)
-      this.#timer = setInterval(() => void this.#look(), this.#patienceMs / TIMES)
+    if (this.#patienceMs !== null) this.#timer = setInterval(() => void this.#look(), this.#patienceMs / TIMES)
   }
 
   /** What the program does while all is well has changed. */

@@ -37,9 +37,7 @@ export function backupPlaceOf(
 function s3PlaceOf(target: string, settings: S3Settings | undefined): S3Place {
   const address = s3AddressOf(target)
   if (address === null)
-    throw new BackupFault(
-      `${target} must be s3://BUCKET/PREFIX of letters, digits, dots, dashes and underscores`,
-    )
+    throw new BackupFault(`${target} must be s3://BUCKET/PREFIX of letters, digits, dots, dashes and underscores`)
   if (settings === undefined)
     throw new BackupFault(
       `${target} needs CARTBARN_BACKUP_S3_ENDPOINT, CARTBARN_BACKUP_S3_KEY_ID and CARTBARN_BACKUP_S3_SECRET_FILE`,

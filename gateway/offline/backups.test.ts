@@ -58,12 +58,7 @@ function addUser(db: Database.Database, name: string): void {
     `INSERT INTO user (user_id, name, role, is_active, key_hash, created_at_ms, updated_at_ms, last_reset_ms)
      VALUES (?, ?, 'staff', 1, ?, 1, 1, 1)`,
   ).run(`id-${name}`, name, `key-of-${name}`)
-  db.prepare('INSERT INTO session VALUES (?, ?, ?, ?, 1, 1)').run(
-    `tablet-${name}`,
-    `id-${name}`,
-    'tablet',
-    `t-${name}`,
-  )
+  db.prepare('INSERT INTO session VALUES (?, ?, ?, ?, 1, 1)').run(`tablet-${name}`, `id-${name}`, 'tablet', `t-${name}`)
 }
 
 function dataFolder(t: TestContext): string {
@@ -127,10 +122,7 @@ for (const passphrase of [undefined, 'nineteenth hole']) {
     assert.deepEqual(contentOf(dbOf(moved)), contentOf(whole))
     const db = new Database(dbOf(moved), { readonly: true })
     const identity = db.prepare('SELECT epoch, site, forked_from FROM sync_identity').get()
-    const before = new Database(whole, { readonly: true })
-      .prepare('SELECT epoch FROM sync_identity')
-      .pluck()
-      .get()
+    const before = new Database(whole, { readonly: true }).prepare('SELECT epoch FROM sync_identity').pluck().get()
     db.close()
     assert.partialDeepStrictEqual(identity, {
       site: 'north',
@@ -200,17 +192,13 @@ test('a folder with the backups of another gateway is refused; one that was rest
 test('a part that has gone bad is found, told and written anew', async (t) => {
   const data = dataFolder(t)
   const sets = join(emptyFolder(t), 'sets')
-  const again = () =>
-    backUp({ dataDir: data, to: backupPlaceOf(`${sets}/`, 'write'), passphrase: 'p', atMs: T0 })
+  const again = () => backUp({ dataDir: data, to: backupPlaceOf(`${sets}/`, 'write'), passphrase: 'p', atMs: T0 })
   await again()
   for (const name of readdirSync(join(sets, 'blobs'), { recursive: true, encoding: 'utf8' }))
     if (name.length > 60) writeFileSync(join(sets, 'blobs', name), 'rust')
-  await assert.rejects(
-    restoreBackup({ dataDir: emptyFolder(t), from: read(sets), passphrase: 'p', atMs: T0 }),
-    {
-      message: /^a part of the backup is damaged or was altered/,
-    },
-  )
+  await assert.rejects(restoreBackup({ dataDir: emptyFolder(t), from: read(sets), passphrase: 'p', atMs: T0 }), {
+    message: /^a part of the backup is damaged or was altered/,
+  })
   // each backup reads a seventh of what was there, and one that fails has no number
   let told = 0
   for (let i = 0; i < 14; i++)
@@ -342,10 +330,7 @@ test('the database of another gateway revokes nothing, and needs force', async (
 test('a backup is of one moment, whatever is written beside it', async (t) => {
   const data = dataFolder(t)
   const file = join(emptyFolder(t), 'course.backup')
-  change(
-    data,
-    'PRAGMA journal_mode = WAL; CREATE TABLE pair (a INTEGER, b INTEGER); INSERT INTO pair VALUES (0, 0)',
-  )
+  change(data, 'PRAGMA journal_mode = WAL; CREATE TABLE pair (a INTEGER, b INTEGER); INSERT INTO pair VALUES (0, 0)')
   const writer = new Database(dbOf(data))
   let writes = 0
   const writing = setInterval(() => {

@@ -57,9 +57,7 @@ export interface RebuiltGateway {
 export async function rebuildFromUpstream(options: RebuildOptions): Promise<RebuiltGateway> {
   const { dataDir, upstream } = options.config
   if (upstream === undefined)
-    throw new Error(
-      'no head office is set: CARTBARN_UPSTREAM_URL, CARTBARN_SITE_ID and CARTBARN_UPSTREAM_KEY',
-    )
+    throw new Error('no head office is set: CARTBARN_UPSTREAM_URL, CARTBARN_SITE_ID and CARTBARN_UPSTREAM_KEY')
   prepareDataFolder(dataDir)
   const folder = new StoppedFolder(dataDir, WORK)
   folder.take()
@@ -93,18 +91,14 @@ async function rebuild(
   const isResumed = RebuiltDatabase.isBegun(config.dataDir)
   const offer = await answered(options, (signal) => hub.rebuildOffer(signal), true)
   if (offer.epoch === null)
-    throw new Error(
-      `the head office has nothing of site ${site}: start a new gateway, or check CARTBARN_SITE_ID`,
-    )
+    throw new Error(`the head office has nothing of site ${site}: start a new gateway, or check CARTBARN_SITE_ID`)
   options.onOffer(offer, isResumed)
   const database = new RebuiltDatabase(config.dataDir)
   let isOpen = true
   try {
     let progress = database.progress ?? database.begin(site, sinceMsOf(config, nowMs))
     if (progress.site !== site)
-      throw new Error(
-        `${config.dataDir} holds the begun database of site ${progress.site}: choose an empty folder`,
-      )
+      throw new Error(`${config.dataDir} holds the begun database of site ${progress.site}: choose an empty folder`)
     while (progress.kind !== null) {
       const { kind, after, sinceMs } = progress
       const page = await answered(options, (signal) => hub.rebuildPage({ kind, after, sinceMs }, signal))
@@ -165,9 +159,7 @@ function secretsFor(database: RebuiltDatabase, folder: StoppedFolder, from: stri
 /** On the disk before they are valid. */
 function writeSecrets(path: string, secrets: readonly NewSecret[]): RebuiltGateway['credentials'] {
   if (secrets.length === 0) return null
-  const lines = secrets.map(({ kind, id, name, secret }) =>
-    [kind, id, name ?? '', secret].map(field).join(','),
-  )
+  const lines = secrets.map(({ kind, id, name, secret }) => [kind, id, name ?? '', secret].map(field).join(','))
   rmSync(path, { force: true })
   const text = `${['kind,id,name,password_or_key', ...lines].join('\n')}\n`
   writeFileSync(path, text, { flag: 'wx', mode: 0o600, flush: true })

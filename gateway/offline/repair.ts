@@ -52,11 +52,7 @@ export interface Repaired {
  * What was there is not changed, and what root makes is the owner's of the folder. Throws an `Error` in words: a gateway is running, there is no database or not enough
  * space, the list of its tables cannot be read, or the new one is not in order.
  */
-export async function repairDatabase(
-  dataDir: string,
-  atMs: number,
-  dialogue: RepairDialogue,
-): Promise<Repaired> {
+export async function repairDatabase(dataDir: string, atMs: number, dialogue: RepairDialogue): Promise<Repaired> {
   requireDatabase(dataDir)
   try {
     return await repairLocked(dataDir, atMs, dialogue)

@@ -113,9 +113,7 @@ async function restoreLocked(
     const { carriedOver, leftOut } = await makeDatabase(order, set, manifest, path, old)
     old?.close()
     const kept = keptFolder(dataDir, 'replaced', atMs)
-    const authority = restoreAuthority(dataDir, manifest.authority, () =>
-      replaceDatabase(dataDir, path, kept),
-    )
+    const authority = restoreAuthority(dataDir, manifest.authority, () => replaceDatabase(dataDir, path, kept))
     const keptIn = existsSync(kept) ? kept : null
     return { manifest, keptIn, lost, carriedOver, leftOut, authority }
   } finally {
@@ -146,11 +144,7 @@ async function makeDatabase(
 }
 
 /** The database that is there, null when there is none that can be read, and what it has that the backup lacks. */
-function readOld(
-  dataDir: string,
-  work: string,
-  manifest: BackupManifest,
-): { old: Connection | null; lost: string[] } {
+function readOld(dataDir: string, work: string, manifest: BackupManifest): { old: Connection | null; lost: string[] } {
   if (!existsSync(databasePath(dataDir))) return { old: null, lost: [] }
   let old: Connection | null = null
   try {

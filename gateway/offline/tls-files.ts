@@ -2,13 +2,7 @@ import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import type { Config } from '#gateway/config.ts'
 import { hostNamesNow } from '#gateway/tls.ts'
-import {
-  type Authority,
-  createAuthority,
-  isPermitted,
-  issueLeaf,
-  readAuthority,
-} from '#shared/authority/authority.ts'
+import { type Authority, createAuthority, isPermitted, issueLeaf, readAuthority } from '#shared/authority/authority.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { allNames, isHostName, isPrivateAddress, isTooWide } from '#shared/authority/host-names.ts'
 import { describeError } from '#shared/errors.ts'
@@ -42,17 +36,13 @@ export interface NewAuthority {
 export function initTls(config: Config, { names, isReplacing, nowMs }: NewAuthority): TlsFiles {
   const folder = folderOf(config)
   if (nowMs < EARLIEST_MS)
-    throw new Error(
-      `the clock of this machine shows ${new Date(nowMs).getUTCFullYear()}: set it, then try again`,
-    )
+    throw new Error(`the clock of this machine shows ${new Date(nowMs).getUTCFullYear()}: set it, then try again`)
   const wrong = names.find((name) => !isHostName(name) && !isPrivateAddress(name))
-  if (wrong !== undefined)
-    throw new Error(`${wrong} is neither the name of a host nor a private address: leave it out`)
+  if (wrong !== undefined) throw new Error(`${wrong} is neither the name of a host nor a private address: leave it out`)
   const own = hostNamesNow(config)
   const wide = names.find(
     (name) =>
-      !isPrivateAddress(name) &&
-      (isTooWide(name) || (!name.includes('.') && !own.names.includes(name.toLowerCase()))),
+      !isPrivateAddress(name) && (isTooWide(name) || (!name.includes('.') && !own.names.includes(name.toLowerCase()))),
   )
   if (wide !== undefined)
     throw new Error(
@@ -92,15 +82,12 @@ function renew(config: Config, folder: AuthorityFolder, authority: Authority, no
 function folderOf({ dataDir }: Config): AuthorityFolder {
   // most likely the folder is not the one that was meant
   if (!existsSync(databasePath(dataDir)))
-    throw new Error(
-      `${dataDir} has no database of a gateway: start the gateway once, or set CARTBARN_DATA_DIR`,
-    )
+    throw new Error(`${dataDir} has no database of a gateway: start the gateway once, or set CARTBARN_DATA_DIR`)
   return new AuthorityFolder(dataDir)
 }
 
 function authorityIn(folder: AuthorityFolder): Authority {
-  if (!existsSync(folder.authorityPath))
-    throw new Error('there is no authority yet: "cartbarn tls init" makes one')
+  if (!existsSync(folder.authorityPath)) throw new Error('there is no authority yet: "cartbarn tls init" makes one')
   try {
     return readAuthority(folder.readAuthority())
   } catch (error) {

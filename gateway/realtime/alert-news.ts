@@ -37,17 +37,14 @@ export class AlertNews {
     this.#waiting = []
     settle()
     for (const connection of connections) {
-      for (const { alert, frame } of news)
-        if (alerts.maySee(connection.caller, alert)) connection.enqueue(frame)
+      for (const { alert, frame } of news) if (alerts.maySee(connection.caller, alert)) connection.enqueue(frame)
       connection.flush()
     }
   }
 }
 
 function frameOf({ event, alert }: AlertChanged): Frame {
-  const atMs = { opened: alert.openedAtMs, acknowledged: alert.acknowledgedAtMs, closed: alert.closedAtMs }[
-    event
-  ]
+  const atMs = { opened: alert.openedAtMs, acknowledged: alert.acknowledgedAtMs, closed: alert.closedAtMs }[event]
   const timestamp = toIso(atMs ?? alert.openedAtMs)
   return new Frame({ type: 'alert', event, alert: toAlertJson(alert), timestamp })
 }

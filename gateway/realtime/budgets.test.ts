@@ -48,9 +48,7 @@ test('messages count by user, over all its sockets and its requests by HTTP', as
     if (type === 'pong') continue
     assert.deepEqual([type, code, typeof id], ['error', 'rate_limited', 'number'])
   }
-  const byHttp = await Promise.all(
-    Array.from({ length: 20 }, () => gateway.request('GET', '/devices', { key })),
-  )
+  const byHttp = await Promise.all(Array.from({ length: 20 }, () => gateway.request('GET', '/devices', { key })))
   assert.ok(byHttp.some(({ status }) => status === 429))
   assert.equal((await gateway.request('GET', '/devices')).status, 200)
 })

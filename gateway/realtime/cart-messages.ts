@@ -47,11 +47,7 @@ export function tellRemovedCart({ key, hardwareIds }: GatewayEvents['cartRemoved
 }
 
 /** The carts of these devices, as the caller sees them. */
-export function cartsOf(
-  carts: VisibleCarts,
-  hardwareIds: ReadonlySet<string> | 'all',
-  caller: Caller,
-): CartJson[] {
+export function cartsOf(carts: VisibleCarts, hardwareIds: ReadonlySet<string> | 'all', caller: Caller): CartJson[] {
   const isWanted = ({ devices }: Cart) =>
     hardwareIds === 'all' || devices.some(({ row }) => hardwareIds.has(row.hardwareId))
   return carts

@@ -188,9 +188,7 @@ test('a gateway that stops closes its sockets, and tells nobody that devices wen
       return connectAsync(other.mqtt, { clientId, username: clientId, password, reconnectPeriod: 0 })
     }),
   )
-  const watcher = await RealtimeClient.open(
-    `${other.http.replace('http', 'ws')}/realtime?api_key=${ADMIN_KEY}`,
-  )
+  const watcher = await RealtimeClient.open(`${other.http.replace('http', 'ws')}/realtime?api_key=${ADMIN_KEY}`)
   await watcher.subscribe('*')
   await watcher.flush()
   const closed = watcher.closed()

@@ -57,8 +57,7 @@ test('what changes nothing is told to nobody', async () => {
   await change(id, { name: 'One', cart: '1' })
   const watcher = await g.realtime()
   await watcher.subscribe(id)
-  for (const body of [{}, { name: 'One' }, { cart: ' 1 ' }, { name: 'One', cart: '1' }])
-    await change(id, body)
+  for (const body of [{}, { name: 'One' }, { cart: ' 1 ' }, { name: 'One', cart: '1' }]) await change(id, body)
   await change(id, { cart: 'site' })
   assert.deepEqual(await watcher.flush(), [])
 })
@@ -80,16 +79,11 @@ test('who watches a device is told that it is gone, once, and of nothing of it a
   const id = `box-${++count}`
   const password = await g.register(id)
   const { key } = await g.createUser({ allowed_hardware_ids: [id] })
-  const [named, all, both] = [
-    await watcherOf(key, id),
-    await watcherOf(key, '*'),
-    await watcherOf(key, id, '*'),
-  ]
+  const [named, all, both] = [await watcherOf(key, id), await watcherOf(key, '*'), await watcherOf(key, id, '*')]
   const client = await g.connect(id, password)
   await Promise.all([named, all, both].map((watcher) => watcher.next('device_status')))
   await change(id, { name: 'Old' })
-  for (const watcher of [named, all, both])
-    assert.equal((await watcher.next('device_changed')).device.name, 'Old')
+  for (const watcher of [named, all, both]) assert.equal((await watcher.next('device_changed')).device.name, 'Old')
   assert.equal((await g.request('DELETE', `/devices/${id}`)).status, 200)
   for (const watcher of [named, all, both])
     assert.deepEqual(await watcher.flush(), [{ type: 'device_removed', hardwareId: id }])

@@ -22,21 +22,12 @@ export function* tellReported(run: GatewayEvents['reported']): Generator<Telling
 }
 
 /** Of readings that went to history only. */
-export function* tellBackfilled({
-  hardwareId,
-  fromMs,
-  toMs,
-  count,
-}: GatewayEvents['backfilled']): Generator<Telling> {
+export function* tellBackfilled({ hardwareId, fromMs, toMs, count }: GatewayEvents['backfilled']): Generator<Telling> {
   yield { message: { type: 'device_backfill', hardwareId, from: toIso(fromMs), to: toIso(toMs), count } }
 }
 
 /** Of a device that connects or is gone. */
-export function* tellPresence({
-  hardwareId,
-  isOnline,
-  atMs,
-}: GatewayEvents['presenceChanged']): Generator<Telling> {
+export function* tellPresence({ hardwareId, isOnline, atMs }: GatewayEvents['presenceChanged']): Generator<Telling> {
   const payload = { is_online: isOnline }
   yield { message: { type: 'device_status', hardwareId, payload, timestamp: toIso(atMs) } }
 }

@@ -3,9 +3,7 @@ import { test } from 'node:test'
 import { findExcess } from './excess.ts'
 
 function readersOf(shares: Record<string, number[]>) {
-  return Object.entries(shares).flatMap(([userId, bytes]) =>
-    bytes.map((unreadBytes) => ({ userId, unreadBytes })),
-  )
+  return Object.entries(shares).flatMap(([userId, bytes]) => bytes.map((unreadBytes) => ({ userId, unreadBytes })))
 }
 
 test('nobody is given up while all together are within the limit', () => {

@@ -81,10 +81,7 @@ async function connectMany<Reader>(count: number, connect: () => Promise<Reader>
 }
 
 /** All that came to a reader until an answer sent now. */
-async function receivedBy(reader: {
-  connection: RealtimeConnection
-  received: Received[]
-}): Promise<Received[]> {
+async function receivedBy(reader: { connection: RealtimeConnection; received: Received[] }): Promise<Received[]> {
   const mark = { type: 'pong', time: '', id: 'mark' } as const
   const text = JSON.stringify(mark)
   const before = reader.received.length

@@ -190,7 +190,6 @@ export class FanOut {
   }
 
   #dropExcess(): void {
-    for (const connection of findExcess(this.connections, this.#limits.unreadBytes))
-      this.#deps.onExcess(connection)
+    for (const connection of findExcess(this.connections, this.#limits.unreadBytes)) this.#deps.onExcess(connection)
   }
 }

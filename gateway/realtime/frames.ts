@@ -51,8 +51,7 @@ export class PendingFrames {
 
   /** These frames, then `frame`. */
   followedBy(frame: Frame): PendingFrames {
-    if (this.#followed === undefined || this.#followed.#frame !== frame)
-      this.#followed = new PendingFrames(this, frame)
+    if (this.#followed === undefined || this.#followed.#frame !== frame) this.#followed = new PendingFrames(this, frame)
     return this.#followed
   }
 

@@ -55,10 +55,7 @@ export class HalfOpen {
 
   /** Reads one message: calls back with whose key it is, or closes. */
   wait(webSocket: WebSocket, address: string, onLogin: (login: Login) => void): void {
-    const timer = setTimeout(
-      () => this.#close(webSocket, CLOSE.unauthenticated, 'no key in time'),
-      AUTHENTICATE_MS,
-    )
+    const timer = setTimeout(() => this.#close(webSocket, CLOSE.unauthenticated, 'no key in time'), AUTHENTICATE_MS)
     const pong = (data: Buffer) => webSocket.pong(data)
     const over = () => {
       clearTimeout(timer)
@@ -72,9 +69,7 @@ export class HalfOpen {
       // what arrives after the close frame was sent is not for us any more
       if (webSocket.readyState !== webSocket.OPEN) return
       over()
-      const login = isBinary
-        ? this.#refuseBinary(webSocket)
-        : this.#judge(webSocket, data.toString(), address)
+      const login = isBinary ? this.#refuseBinary(webSocket) : this.#judge(webSocket, data.toString(), address)
       if (login !== undefined) onLogin(login)
     })
   }
@@ -96,11 +91,7 @@ export class HalfOpen {
       const { kind, code, message } = error
       webSocket.send(JSON.stringify({ type: 'error', code, message }))
       const isNobody = kind !== 'rate_limited'
-      this.#close(
-        webSocket,
-        isNobody ? CLOSE.unauthenticated : CLOSE.slow,
-        isNobody ? 'no key' : 'too many requests',
-      )
+      this.#close(webSocket, isNobody ? CLOSE.unauthenticated : CLOSE.slow, isNobody ? 'no key' : 'too many requests')
       return undefined
     }
   }

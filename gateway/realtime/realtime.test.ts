@@ -65,14 +65,7 @@ describe('subscriptions', () => {
     const hidden = await Cart.connect()
     const { key } = await gateway.createUser({ allowed_hardware_ids: [cart.hardwareId, 'not-yet'] })
     const watcher = await gateway.realtime(key)
-    const hardwareIds = [
-      cart.hardwareId,
-      hidden.hardwareId,
-      'not-yet',
-      'nowhere',
-      'constructor',
-      cart.hardwareId,
-    ]
+    const hardwareIds = [cart.hardwareId, hidden.hardwareId, 'not-yet', 'nowhere', 'constructor', cart.hardwareId]
     for (const id of ['1', 7]) {
       watcher.send({ type: 'subscribe', hardwareIds, id })
       assert.deepEqual(await watcher.next('subscribed'), {
@@ -365,15 +358,9 @@ describe('bad messages', () => {
       '{"type":"subscribe","hardwareIds":"A","id":"1"}',
       { code: 'invalid_message', message: 'hardwareIds must be an array', id: '1' },
     ],
-    [
-      '{"type":"subscribe","id":4}',
-      { code: 'invalid_message', message: 'hardwareIds must be an array', id: 4 },
-    ],
+    ['{"type":"subscribe","id":4}', { code: 'invalid_message', message: 'hardwareIds must be an array', id: 4 }],
     ['{"type":"subscribe","hardwareIds":[1]}', { code: 'invalid_message' }],
-    [
-      '{"type":"unsubscribe","hardwareIds":{}}',
-      { code: 'invalid_message', message: 'hardwareIds must be an array' },
-    ],
+    ['{"type":"unsubscribe","hardwareIds":{}}', { code: 'invalid_message', message: 'hardwareIds must be an array' }],
     ['{"type":"ping","id":{}}', { code: 'invalid_message' }],
   ]
   for (const [text, answer] of bad) {
@@ -427,10 +414,7 @@ test('what was told before an unsubscribe arrives before its answer, and nothing
     watcher.send({ type: 'unsubscribe', hardwareIds: [cart.hardwareId] })
     watcher.send({ type: 'subscribe', hardwareIds: [cart.hardwareId] })
     const [data, ...answers] = [await watcher.next(), await watcher.next(), await watcher.next()]
-    assert.deepEqual(
-      [data.payload, ...answers.map(({ type }) => type)],
-      [{ speed }, 'unsubscribed', 'subscribed'],
-    )
+    assert.deepEqual([data.payload, ...answers.map(({ type }) => type)], [{ speed }, 'unsubscribed', 'subscribed'])
   }
 })
 
@@ -537,11 +521,7 @@ describe('keys', () => {
   ] as const) {
     test(`a key that is ${what} closes its channels with 4401, and no other`, async () => {
       const { userId, key } = await gateway.createUser({})
-      const [one, two, other] = [
-        await gateway.realtime(key),
-        await gateway.realtime(key),
-        await gateway.realtime(),
-      ]
+      const [one, two, other] = [await gateway.realtime(key), await gateway.realtime(key), await gateway.realtime()]
       const codes = Promise.all([one.closed(), two.closed()])
       assert.equal((await revoke(userId)).status, 200)
       assert.deepEqual(await codes, [4401, 4401])

@@ -144,8 +144,7 @@ export class Realtime implements Part {
       for (const connection of fanOut.connections) connection.send({ type: 'zones_changed', version })
     })
     events.on('recallChanged', (event) => this.#tellRecall(event))
-    for (const name of ['keyRevoked', 'scopeChanged'] as const)
-      events.on(name, ({ userId }) => this.#judge(userId))
+    for (const name of ['keyRevoked', 'scopeChanged'] as const) events.on(name, ({ userId }) => this.#judge(userId))
     for (const name of ['sessionEnded', 'sessionChanged'] as const)
       events.on(name, ({ sessionId }) => this.#judge(sessionOwner(sessionId)))
     this.#pingTimer = setInterval(() => this.pingAll(), PING_MS)
@@ -217,9 +216,7 @@ export class Realtime implements Part {
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, onOpen: (channel: Channel) => void): void {
     this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-      webSocket.on('error', (error) =>
-        this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'),
-      )
+      webSocket.on('error', (error) => this.#deps.log.debug({ reason: error.message }, 'a realtime connection failed'))
       onOpen({ webSocket, stream: socket })
     })
   }
@@ -272,8 +269,7 @@ export class Realtime implements Part {
 
   /** Gives its place back, once. */
   #forget(connection: RealtimeConnection): void {
-    if (this.#fanOut.connections.delete(connection))
-      this.#deps.realtimeSockets.release(connection.login.owner)
+    if (this.#fanOut.connections.delete(connection)) this.#deps.realtimeSockets.release(connection.login.owner)
     this.#fanOut.subscriptions.clear(connection)
   }
 
@@ -370,10 +366,7 @@ export class Realtime implements Part {
     const denied: string[] = []
     for (const hardwareId of new Set(wanted)) {
       if (hardwareId === EVERYTHING) this.#fanOut.subscriptions.addAll(connection)
-      else if (
-        this.#deps.fleet.byHardwareId(hardwareId) !== undefined &&
-        canSee(connection.caller, hardwareId)
-      ) {
+      else if (this.#deps.fleet.byHardwareId(hardwareId) !== undefined && canSee(connection.caller, hardwareId)) {
         this.#fanOut.subscriptions.add(connection, hardwareId)
       } else {
         denied.push(hardwareId)

@@ -39,10 +39,7 @@ test('a session that is over gets a socket that is closed with 4401, behind the 
 
 for (const [what, end] of [
   ['it is ended', (id: string) => g.request('DELETE', `/sessions/${id}`)],
-  [
-    'its user gets another key',
-    (_: string, userId: string) => g.request('POST', `/users/${userId}/rotate-key`),
-  ],
+  ['its user gets another key', (_: string, userId: string) => g.request('POST', `/users/${userId}/rotate-key`)],
   ['its user is deleted', (_: string, userId: string) => g.request('DELETE', `/users/${userId}`)],
 ] as const) {
   test(`all sockets of a session close with 4401 when ${what}`, async () => {

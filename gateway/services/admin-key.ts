@@ -76,8 +76,7 @@ export class FirstAdminKey implements Part {
   /** Whom the setup code signs in, which it does only now; undefined when this is not the code. Throws `store_unavailable`. */
   takeSetupCode(text: string): Pairing | undefined {
     const { setupCode } = this
-    if (this.#waiting === undefined || setupCode === undefined || readCode(text) !== setupCode)
-      return undefined
+    if (this.#waiting === undefined || setupCode === undefined || readCode(text) !== setupCode) return undefined
     try {
       // first of all: whatever happens then, nobody else signs in with it
       this.#deps.file.write(this.#waiting.key)
@@ -126,10 +125,7 @@ export class FirstAdminKey implements Part {
       await users.rotateKey(oldest.userId, { apiKey, isTold: givenKey !== undefined })
     } catch (error) {
       // a full disk keeps no gateway from serving what it has
-      log.warn(
-        { reason: describeError(error) },
-        'cannot make a new key for the admin, whose first key was never used',
-      )
+      log.warn({ reason: describeError(error) }, 'cannot make a new key for the admin, whose first key was never used')
     }
   }
 

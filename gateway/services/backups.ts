@@ -90,9 +90,7 @@ const keptSchema = z.object({
   triedAtMs: z.number().nullable().default(null),
   // one for each stick that is used alternately
   knownSets: z.array(z.string()).default([]),
-  stay: z
-    .array(z.object({ number: z.number(), atMs: z.number(), rows: z.number(), bytes: z.number() }))
-    .default([]),
+  stay: z.array(z.object({ number: z.number(), atMs: z.number(), rows: z.number(), bytes: z.number() })).default([]),
 })
 type Kept = z.infer<typeof keptSchema>
 
@@ -184,11 +182,9 @@ export class Backups implements Part {
   /** Begins one because an admin wants it, which the audit log says. Rejects with a `ConflictError` when none can begin. */
   async begin(): Promise<void> {
     const { settings, store, machine } = this.#deps
-    if (settings === undefined)
-      throw new ConflictError('no_backup_target', 'the gateway has no CARTBARN_BACKUP_TO')
+    if (settings === undefined) throw new ConflictError('no_backup_target', 'the gateway has no CARTBARN_BACKUP_TO')
     if (machine.detail !== null) throw new ConflictError('other_machine', machine.detail)
-    if (this.#running !== undefined)
-      throw new ConflictError('backup_running', 'a backup is being made already')
+    if (this.#running !== undefined) throw new ConflictError('backup_running', 'a backup is being made already')
     const noted = store.write('noteBackup', { target: settings.target })
     this.#running = noted
       .then(
@@ -215,8 +211,7 @@ export class Backups implements Part {
     const { settings, machine } = this.#deps
     if (settings === undefined || this.#kept === undefined || this.#running !== undefined) return false
     if (machine.detail !== null) return false
-    const sinceTryMs =
-      this.#triedAtMs === undefined ? Number.POSITIVE_INFINITY : Math.abs(nowMs - this.#triedAtMs)
+    const sinceTryMs = this.#triedAtMs === undefined ? Number.POSITIVE_INFINITY : Math.abs(nowMs - this.#triedAtMs)
     const lastMs = this.#kept.lastGoodMs ?? this.#kept.sinceMs
     const sinceLastMs = Math.abs(nowMs - lastMs)
     if (sinceLastMs >= LATE_MS) return sinceTryMs >= RETRY_MS
@@ -248,10 +243,7 @@ export class Backups implements Part {
       this.failures++
       this.#kept = { ...this.#kept, fault: answer.reason, triedAtMs: atMs }
       this.#write()
-      log.warn(
-        { target: settings.target, reason: answer.reason },
-        'could not back up the database; tries again',
-      )
+      log.warn({ target: settings.target, reason: answer.reason }, 'could not back up the database; tries again')
     }
   }
 
@@ -299,10 +291,7 @@ export class Backups implements Part {
     try {
       replaceFile(this.#path, `${JSON.stringify(this.#kept)}\n`)
     } catch (error) {
-      this.#deps.log.warn(
-        { path: this.#path, reason: describeError(error) },
-        'could not note the last backup',
-      )
+      this.#deps.log.warn({ path: this.#path, reason: describeError(error) }, 'could not note the last backup')
     }
   }
 }

@@ -112,10 +112,7 @@ export class CourseDrawing {
   }
 
   /** The image of the photo. Throws `photo_not_found`. */
-  async image(
-    owner: string,
-    signal: AbortSignal,
-  ): Promise<{ photo: CoursePhoto; image: Uint8Array<ArrayBuffer> }> {
+  async image(owner: string, signal: AbortSignal): Promise<{ photo: CoursePhoto; image: Uint8Array<ArrayBuffer> }> {
     const { photo } = this.#current
     const image =
       photo === null
@@ -125,8 +122,7 @@ export class CourseDrawing {
             { hash: photo.hash, bytes: photo.bytes },
             { owner, signal, isShort: true },
           )
-    if (photo === null || image === null)
-      throw new NotFoundError('photo_not_found', 'there is no photo of the course')
+    if (photo === null || image === null) throw new NotFoundError('photo_not_found', 'there is no photo of the course')
     return { photo, image }
   }
 

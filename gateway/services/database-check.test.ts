@@ -90,10 +90,7 @@ test('two bits of a row that nobody reads flip: the check names its table', asyn
   await check.run(false)
   assert.deepEqual(check.last?.damaged, ['lock_event'])
   const [finding] = store.damage.all
-  assert.deepEqual(
-    [finding?.place, finding?.outcome, finding?.foundAtMs],
-    ['lock_event', 'unreadable', NIGHT_MS],
-  )
+  assert.deepEqual([finding?.place, finding?.outcome, finding?.foundAtMs], ['lock_event', 'unreadable', NIGHT_MS])
   assert.match(finding?.detail ?? '', /npm run repair/)
 })
 

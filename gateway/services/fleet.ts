@@ -137,9 +137,7 @@ export class Fleet {
 
   /** All devices by hardware id, ascending. Do not change the array. */
   all(): readonly Device[] {
-    this.#sorted ??= [...this.#byHardwareId.values()].sort((a, b) =>
-      a.row.hardwareId < b.row.hardwareId ? -1 : 1,
-    )
+    this.#sorted ??= [...this.#byHardwareId.values()].sort((a, b) => (a.row.hardwareId < b.row.hardwareId ? -1 : 1))
     return this.#sorted
   }
 

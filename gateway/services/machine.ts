@@ -80,8 +80,6 @@ export class OwnMachine implements Part {
     if (JSON.stringify(signs) === JSON.stringify(known)) return
     store
       .write('noteMachine', { signs })
-      .catch((error: unknown) =>
-        log.warn({ reason: describeError(error) }, 'could not note which machine this is'),
-      )
+      .catch((error: unknown) => log.warn({ reason: describeError(error) }, 'could not note which machine this is'))
   }
 }

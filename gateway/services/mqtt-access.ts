@@ -112,16 +112,10 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     this.#deps = deps
   }
 
-  login(
-    clientId: string,
-    username: string | undefined,
-    password: Buffer | undefined,
-    address: string,
-  ): LoginResult {
+  login(clientId: string, username: string | undefined, password: Buffer | undefined, address: string): LoginResult {
     if (username === undefined || password === undefined) return { ok: false, reason: 'bad_credentials' }
     const device = this.#deps.fleet.byHardwareId(username)
-    if (device === undefined && this.#deps.users.has(username))
-      return this.#loginUser(username, password, address)
+    if (device === undefined && this.#deps.users.has(username)) return this.#loginUser(username, password, address)
     const credential = this.#credentialOf(device, username, password)
     if (typeof credential === 'object') return credential
     if (clientId !== username) return { ok: false, reason: 'client_id_mismatch' }
@@ -218,8 +212,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     if (login.kind !== 'device') return
     const { hardwareId } = login
     if (topicFilters.includes(deviceTopic(hardwareId, 'key'))) login.handshake?.listen(login.device)
-    if (topicFilters.includes(deviceTopic(hardwareId, 'cmd')))
-      this.#deps.events.emit('deviceReachable', { hardwareId })
+    if (topicFilters.includes(deviceTopic(hardwareId, 'cmd'))) this.#deps.events.emit('deviceReachable', { hardwareId })
   }
 
   disconnected(login: MqttLogin): void {

@@ -112,10 +112,7 @@ export class Notifiers {
 
   #requireMail(channel: NotifierChannel): void {
     if (channel !== 'email' || this.#deps.mailer.isConfigured) return
-    throw new ConflictError(
-      'no_smtp',
-      'the gateway has no mail server: set CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM',
-    )
+    throw new ConflictError('no_smtp', 'the gateway has no mail server: set CARTBARN_SMTP_URL and CARTBARN_SMTP_FROM')
   }
 }
 

@@ -50,11 +50,7 @@ export class Tracks {
   }
 
   /** All records of a few devices, a JSON text each. Throws `too_many_positions` and `too_many_downloads`. */
-  whole(
-    devices: readonly TrackedDevice[],
-    range: TimeRange,
-    asker: TrackAsker,
-  ): Promise<readonly Uint8Array[]> {
+  whole(devices: readonly TrackedDevice[], range: TimeRange, asker: TrackAsker): Promise<readonly Uint8Array[]> {
     return this.#read(devices, { ...range, replay: null }, this.#limits.cart, asker)
   }
 

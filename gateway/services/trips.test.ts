@@ -27,14 +27,10 @@ before(async () => {
   // 92 fixes, two trips and three stops each
   const shift = new Ride().wait(300).drive(600, 15, 20).wait(300).drive(600, 15, 20).wait(300).record()
   const fixes = shift.records.map(({ speedKmh, ...fix }) => ({ ...fix, speed: speedKmh }))
-  for (const hardwareId of ['cart-1', 'cart-2'])
-    await sendTrack(await g.device(hardwareId), hardwareId, fixes)
+  for (const hardwareId of ['cart-1', 'cart-2']) await sendTrack(await g.device(hardwareId), hardwareId, fixes)
   const path = join(g.config.dataDir, 'cartbarn.db')
   const connection = openReader(path)
-  fleet.load(
-    { devices: () => listDevices(connection), latestGps: () => null, latestBattery: () => null },
-    EVENING_MS,
-  )
+  fleet.load({ devices: () => listDevices(connection), latestGps: () => null, latestBattery: () => null }, EVENING_MS)
   connection.close()
   readers = new ReaderPool(path, 1, new Tally(), createLog('silent'))
   await readers.start()
@@ -99,13 +95,10 @@ test('a map is the same whether its lines are written at once or a page at a tim
   }
   const atOnce = await mapWith({})
   assert.equal(atOnce.features.length, 10)
-  const lengths = atOnce.features.map(
-    ({ geometry }: { geometry: { coordinates: [] } }) => geometry.coordinates.length,
-  )
+  const lengths = atOnce.features.map(({ geometry }: { geometry: { coordinates: [] } }) => geometry.coordinates.length)
   // 31 points a line: one of two lines at once; pages that end with the line, before it and after it
   for (const fixesAtOnce of [0, 31, 61]) {
-    for (const fixesOfPage of [1, 2, 30, 31, 32])
-      assert.deepEqual(await mapWith({ fixesAtOnce, fixesOfPage }), atOnce)
+    for (const fixesOfPage of [1, 2, 30, 31, 32]) assert.deepEqual(await mapWith({ fixesAtOnce, fixesOfPage }), atOnce)
   }
   assert.deepEqual(lengths, [31, 31, 2, 2, 2, 31, 31, 2, 2, 2])
 })

@@ -1,14 +1,7 @@
 import { InvalidRequestError } from '#shared/errors.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
-import {
-  LINE_END,
-  LINE_HEAD,
-  lineMiddle,
-  MAP_END,
-  MAP_HEAD,
-  type TripFeature,
-} from '#shared/trips/features.ts'
+import { LINE_END, LINE_HEAD, lineMiddle, MAP_END, MAP_HEAD, type TripFeature } from '#shared/trips/features.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
@@ -98,10 +91,7 @@ export class Trips {
   }
 
   /** The trips of those devices that are on one now, in their order. Throws as `find` does. */
-  async active(
-    devices: readonly Device[],
-    { asker, ...search }: ActiveTripSearch,
-  ): Promise<ActiveTripJson[]> {
+  async active(devices: readonly Device[], { asker, ...search }: ActiveTripSearch): Promise<ActiveTripJson[]> {
     const { positions: positionsMax, foundOfDevice: foundMax } = this.#limits
     const found = await inParallel(chunksOf(devices, DEVICES_A_JOB), JOBS_IN_FLIGHT, (chunk) => {
       const asked = chunk.map((device) => ({
@@ -199,7 +189,5 @@ export class Trips {
 }
 
 function chunksOf<Item>(items: readonly Item[], size: number): Item[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) =>
-    items.slice(i * size, (i + 1) * size),
-  )
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, i) => items.slice(i * size, (i + 1) * size))
 }

@@ -91,8 +91,7 @@ export class Users implements Part {
   authenticateHash(keyHash: string): User {
     const user = this.#byKeyHash.get(keyHash)
     if (user === undefined) throw new UnauthenticatedError('invalid_api_key', 'this API key is not valid')
-    if (!user.row.isActive)
-      throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')
+    if (!user.row.isActive) throw new UnauthenticatedError('user_inactive', 'the user of this API key is disabled')
     return user
   }
 
@@ -133,8 +132,7 @@ export class Users implements Part {
   /** Throws `user_not_found`, and `user_inactive` and `metrics_only` where nobody can sign in as the user. */
   requireSignIn(userId: string): void {
     const row = this.require(userId)
-    if (!row.isActive)
-      throw new ConflictError('user_inactive', 'the user is disabled: nobody can sign in as it')
+    if (!row.isActive) throw new ConflictError('user_inactive', 'the user is disabled: nobody can sign in as it')
     refuseMetrics(row)
   }
 
@@ -175,8 +173,7 @@ export class Users implements Part {
     const change = { ...fields, userId, nowMs: this.#deps.clock.nowMs() }
     const row = await this.#deps.store.write('updateUser', change, undefined, also)
     this.#keep(row)
-    if (fields.isActive === false || fields.role === 'metrics')
-      this.#deps.events.emit('keyRevoked', { userId })
+    if (fields.isActive === false || fields.role === 'metrics') this.#deps.events.emit('keyRevoked', { userId })
     else this.#deps.events.emit('scopeChanged', { userId })
     return this.require(userId)
   }
@@ -190,10 +187,7 @@ export class Users implements Part {
   }
 
   /** The old key is void when this returns, and all sessions of the user but the kept one. `isTold`: as of the first admin. */
-  async rotateKey(
-    userId: string,
-    { apiKey = newApiKey(), isTold = false, keptSessionId = '' } = {},
-  ): Promise<string> {
+  async rotateKey(userId: string, { apiKey = newApiKey(), isTold = false, keptSessionId = '' } = {}): Promise<string> {
     const change = { userId, keyHash: hashSecret(apiKey), keptSessionId, nowMs: this.#deps.clock.nowMs() }
     const also = isTold ? TOLD : undefined
     this.#keep(await this.#deps.store.write('updateUser', change, undefined, also))

@@ -39,8 +39,7 @@ test('kept sessions of programs move into the name space of their user, those of
     { clientId: 'user:u-1/shop', owner: 'user:u-1', idleHours: 7 },
   ])
   const ids = (rows: { clientId: string }[]) => rows.map(({ clientId }) => clientId).sort()
-  for (const rows of [subscriptions, queued, received])
-    assert.deepEqual(ids(rows), ['cart-1', 'user:u-1/shop'])
+  for (const rows of [subscriptions, queued, received]) assert.deepEqual(ids(rows), ['cart-1', 'user:u-1/shop'])
   assert.deepEqual(ids(wills), ['cart-1', 'user:u-1/pos'])
 })
 

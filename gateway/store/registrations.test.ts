@@ -40,9 +40,7 @@ function schema8(): Connection {
 
 test('an upgrade leaves events to the registration they fall into, and knows them when they come again', () => {
   const connection = schema8()
-  const before = connection.all(
-    'SELECT event_id, hardware_id, event, source, at_ms FROM lock_event ORDER BY seq',
-  )
+  const before = connection.all('SELECT event_id, hardware_id, event, source, at_ms FROM lock_event ORDER BY seq')
   migrate(connection)
   const registration = { shortId: 'again001', sinceMs: 5000 }
   const ids = (rows: { eventId: string }[] | null) => rows?.map(({ eventId }) => eventId)
@@ -70,9 +68,5 @@ test('a head office gets rows from before an upgrade as it got them, and those s
   const texts = eventsBehind(connection, 'lock_events', 3, 10).map(({ text }) => text)
   const row = (id: string, atMs: number) =>
     `{"event_id":"${id}","hardware_id":"cart-1","event":"lock","source":"key","at_ms":${atMs},"code":null,"command_id":null,"metadata":null`
-  assert.deepEqual(texts, [
-    `${row('e3', 7000)}}`,
-    `${row('e4', 8000)}}`,
-    `${row('e5', 9000)},"short_id":"again001"}`,
-  ])
+  assert.deepEqual(texts, [`${row('e3', 7000)}}`, `${row('e4', 8000)}}`, `${row('e5', 9000)},"short_id":"again001"}`])
 })

@@ -73,9 +73,7 @@ class Recorder implements Appender<Message> {
     const deviceIds = new Set(samples.map(([deviceId]) => deviceId))
     return {
       samples: Float64Array.from(samples.flat()),
-      stateChanges: encodeStateChanges(
-        [...deviceIds].map((deviceId) => ({ deviceId, before: UNSEEN, after: SEEN })),
-      ),
+      stateChanges: encodeStateChanges([...deviceIds].map((deviceId) => ({ deviceId, before: UNSEEN, after: SEEN }))),
       lockEvents: messages.flatMap((one) => one.lockEvents),
       commandAcks: [],
       sessionChanges: messages.flatMap((one) => one.sessionChanges),
@@ -126,8 +124,7 @@ async function open(dataDir = newFolder()) {
 async function stored(store: Store<Message>, recorder: Recorder, ...messages: Message[]): Promise<void> {
   const before = recorder.stored + recorder.refusals.length
   for (const one of messages) store.queue.append(one)
-  while (recorder.stored + recorder.refusals.length < before + messages.length)
-    await new Promise(setImmediate)
+  while (recorder.stored + recorder.refusals.length < before + messages.length) await new Promise(setImmediate)
 }
 
 function createDevice(store: Store<Message>, hardwareId: string) {
@@ -260,11 +257,7 @@ test('a restart keeps everything', async () => {
     fleet: of.read.fleetCounts(),
     gps: [of.read.latestGps(deviceId), await history(of, deviceId)],
     battery: [of.read.latestBattery(deviceId), await history(of, deviceId, 'battery')],
-    lockEvents: await of.readers.run(
-      'lockEvents',
-      { order: 'desc', limit: 10, offset: 0 },
-      { owner: 'test' },
-    ),
+    lockEvents: await of.readers.run('lockEvents', { order: 'desc', limit: 10, offset: 0 }, { owner: 'test' }),
     quarantine: of.read.quarantine(10).map((entry) => ({ ...entry, payload: [...entry.payload] })),
   })
   const before = await everything(store)
@@ -299,11 +292,7 @@ test('what is stored is told row by row: a repeated record or event is not new',
   const { deviceId } = await createDevice(store, 'cart-1')
   const both: Row = [deviceId, NOW_MS, 1, 2, Number.NaN, 50_000]
   const events = [lockEvent('e1'), lockEvent('e2', { identity: 'e1' }), lockEvent('e3')]
-  await stored(
-    store,
-    recorder,
-    message({ samples: [both, both, gpsRow(deviceId, NOW_MS + 1)], lockEvents: events }),
-  )
+  await stored(store, recorder, message({ samples: [both, both, gpsRow(deviceId, NOW_MS + 1)], lockEvents: events }))
   const [result] = recorder.results
   assert.deepEqual([...(result?.sampleFlags ?? [])], [GPS_STORED | BATTERY_STORED, 0, GPS_STORED])
   assert.deepEqual(result?.lockEventStored, [true, false, true])
@@ -417,12 +406,9 @@ test('the quarantine keeps the newest 1000', async () => {
 test('a write that a rule refuses leaves nothing behind', async () => {
   const { store } = await open()
   await createUser(store, 'u1')
-  await assert.rejects(
-    store.write('updateUser', { userId: 'u1', role: 'user', name: 'X', nowMs: NOW_MS + 1 }),
-    {
-      code: 'last_admin',
-    },
-  )
+  await assert.rejects(store.write('updateUser', { userId: 'u1', role: 'user', name: 'X', nowMs: NOW_MS + 1 }), {
+    code: 'last_admin',
+  })
   await assert.rejects(store.write('deleteUser', { userId: 'u1' }), { code: 'last_admin' })
   const [user] = store.read.users()
   assert.deepEqual([user?.name, user?.role, user?.updatedAtMs], ['Jane', 'admin', NOW_MS])
@@ -491,8 +477,7 @@ test('a data folder has one gateway at a time', async () => {
 test('a damaged frame in the log of a gateway that was killed costs nothing without a word', async () => {
   const { store, recorder, dataDir } = await open()
   const { deviceId } = await createDevice(store, 'cart-1')
-  for (let i = 0; i < 30; i++)
-    await stored(store, recorder, message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
+  for (let i = 0; i < 30; i++) await stored(store, recorder, message({ samples: [gpsRow(deviceId, NOW_MS + i)] }))
   const killed = newFolder()
   mkdirSync(killed, { mode: 0o700 })
   for (const name of ['cartbarn.db', 'cartbarn.db-wal', 'cartbarn.db-shm', 'cartbarn.db-open'])

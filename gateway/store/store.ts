@@ -114,10 +114,7 @@ interface StoreEvents {
 }
 
 /** The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is behind it. */
-export class Store<Message extends Appendable = Appendable>
-  extends EventEmitter<StoreEvents>
-  implements Part
-{
+export class Store<Message extends Appendable = Appendable> extends EventEmitter<StoreEvents> implements Part {
   readonly queue: CommitQueue<Message>
   /** Damage that was found in the database since the start. */
   readonly damage: DamageFindings
@@ -268,8 +265,7 @@ export class Store<Message extends Appendable = Appendable>
     if (pagesWithWrongBit(reading).length === 0) return
     const writing = openWriter(this.#path)
     try {
-      for (const found of putPagesRight(writing))
-        this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
+      for (const found of putPagesRight(writing)) this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
     } finally {
       writing.close()
     }
@@ -358,14 +354,12 @@ export class Store<Message extends Appendable = Appendable>
     cartMotions: () => this.#read(listCartMotions),
     cartNotes: () => this.#read(listCartNotes),
     zoneExempts: () => this.#read(listZoneExempts),
-    lastExits: (zoneType: ZoneType, sinceMs: number) =>
-      this.#read((from) => lastExits(from, { zoneType, sinceMs })),
+    lastExits: (zoneType: ZoneType, sinceMs: number) => this.#read((from) => lastExits(from, { zoneType, sinceMs })),
     latestLockEvent: (device: { hardwareId: string } & Registration, untilMs: number) =>
       this.#read((from) => latestLockEvent(from, device, untilMs)),
     lastRecall: () => this.#read(lastRecall),
     pinTries: () => this.#read(pinTries),
-    deviceCounts: (deviceId: number) =>
-      this.#readCounts((from, unsaved) => deviceCounts(from, deviceId, unsaved)),
+    deviceCounts: (deviceId: number) => this.#readCounts((from, unsaved) => deviceCounts(from, deviceId, unsaved)),
     fleetCounts: () => this.#readCounts(fleetCounts),
     latestGps: (deviceId: number, untilMs = LATEST_MS) =>
       this.#readTelemetry((from) => latestGps(from, deviceId, untilMs)),
@@ -396,8 +390,7 @@ export class Store<Message extends Appendable = Appendable>
     sessions: () => this.#read(listSessions),
     webhooks: () => this.#read(listWebhooks),
     notifiers: () => this.#read(listNotifiers),
-    deliveries: (afterSeq: number, limit: number) =>
-      this.#read((from) => listDeliveries(from, afterSeq, limit)),
+    deliveries: (afterSeq: number, limit: number) => this.#read((from) => listDeliveries(from, afterSeq, limit)),
     deliveriesOfTarget: (targetId: string, untilSeq: number) =>
       this.#read((from) => deliveriesOfTarget(from, targetId, untilSeq)),
     deliveriesOfAlert: (alertId: string) => this.#read((from) => deliveriesOfAlert(from, alertId)),

@@ -49,15 +49,11 @@ before(async () => {
   }
   deviceId = (await store.write('createDevice', device)).deviceId
   const post = Worker.prototype.postMessage
-  posting = mock.method(
-    Worker.prototype,
-    'postMessage',
-    function (this: Worker, ...args: Parameters<typeof post>) {
-      if (deaths === 0) return post.apply(this, args)
-      deaths--
-      void this.terminate()
-    },
-  )
+  posting = mock.method(Worker.prototype, 'postMessage', function (this: Worker, ...args: Parameters<typeof post>) {
+    if (deaths === 0) return post.apply(this, args)
+    deaths--
+    void this.terminate()
+  })
 })
 beforeEach(() => posting.mock.resetCalls())
 after(async () => {

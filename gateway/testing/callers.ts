@@ -1,14 +1,7 @@
 import { ADMIN_KEY, type TestGateway } from './start-gateway.ts'
 
 /** Everybody an endpoint must tell apart. */
-export type Who =
-  | 'nobody'
-  | 'a bad key'
-  | 'a disabled user'
-  | 'in scope'
-  | 'out of scope'
-  | 'no scope'
-  | 'admin'
+export type Who = 'nobody' | 'a bad key' | 'a disabled user' | 'in scope' | 'out of scope' | 'no scope' | 'admin'
 
 type Refusal = [who: Who, status: number, code: string]
 

@@ -31,21 +31,11 @@ test('what the gateway really answers is documented', async () => {
 const CHANGES: [what: string, path: string, change: (answer: Answer) => void, message: RegExp][] = [
   ['another status', '/devices/cart-1', (a) => Object.assign(a, { status: 202 }), /202 is not documented/],
   ['a field too many', '/devices/cart-1', ({ body }) => Object.assign(body, { secret: 1 }), /secret/],
-  [
-    'a field too many, deep inside',
-    '/devices',
-    ({ body }) => Object.assign(body.devices[0], { x: 1 }),
-    /"x"/,
-  ],
+  ['a field too many, deep inside', '/devices', ({ body }) => Object.assign(body.devices[0], { x: 1 }), /"x"/],
   ['a field that is missing', '/devices/cart-1', ({ body }) => delete body.is_online, /is_online/],
   ['a field of another type', '/devices/cart-1', ({ body }) => Object.assign(body, { name: 5 }), /name/],
   ['no request id', '/devices', ({ headers }) => headers.delete('x-request-id'), /X-Request-Id/],
-  [
-    'another content type',
-    '/devices',
-    ({ headers }) => headers.set('content-type', 'text/html'),
-    /text\/html/,
-  ],
+  ['another content type', '/devices', ({ headers }) => headers.set('content-type', 'text/html'), /text\/html/],
   ['an unknown code', '/devices/nowhere', ({ body }) => Object.assign(body, { code: 'new' }), /error-codes/],
   [
     'a code of another status',

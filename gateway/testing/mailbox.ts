@@ -82,15 +82,12 @@ function decoded(message: string): string {
     .replace(/=\?UTF-8\?B\?([^?]*)\?=/gi, (_, text: string) => Buffer.from(text, 'base64').toString())
     .replace(/=\?UTF-8\?Q\?([^?]*)\?=/gi, (_, text: string) => fromQuoted(text.replaceAll('_', ' ')))
   const body = message.slice(end + 4)
-  if (/^content-transfer-encoding: base64/im.test(head))
-    return `${head}\n\n${Buffer.from(body, 'base64').toString()}`
+  if (/^content-transfer-encoding: base64/im.test(head)) return `${head}\n\n${Buffer.from(body, 'base64').toString()}`
   const isQuoted = /^content-transfer-encoding: quoted-printable/im.test(head)
   return `${head}\n\n${isQuoted ? fromQuoted(body.replace(/=\r\n/g, '')) : body}`
 }
 
 function fromQuoted(text: string): string {
-  const bytes = text.replace(/=([0-9A-F]{2})/g, (_, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
-  )
+  const bytes = text.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
   return Buffer.from(bytes, 'latin1').toString()
 }

@@ -79,8 +79,7 @@ export class MosquittoSubscriber {
     createInterface({ input: stdout }).on('line', (line) => {
       if (line.startsWith('Subscribed')) this.isSubscribed = true
       const [isMessage, qos, retain, topic = '', payload = ''] = PRINTED.exec(line) ?? []
-      if (isMessage !== undefined)
-        this.#messages.push({ qos: Number(qos), isRetained: retain === '1', topic, payload })
+      if (isMessage !== undefined) this.#messages.push({ qos: Number(qos), isRetained: retain === '1', topic, payload })
     })
   }
 

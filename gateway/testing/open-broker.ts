@@ -163,11 +163,7 @@ export async function startBroker(t: TestContext, options: OpenBrokerOptions = {
 }
 
 /** A client that is logged in. */
-export async function connectTo(
-  { url }: Pick<OpenBroker, 'url'>,
-  clientId: string,
-  clean = true,
-): Promise<RawMqtt> {
+export async function connectTo({ url }: Pick<OpenBroker, 'url'>, clientId: string, clean = true): Promise<RawMqtt> {
   const client = await RawMqtt.open(url)
   assert.equal(await client.login({ clientId, clean }), 0)
   return client

@@ -86,10 +86,7 @@ export class RealtimeClient {
 
   #arrival(waitMs: number, type: string | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`no message ${type ?? ''} in time`)),
-        Math.max(1, waitMs),
-      )
+      const timer = setTimeout(() => reject(new Error(`no message ${type ?? ''} in time`)), Math.max(1, waitMs))
       this.#wake = () => {
         clearTimeout(timer)
         this.#wake = undefined

@@ -32,11 +32,7 @@ export class Receiver {
     this.answer = answer
   }
 
-  static async open(
-    t: { after: (end: () => void) => void },
-    answer: Answer = ANSWERS.ok,
-    port = 0,
-  ): Promise<Receiver> {
+  static async open(t: { after: (end: () => void) => void }, answer: Answer = ANSWERS.ok, port = 0): Promise<Receiver> {
     const receiver = new Receiver(answer)
     const server = createServer((request, response) => void receiver.#take(request, response))
     server.listen(port, '127.0.0.1')

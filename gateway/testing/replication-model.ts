@@ -133,9 +133,7 @@ export class ReplicationModel {
   }
 
   #acknowledge(stream: Part['stream'] | 'notes', seq: number): void {
-    this.#tables.db.transaction(() =>
-      acknowledge(this.#tables, { cursors: { [stream]: { seq, hash: HASH } } }),
-    )()
+    this.#tables.db.transaction(() => acknowledge(this.#tables, { cursors: { [stream]: { seq, hash: HASH } } }))()
   }
 
   #erase(erase: Erase): void {
@@ -198,9 +196,7 @@ export class ReplicationModel {
 export function isInGap(gap: Gap, key: string): boolean {
   const [hardwareId = '', stream, atMs] = key.split(' ')
   const time = Number(atMs)
-  return (
-    gap.stream === stream && gap.hardware_ids.includes(hardwareId) && time >= gap.from_ms && time <= gap.to_ms
-  )
+  return gap.stream === stream && gap.hardware_ids.includes(hardwareId) && time >= gap.from_ms && time <= gap.to_ms
 }
 
 function isOf({ hardware_id, kinds }: Erase, key: string): boolean {

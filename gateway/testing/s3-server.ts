@@ -127,8 +127,7 @@ export class S3Server {
     const sum = createHash('sha256').update(body).digest('hex')
     if (headers['x-amz-content-sha256'] !== sum) return 'XAmzContentSHA256Mismatch'
     const signed = names.split(';')
-    if (!['host', 'x-amz-content-sha256', 'x-amz-date'].every((name) => signed.includes(name)))
-      return 'AccessDenied'
+    if (!['host', 'x-amz-content-sha256', 'x-amz-date'].every((name) => signed.includes(name))) return 'AccessDenied'
     const query = [...url.searchParams]
       .map(([name, value]) => `${encode(name)}=${encode(value)}`)
       .sort()
@@ -137,9 +136,7 @@ export class S3Server {
     const lines = signed.map((name) => `${name}:${String(headers[name] ?? '').trim()}\n`)
     const canonical = [method, path.join('/'), query, lines.join(''), names, sum].join('\n')
     const scope = `${day}/${region}/s3/aws4_request`
-    const text = ['AWS4-HMAC-SHA256', at, scope, createHash('sha256').update(canonical).digest('hex')].join(
-      '\n',
-    )
+    const text = ['AWS4-HMAC-SHA256', at, scope, createHash('sha256').update(canonical).digest('hex')].join('\n')
     const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(
       (secret, part) => createHmac('sha256', secret).update(part).digest(),
       `AWS4${SECRET}`,
@@ -150,10 +147,7 @@ export class S3Server {
 }
 
 function encode(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
+  return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 
 /** Null when the connection was cut, by the store or by the client. */
@@ -176,12 +170,7 @@ async function readBody(request: IncomingMessage, cutAfterBytes: number | undefi
 }
 
 /** As a store does it, also with what must not come into a log. */
-function refuse(
-  response: ServerResponse,
-  status: number,
-  code?: string,
-  headers: Record<string, string> = {},
-): void {
+function refuse(response: ServerResponse, status: number, code?: string, headers: Record<string, string> = {}): void {
   response
     .writeHead(status, headers)
     .end(

@@ -211,11 +211,7 @@ export class TestGateway {
 
   /** A client of `/realtime` with headers of its own, as those of a browser. */
   async realtimeWith(headers: Record<string, string>): Promise<RealtimeClient> {
-    const client = await RealtimeClient.open(
-      `${this.http.replace('http', 'ws')}/realtime`,
-      headers,
-      this.trust,
-    )
+    const client = await RealtimeClient.open(`${this.http.replace('http', 'ws')}/realtime`, headers, this.trust)
     this.#sockets.add(client)
     return client
   }

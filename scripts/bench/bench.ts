@@ -57,31 +57,19 @@ function scenario(name: string, summary: string, run: Scenario['run']): Scenario
 
 const INGEST: readonly Scenario[] = [
   scenario('steady', '200 devices at 1 message a second, 20 realtime sockets', runSteady),
-  scenario(
-    'saturation',
-    'at full speed: 50 and 500 clients, beside Mosquitto, with 10 ms fsyncs',
-    runSaturation,
-  ),
+  scenario('saturation', 'at full speed: 50 and 500 clients, beside Mosquitto, with 10 ms fsyncs', runSaturation),
   scenario('peers', 'beside Mosquitto alone, with a subscriber and SQLite, and with PostgreSQL', runPeers),
   scenario('kill', 'kill -9 at random moments; every acknowledged sample must be there, once', runKill),
   scenario('memory', '1,000 connected devices with will and subscriptions, a message each 10 s', runMemory),
 ]
 const BROKER: readonly Scenario[] = [
   scenario('idle', '5,000 clients that do nothing: resident memory of each', runIdle),
-  scenario(
-    'storm',
-    '2,000 kept sessions with last wills are cut at once and connect again at once',
-    runStorm,
-  ),
+  scenario('storm', '2,000 kept sessions with last wills are cut at once and connect again at once', runStorm),
   scenario('neighbours', '200 devices at 1 message a second, beside each kind of bad client', runNeighbours),
   scenario('soak', '500 messages a second of every kind for an hour: memory stays where it is', runSoak),
 ]
 const API: readonly Scenario[] = [
-  scenario(
-    'requests',
-    'two reads with 500 devices, beside a bare Hono server with the same answers',
-    runRequests,
-  ),
+  scenario('requests', 'two reads with 500 devices, beside a bare Hono server with the same answers', runRequests),
   scenario('counts', 'statistics over ten million records, one request after the other', runCounts),
   scenario('downloads', 'a whole history in each format: memory, and 200 devices beside it', runDownloads),
 ]
@@ -90,11 +78,7 @@ const REALTIME: readonly Scenario[] = [
   scenario('named', 'the same, with sockets that name every device', runNamed),
 ]
 const BACKUP: readonly Scenario[] = [
-  scenario(
-    'first',
-    'a first backup of a year of 200 carts while they publish; restored and compared',
-    runBackup,
-  ),
+  scenario('first', 'a first backup of a year of 200 carts while they publish; restored and compared', runBackup),
 ]
 const DISK: readonly Scenario[] = [
   scenario('bare', '200 devices at 1 message a second, and nothing else', runBareDisk),
@@ -152,22 +136,12 @@ const BENCHMARKS: readonly Benchmark[] = [
     'runs of each row',
     createNeighbourScenarios(),
   ),
-  benchmark(
-    'realtime',
-    'many readers of /realtime: delivered, CPU, what devices notice',
-    'not used',
-    REALTIME,
-  ),
+  benchmark('realtime', 'many readers of /realtime: delivered, CPU, what devices notice', 'not used', REALTIME),
   benchmark('disk', 'what is written to the disk, and how long an SD card lasts', 'without effect', DISK),
   benchmark('backup', 'a backup while devices publish: PUBACK, and what comes back', 'backups', BACKUP),
   benchmark('sync', 'replication to a head office: lag, drain, bytes, many sites', 'drains', SYNC),
   benchmark('staff', 'carts, locks, alerts: what they cost and how soon they are', 'runs of each', STAFF),
-  benchmark(
-    'dashboard',
-    'the app in Chromium: bytes, CPU, frames, memory, the line',
-    'runs of each',
-    DASHBOARD,
-  ),
+  benchmark('dashboard', 'the app in Chromium: bytes, CPU, frames, memory, the line', 'runs of each', DASHBOARD),
   benchmark(
     'start',
     'a gateway with a year on the disk: until it listens, memory, rest',

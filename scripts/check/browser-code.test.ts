@@ -72,8 +72,7 @@ test('nothing that runs in the browser brings along zod, Node, or a package of t
 /** `c <- b <- a`, from a file back to the one that the page names. */
 function wayTo(path: string, cameFrom: ReadonlyMap<string, string>): string {
   const way = [path]
-  for (let from = cameFrom.get(path); from !== undefined && from !== ''; from = cameFrom.get(from))
-    way.push(from)
+  for (let from = cameFrom.get(path); from !== undefined && from !== ''; from = cameFrom.get(from)) way.push(from)
   return way.join(' <- ')
 }
 

@@ -41,8 +41,7 @@ const writes = writers.map(({ option, step }) => ({ ...step, args: [...step.args
 const steps = writes.length > 0 ? writes : STEPS
 
 const failed = (await Promise.all(steps.map((step) => failures(step, 'pipe')))).flat()
-if (writes.length === 0 && !process.argv.includes('--fast'))
-  failed.push(...(await failures(TESTS, 'inherit')))
+if (writes.length === 0 && !process.argv.includes('--fast')) failed.push(...(await failures(TESTS, 'inherit')))
 if (failed.length > 0) console.error(`check failed: ${failed.join(', ')}`)
 else console.log('check passed')
 process.exitCode = failed.length > 0 ? 1 : 0

@@ -18,9 +18,7 @@ const ROW = /^\| `([^`]+)` \|[^|]*\|([^|]*)\|/
 
 /** Reads which folder each `#name` of package.json stands for. */
 export function readAliases(root: string): Aliases {
-  const { imports }: { imports: Record<string, string> } = JSON.parse(
-    readFileSync(join(root, 'package.json'), 'utf8'),
-  )
+  const { imports }: { imports: Record<string, string> } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   return new Map(
     Object.entries(imports).map(([name, path]) => [name.replace('/*', ''), path.replace(/^\.\/|\*$/g, '')]),
   )
@@ -42,9 +40,7 @@ export function readImportTable(root: string, aliases: Aliases): ImportRule[] {
   const folders = rows.map(({ files }) => files).filter((files) => files.endsWith('/'))
   return rows.map(({ files, tokens }) => ({
     files,
-    folders: tokens
-      .filter((token) => token.startsWith('#'))
-      .flatMap((token) => foldersOf(token, folders, aliases)),
+    folders: tokens.filter((token) => token.startsWith('#')).flatMap((token) => foldersOf(token, folders, aliases)),
     packages: tokens.filter((token) => !token.startsWith('#')),
   }))
 }

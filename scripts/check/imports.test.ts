@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -23,11 +14,7 @@ const rules = readImportTable(ROOT, aliases)
 const check = new ImportCheck(rules, aliases)
 const folders = rules.map(({ files }) => files).filter((files) => files.endsWith('/'))
 const packageJson = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-const packages = [
-  ...Object.keys(packageJson.dependencies),
-  ...Object.keys(packageJson.devDependencies),
-  'left-pad',
-]
+const packages = [...Object.keys(packageJson.dependencies), ...Object.keys(packageJson.devDependencies), 'left-pad']
 
 /** A file that the rule is about. */
 function fileOf({ files }: ImportRule): string {
@@ -142,10 +129,7 @@ test('files and rooms that import each other in a circle are found', () => {
     source('gateway/store/b.ts', './c.ts'),
     source('gateway/store/c.ts', './a.ts'),
   ])
-  assert.match(
-    files[0] ?? '',
-    /^files .* gateway\/store\/a\.ts -> gateway\/store\/b\.ts -> gateway\/store\/c\.ts -> /,
-  )
+  assert.match(files[0] ?? '', /^files .* gateway\/store\/a\.ts -> gateway\/store\/b\.ts -> gateway\/store\/c\.ts -> /)
   const rooms = check.findings([
     source('gateway/store/db/a.ts', '../telemetry/b.ts'),
     source('gateway/store/telemetry/c.ts', '../db/d.ts'),
@@ -191,13 +175,10 @@ test('the table names what is there and what is used, and nothing else', () => {
     .flatMap((rule) => {
       const used = sources
         .filter(({ path }) => check.ruleFor(path) === rule)
-        .flatMap((file) =>
-          file.imports.map(({ specifier }) => check.folderBehind(file.path, specifier) ?? specifier),
-        )
+        .flatMap((file) => file.imports.map(({ specifier }) => check.folderBehind(file.path, specifier) ?? specifier))
       return [...rule.folders, ...rule.packages]
         .filter(
-          (name) =>
-            !used.some((each) => each === name || each.startsWith(name.endsWith(':') ? name : `${name}/`)),
+          (name) => !used.some((each) => each === name || each.startsWith(name.endsWith(':') ? name : `${name}/`)),
         )
         .map((name) => `${rule.files} does not import ${name}`)
     })

@@ -72,12 +72,10 @@ export class ImportCheck {
   #objection(path: string, rule: ImportRule, specifier: string): string | null {
     const target = this.#targetOf(path, specifier)
     const home = this.#folderOf(path)
-    if (target === null)
-      return allowsPackage(rule, specifier) ? null : `not among what ${rule.files} may import`
+    if (target === null) return allowsPackage(rule, specifier) ? null : `not among what ${rule.files} may import`
     const folder = this.#folderOf(target)
     if (folder === undefined) return 'no line of the table in AGENTS.md is about its folder'
-    if (folder === home)
-      return specifier.startsWith('.') ? null : 'is in the same layer: import it by a relative path'
+    if (folder === home) return specifier.startsWith('.') ? null : 'is in the same layer: import it by a relative path'
     if (!specifier.startsWith('#')) return 'is in another layer: import it by its #name'
     return rule.folders.includes(folder) ? null : `not among what ${rule.files} may import`
   }

@@ -9,15 +9,10 @@ const FILES_A_GROUP = 12
  * Writes files into `folder`, each of which runs some neighbours of `paths` as suites of its own: hooks of a test file
  * concern that file only. Returns the files to run. Those that `isAlone` are not put together with others.
  */
-export function writeGroups(
-  paths: readonly string[],
-  folder: string,
-  isAlone: (path: string) => boolean,
-): string[] {
+export function writeGroups(paths: readonly string[], folder: string, isAlone: (path: string) => boolean): string[] {
   const together = paths.filter((path) => !isAlone(path))
   const groups = []
-  for (let at = 0; at < together.length; at += FILES_A_GROUP)
-    groups.push(together.slice(at, at + FILES_A_GROUP))
+  for (let at = 0; at < together.length; at += FILES_A_GROUP) groups.push(together.slice(at, at + FILES_A_GROUP))
   const files = groups.map((group) => {
     const file = join(folder, nameOf(group))
     writeFileSync(file, groupSource(group))
@@ -34,8 +29,7 @@ function nameOf([first = '', ...others]: readonly string[]): string {
 
 function groupSource(paths: readonly string[]): string {
   const suites = paths.map(
-    (path) =>
-      `describe(${JSON.stringify(path)}, () => import(${JSON.stringify(pathToFileURL(path).href)}))\n`,
+    (path) => `describe(${JSON.stringify(path)}, () => import(${JSON.stringify(pathToFileURL(path).href)}))\n`,
   )
   return `import { describe } from 'node:test'\n${suites.join('')}`
 }

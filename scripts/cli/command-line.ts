@@ -15,10 +15,7 @@ function typedAs(name: string, { npm_lifecycle_event: event }: CommandIo['env'])
   const [command, ...words] = name.split(' ')
   const isRun = event === 'start' && (command === 'run' || command === 'demo')
   const script = isRun ? 'npm start --' : `npm run ${event} --`
-  return [
-    isRun || event?.replace(':', '-') === command ? script : `cartbarn ${command}`.trimEnd(),
-    ...words,
-  ].join(' ')
+  return [isRun || event?.replace(':', '-') === command ? script : `cartbarn ${command}`.trimEnd(), ...words].join(' ')
 }
 
 /** A page of settings, to be printed after the options. */
@@ -27,9 +24,7 @@ export function settingsHelp(
   settings: readonly { name: string; defaultValue: string; help: string }[],
 ): string {
   const width = Math.max(...settings.map(({ name }) => name.length)) + 2
-  const lines = settings.map(
-    ({ name, defaultValue, help }) => `  ${name.padEnd(width)}${help} [${defaultValue}]`,
-  )
+  const lines = settings.map(({ name, defaultValue, help }) => `  ${name.padEnd(width)}${help} [${defaultValue}]`)
   return `\nSettings (${from}):\n${lines.join('\n')}`
 }
 

@@ -41,8 +41,7 @@ for (const former of ['CARTBARN_ADMIN_API_KEY', 'CARTBARN_HUB_API_KEY', 'CARTBAR
     assert.throws(
       () => keyOf({}, { [former]: 'key' }),
       (error) =>
-        error instanceof UsageError &&
-        error.message.endsWith(`or CARTBARN_API_KEY (commands do not read ${former})`),
+        error instanceof UsageError && error.message.endsWith(`or CARTBARN_API_KEY (commands do not read ${former})`),
     )
     assert.equal(keyOf({}, { [former]: 'key', CARTBARN_API_KEY: 'right' }), 'right')
   })

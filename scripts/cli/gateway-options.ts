@@ -41,8 +41,7 @@ export interface GivenKey {
  * there is none, or there are two.
  */
 export function requireKey({ key, keyFile }: GivenKey, io: Pick<CommandIo, 'env' | 'folder'>): string {
-  if (key !== undefined && keyFile !== undefined)
-    throw new UsageError('either --key or --key-file is needed, not both')
+  if (key !== undefined && keyFile !== undefined) throw new UsageError('either --key or --key-file is needed, not both')
   const found = keyFile === undefined ? (key ?? io.env[KEY_VARIABLE] ?? '') : keyIn(keyFile, io)
   if (found !== '') return found
   const former = FORMER_VARIABLES.find((name) => io.env[name])

@@ -22,9 +22,7 @@ export const adminKey: RunCommand = (argv, io) =>
     if ('key' in replaced) io.stdout.write(`${replaced.key}\n`)
     const place = 'key' in replaced ? 'This is' : `${resolve(replaced.path)} has, until its first use,`
     const { name, isFirst } = replaced
-    const outcome = isFirst
-      ? `the key of ${name}.`
-      : `the new key of ${name}; the old one is no longer valid.`
+    const outcome = isFirst ? `the key of ${name}.` : `the new key of ${name}; the old one is no longer valid.`
     io.stderr.write(`${place} ${outcome}\n`)
     return EXIT.ok
   })

@@ -1,16 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  chownSync,
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chownSync, copyFileSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -120,9 +111,7 @@ test('a restore that is killed at any moment leaves the old or the new database,
   const newData = () => {
     const data = dataFolder('newer')
     const db = new Database(join(data, 'cartbarn.db'))
-    db.exec(
-      "DELETE FROM lock_event WHERE seq > 10; UPDATE sqlite_sequence SET seq = 90000 WHERE name = 'lock_event'",
-    )
+    db.exec("DELETE FROM lock_event WHERE seq > 10; UPDATE sqlite_sequence SET seq = 90000 WHERE name = 'lock_event'")
     db.close()
     for (const path of IS_ROOT ? [data, join(data, 'cartbarn.db')] : []) chownSync(path, SERVICE, SERVICE)
     return data
@@ -153,10 +142,7 @@ test('both commands say in one line what is wrong, and end with 1', async () => 
       await commands.run(backup, ['x.backup', '--data', join(folder, 'nowhere')]),
       /^backup: .*has no database of a gateway/,
     ],
-    [
-      await commands.run(backup, [join(folder, 'no', 'x.backup'), '--data', data]),
-      /^backup: there is no folder/,
-    ],
+    [await commands.run(backup, [join(folder, 'no', 'x.backup'), '--data', data]), /^backup: there is no folder/],
     [
       await commands.run(restore, ['none.backup', '--data', data]),
       /^restore: .*it is not there\. Nothing was changed\.\n$/,

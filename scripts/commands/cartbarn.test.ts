@@ -40,12 +40,7 @@ function newFolder(t: TestContext): string {
 }
 
 /** A program with its output; it is killed after the test, if it still runs. */
-async function startListening(
-  t: TestContext,
-  argv: readonly string[],
-  settings: Record<string, string>,
-  cwd?: string,
-) {
+async function startListening(t: TestContext, argv: readonly string[], settings: Record<string, string>, cwd?: string) {
   const child = start(argv, settings, cwd)
   t.after(() => child.kill('SIGKILL'))
   let out = ''
@@ -121,10 +116,7 @@ const BROKEN: Record<string, (folder: string) => [settings: Record<string, strin
   'a half-written file': (folder) => {
     const CARTBARN_CONFIG = join(folder, 'half.conf')
     writeFileSync(CARTBARN_CONFIG, '# the ports\nCARTBARN_HTTP_PORT=8080\nCARTBARN_MQT')
-    return [
-      { CARTBARN_CONFIG },
-      /^run: line 3 of the configuration file .*half\.conf must be NAME=value.*\n$/,
-    ]
+    return [{ CARTBARN_CONFIG }, /^run: line 3 of the configuration file .*half\.conf must be NAME=value.*\n$/]
   },
   'a half-written file of JSON': (folder) => {
     const CARTBARN_CONFIG = join(folder, 'half.json')
@@ -227,9 +219,7 @@ test('a gateway that speaks without encryption to others says so, once in the lo
     })
     child.kill('SIGTERM')
     await once(child, 'close')
-    const lines = `${out()}\n${err()}`
-      .split('\n')
-      .filter((line) => /HTTP and MQTT without encryption/.test(line))
+    const lines = `${out()}\n${err()}`.split('\n').filter((line) => /HTTP and MQTT without encryption/.test(line))
     assert.equal(lines.length, times)
     assert.doesNotMatch(out() + err(), /flt_/)
     assert.match(err(), /export KEY="\$\(head -n 1 '.*admin-key\.txt'\)"/)
@@ -278,8 +268,5 @@ test('a demo over the data of a real course is refused, whoever knows its key', 
   await once(first.child, 'exit')
   const { err, code } = await run(['demo'], settings)
   assert.equal(code, 1)
-  assert.match(
-    err,
-    /^demo: .* has the data of a gateway that is no demo.*: set CARTBARN_DATA_DIR to another folder\n$/,
-  )
+  assert.match(err, /^demo: .* has the data of a gateway that is no demo.*: set CARTBARN_DATA_DIR to another folder\n$/)
 })

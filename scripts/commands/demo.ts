@@ -74,9 +74,7 @@ class SimulatedCourse implements Part {
     const { http, mqtt, mqtts } = this.#addresses
     const broker = mqtt ?? mqtts
     // to its own gateway over the loopback, which the certificate need not name
-    const trust = http.startsWith('https:')
-      ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' }
-      : {}
+    const trust = http.startsWith('https:') ? { NODE_TLS_REJECT_UNAUTHORIZED: '0', NODE_NO_WARNINGS: '1' } : {}
     const where = ['--url', http, ...(broker === undefined ? [] : ['--mqtt', broker])]
     const argv = ['--set-up', '--past', String(PAST_DAYS), ...where]
     this.#child = startCommand('simulate', argv, { ...this.#env, ...trust })

@@ -3,14 +3,7 @@ import { packBundle } from '#gateway/doctor/bundle.ts'
 import { examine } from '#gateway/doctor/examine.ts'
 import { type Finding, lineOf } from '#gateway/doctor/finding.ts'
 import { thisMachine } from '#gateway/doctor/machine.ts'
-import {
-  CommandError,
-  type CommandIo,
-  EXIT,
-  pathFrom,
-  type RunCommand,
-  runCommand,
-} from '#scripts/cli/command.ts'
+import { CommandError, type CommandIo, EXIT, pathFrom, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { KEY_VARIABLE, requireKey } from '#scripts/cli/gateway-options.ts'
 import { describeError } from '#shared/errors.ts'
@@ -27,10 +20,7 @@ export const doctor: RunCommand = (argv, io) =>
           'as the user of the service; without settings it takes those of cartbarn.service. Ends with 1 if something is wrong.',
       )
       .option('--data <dir>', 'another data folder than that of the settings')
-      .option(
-        '--key <key>',
-        `an admin's API key, with which the gateway says more (environment: ${KEY_VARIABLE})`,
-      )
+      .option('--key <key>', `an admin's API key, with which the gateway says more (environment: ${KEY_VARIABLE})`)
       .option('--key-file <file>', 'instead: the file that holds it')
       .option('--bundle <file>', 'also pack what support needs, without secrets, as JSON in gzip')
     const { config, data, bundle, ...given } = parseCommandLine(command, argv).opts()

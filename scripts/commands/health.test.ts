@@ -29,8 +29,7 @@ test('a gateway that can store what comes is well', async (t) => {
 })
 
 test('one that answers another status is not, nor is one that does not answer', async (t) => {
-  const answers = (_request: unknown, response: ServerResponse) =>
-    response.writeHead(503).end('{"status":"error"}')
+  const answers = (_request: unknown, response: ServerResponse) => response.writeHead(503).end('{"status":"error"}')
   const server = createServer(answers).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')

@@ -26,9 +26,7 @@ export const hub: RunCommand = (argv, io) =>
       work = () => print(io, manageHub(readHubConfig(io.env), command))
     }
     const command = createCommandLine('hub', io)
-      .description(
-        'Starts the hub: the head office that the gateways of many golf courses send their data to.',
-      )
+      .description('Starts the hub: the head office that the gateways of many golf courses send their data to.')
       .addHelpText('after', settingsHelp('the environment', describeHubSettings()))
     const site = command
       .command('site')
@@ -84,9 +82,7 @@ export const hub: RunCommand = (argv, io) =>
         work = () => {
           const { databaseUrl, dataDir } = readHubConfig(io.env)
           if (databaseUrl !== undefined)
-            throw new CommandError(
-              'the hub is on PostgreSQL: restore that with its own tools, see docs/head-office.md',
-            )
+            throw new CommandError('the hub is on PostgreSQL: restore that with its own tools, see docs/head-office.md')
           return print(io, restoreHub(dataDir, pathFrom(io, file), systemClock.nowMs()))
         }
       })

@@ -60,8 +60,7 @@ test('a copied card becomes another course: nothing of the first is in its datab
   const [site] = content(copied, 'site') as { settings: string }[]
   const settings = JSON.parse(site?.settings ?? '{}')
   assert.deepEqual([settings.name, settings.time_zone ?? settings.timeZone], [undefined, 'Europe/Berlin'])
-  const kept =
-    readdirSync(copied).find((name) => name.startsWith('first-course-')) ?? assert.fail('nothing is kept')
+  const kept = readdirSync(copied).find((name) => name.startsWith('first-course-')) ?? assert.fail('nothing is kept')
   assert.equal(content(join(copied, kept), 'device').length, 1)
 
   const second = await startGateway({ CARTBARN_DATA_DIR: copied, CARTBARN_ADMIN_API_KEY: undefined as never })

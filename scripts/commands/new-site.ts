@@ -1,14 +1,7 @@
 import type { Config } from '#gateway/config.ts'
 import { beginNewSite, keepCourse, type NewSite } from '#gateway/offline/new-site.ts'
 import { initTls } from '#gateway/offline/tls-files.ts'
-import {
-  CommandError,
-  EXIT,
-  pathFrom,
-  type RunCommand,
-  runCommand,
-  UsageError,
-} from '#scripts/cli/command.ts'
+import { CommandError, EXIT, pathFrom, type RunCommand, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
 import { systemClock } from '#shared/time.ts'
@@ -30,8 +23,7 @@ export const newSite: RunCommand = (argv, io) =>
       .option('--yes', 'do it')
       .option('--same-course', 'change nothing: this is the same course on a new machine')
     const { data, yes = false, sameCourse = false, config } = parseCommandLine(command, argv).opts()
-    if (yes && sameCourse)
-      throw new UsageError('--yes begins another course, and --same-course says that it is none')
+    if (yes && sameCourse) throw new UsageError('--yes begins another course, and --same-course says that it is none')
     const settings = readSettings(config, io)
     const dataDir = pathFrom(io, data ?? settings.dataDir)
     if (!yes && !sameCourse)
@@ -48,9 +40,7 @@ export const newSite: RunCommand = (argv, io) =>
 
 async function confirm(config: Config): Promise<string[]> {
   await keepCourse(config).catch(fail)
-  return [
-    'Start the gateway: the course goes on on the machine that it is started on, with everything it has.',
-  ]
+  return ['Start the gateway: the course goes on on the machine that it is started on, with everything it has.']
 }
 
 function begin(config: Config, nowMs: number): string[] {
@@ -84,10 +74,7 @@ function fail(error: unknown): never {
   throw new CommandError(describeError(error), { cause: error })
 }
 
-function linesOf(
-  { site, devices, keptIn, hasItsAuthority }: NewSite,
-  upstreamSite: string | undefined,
-): string[] {
+function linesOf({ site, devices, keptIn, hasItsAuthority }: NewSite, upstreamSite: string | undefined): string[] {
   const isStillFirst = upstreamSite !== undefined && upstreamSite === site
   return [
     `The first course (${devices} devices) is kept in ${keptIn}; delete it if it is of no use here.`,
@@ -96,9 +83,7 @@ function linesOf(
           `CARTBARN_SITE_ID is still ${site}, the first course: before the start set CARTBARN_SITE_ID and CARTBARN_UPSTREAM_KEY to those of the new one (hub site add), or remove them.`,
         ]
       : []),
-    ...(hasItsAuthority
-      ? ['It has a TLS authority of its own: each tablet must trust it once, at /trust.']
-      : []),
+    ...(hasItsAuthority ? ['It has a TLS authority of its own: each tablet must trust it once, at /trust.'] : []),
     'A certificate and its key beside the data folder are those of the first course too: give this one its own.',
     'Start the gateway: it writes the key of its first admin into admin-key.txt of the data folder. Then register the carts.',
   ]

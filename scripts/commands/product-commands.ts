@@ -6,11 +6,7 @@ type ProductCommand = readonly [name: string, summary: string, load: () => Promi
 /** What `cartbarn COMMAND` knows. A command is loaded when it is called. */
 export const COMMANDS: readonly ProductCommand[] = [
   ['run', 'start the gateway', async () => (await import('./run.ts')).run],
-  [
-    'hub',
-    'start the head office, or manage its sites and its admin key',
-    async () => (await import('./hub.ts')).hub,
-  ],
+  ['hub', 'start the head office, or manage its sites and its admin key', async () => (await import('./hub.ts')).hub],
   [
     'import',
     'add the tracks of files to the history of a device',
@@ -21,11 +17,7 @@ export const COMMANDS: readonly ProductCommand[] = [
     'write the history of a device into a file',
     async () => (await import('./export/run-export.ts')).runExport,
   ],
-  [
-    'devices',
-    'register the devices of a CSV file',
-    async () => (await import('./devices/devices.ts')).devices,
-  ],
+  ['devices', 'register the devices of a CSV file', async () => (await import('./devices/devices.ts')).devices],
   [
     'sync-export',
     'write what the head office lacks into a file',
@@ -62,11 +54,7 @@ export const COMMANDS: readonly ProductCommand[] = [
     'say what is wrong with the gateway or its machine, and what to type',
     async () => (await import('./doctor.ts')).doctor,
   ],
-  [
-    'health',
-    'say whether the gateway is well, for health checks',
-    async () => (await import('./health.ts')).health,
-  ],
+  ['health', 'say whether the gateway is well, for health checks', async () => (await import('./health.ts')).health],
   [
     'repair',
     'make a new database from what can be read of a damaged one',
@@ -77,21 +65,13 @@ export const COMMANDS: readonly ProductCommand[] = [
     'encrypt what is on the network: an authority of this machine, its state',
     async () => (await import('./tls.ts')).tls,
   ],
-  [
-    'upgrade',
-    'check a file of a release, and install it',
-    async () => (await import('./upgrade.ts')).upgrade,
-  ],
+  ['upgrade', 'check a file of a release, and install it', async () => (await import('./upgrade.ts')).upgrade],
   [
     'swap-back',
     'undo an upgrade whose program does not run; systemd calls it',
     async () => (await import('./swap-back.ts')).swapBack,
   ],
-  [
-    'new-site',
-    'make a copied card the gateway of another course',
-    async () => (await import('./new-site.ts')).newSite,
-  ],
+  ['new-site', 'make a copied card the gateway of another course', async () => (await import('./new-site.ts')).newSite],
   ['version', 'print the version', async () => printVersion],
 ]
 

@@ -101,8 +101,7 @@ function fillUp(path: string): void {
   sums.closed()
 }
 
-const counted = (rows: number) =>
-  `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${rows})`
+const counted = (rows: number) => `WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < ${rows})`
 
 // the time of the file says whether the checksums are of it
 function copyFolder(from: string, to: string): void {
@@ -280,8 +279,7 @@ test('the pointer map alone costs nothing; with an upper page what cannot be fou
         missing.every((name) => name === table),
         missing.join(),
       )
-      if (missing.length > 0)
-        assert.match(out, new RegExp(`^${table}: \\d+ rows, and some are missing:`, 'm'))
+      if (missing.length > 0) assert.match(out, new RegExp(`^${table}: \\d+ rows, and some are missing:`, 'm'))
     }
   }
 })
@@ -310,19 +308,13 @@ test('tables that were begun anew are found by their rows, or it is said that th
     assert.deepEqual([code, err], [0, ''])
     for (const table of Object.keys(missingIn(data, expected))) {
       assert.match(out, new RegExp(`cannot be told: .*\\b${table}\\b`), table)
-      assert.match(
-        out,
-        new RegExp(`^${table}: 0 rows, and some are missing:\n {2}nothing of it can be read`, 'm'),
-      )
+      assert.match(out, new RegExp(`^${table}: 0 rows, and some are missing:\n {2}nothing of it can be read`, 'm'))
     }
   }
 })
 
 test('what was written last is in the log, and the damage in the file', async (t) => {
-  const g = await startGateway(
-    { CARTBARN_DATA_DIR: dataFolder(t) },
-    { clock: new FakeClock(NOON_MS + 60_000) },
-  )
+  const g = await startGateway({ CARTBARN_DATA_DIR: dataFolder(t) }, { clock: new FakeClock(NOON_MS + 60_000) })
   t.after(() => g.stop())
   const cart = await g.device('cart-9')
   const event = { eid: 'the-last', ts: NOON_MS + 50_000, event: 'lock', source: 'rfid', code: '0' }
@@ -333,10 +325,7 @@ test('what was written last is in the log, and the damage in the file', async (t
   rmSync(join(killed, 'cartbarn.db-shm'), { force: true })
   const expected = contentsOf(join(compared, 'cartbarn.db'))
   const upper = pagesNamed('lock_event', 'internal')
-  for (const { page } of [
-    ...upper.filter(({ path }) => path !== '/'),
-    ...pagesNamed('sqlite_schema', 'internal'),
-  ])
+  for (const { page } of [...upper.filter(({ path }) => path !== '/'), ...pagesNamed('sqlite_schema', 'internal')])
     spoil(killed, page)
   const { code, err } = await run(killed)
   assert.deepEqual([code, err], [0, ''])
@@ -349,11 +338,7 @@ test('wherever pages are damaged, all rows whose own pages are whole are there, 
   for (let round = 0; round < (IS_LONG ? 20 : 4); round++) {
     const data = dataFolder(t)
     const upper = pages.filter(({ kind, name }) => kind === 'internal' && name !== 'sqlite_schema')
-    const bad = [
-      pick(),
-      upper[Math.floor(random.next() * upper.length)],
-      pages.find(({ page }) => page === 1),
-    ]
+    const bad = [pick(), upper[Math.floor(random.next() * upper.length)], pages.find(({ page }) => page === 1)]
       .filter((page) => page !== undefined)
       // telemetry is believed as its own checksums say, which is not looked at here
       .filter(({ name, kind }) => !(name === 'telemetry_block' && kind === 'overflow'))

@@ -153,14 +153,7 @@ test('a sound database is copied whole, as another epoch, and no number is given
   db.close()
 })
 
-for (const table of [
-  'device',
-  'telemetry_block',
-  'lock_event',
-  'command',
-  'mqtt_retained',
-  'mqtt_subscription',
-]) {
+for (const table of ['device', 'telemetry_block', 'lock_event', 'command', 'mqtt_retained', 'mqtt_subscription']) {
   for (const [spoilt, content] of Object.entries(SPOILT_PAGES)) {
     test(`a leaf of ${spoilt} in ${table} costs what is on it`, async (t) => {
       const data = dataFolder(t)
@@ -171,8 +164,7 @@ for (const table of [
       assert.equal(code, 0)
       assert.match(out, new RegExp(`${table}: \\d+ rows, and some are missing:`))
       assert.equal(lostRows(join(data, 'cartbarn.db')), cells)
-      if (table === 'telemetry_block')
-        assert.equal(out.match(/cart-\d+: .* records of gps from/g)?.length, cells)
+      if (table === 'telemetry_block') assert.equal(out.match(/cart-\d+: .* records of gps from/g)?.length, cells)
       // the second time there is nothing to lose
       assert.match((await run(data)).out, /All of the/)
     })
@@ -195,10 +187,7 @@ async function historyOf(data: string): Promise<unknown> {
   // a gateway of a test deletes its folder in the end
   const copy = mkdtempSync(join(folder, 'read-'))
   cpSync(data, copy, { recursive: true })
-  const gateway = await startGateway(
-    { CARTBARN_DATA_DIR: copy },
-    { clock: new FakeClock(T0 + 13 * 86_400_000) },
-  )
+  const gateway = await startGateway({ CARTBARN_DATA_DIR: copy }, { clock: new FakeClock(T0 + 13 * 86_400_000) })
   try {
     const range = `from=${toIso(T0)}&to=${toIso(T0 + 6 * 86_400_000)}&order=asc`
     const { status, body } = await gateway.request('GET', `/devices/cart-1/gps?${range}`)
@@ -256,8 +245,7 @@ function flipBits(path: string, text: string, bytes: number): void {
   const file = readFileSync(path)
   let at = file.indexOf(text)
   assert.ok(at >= 0, text)
-  for (; at >= 0; at = file.indexOf(text, at + 1))
-    for (let i = at; i < at + bytes; i++) file[i] = (file[i] ?? 0) ^ 1
+  for (; at >= 0; at = file.indexOf(text, at + 1)) for (let i = at; i < at + bytes; i++) file[i] = (file[i] ?? 0) ^ 1
   silently(path, () => writeFileSync(path, file))
 }
 

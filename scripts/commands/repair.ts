@@ -2,14 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { type RepairDialogue, type Repaired, repairDatabase } from '#gateway/offline/repair.ts'
-import {
-  CommandError,
-  type CommandIo,
-  EXIT,
-  pathFrom,
-  type RunCommand,
-  runCommand,
-} from '#scripts/cli/command.ts'
+import { CommandError, type CommandIo, EXIT, pathFrom, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
 import { megabytes } from '#shared/files/free-space.ts'
@@ -37,11 +30,9 @@ export const repair: RunCommand = (argv, io) =>
       .option('--yes', 'put the new database in its place without asking')
     const { data, yes = false, config } = parseCommandLine(command, argv).opts()
     const dataDir = pathFrom(io, data ?? readSettings(config, io).dataDir)
-    const repaired = await repairDatabase(dataDir, systemClock.nowMs(), dialogueOf(io, yes)).catch(
-      (error: unknown) => {
-        throw new CommandError(describeError(error), { cause: error })
-      },
-    )
+    const repaired = await repairDatabase(dataDir, systemClock.nowMs(), dialogueOf(io, yes)).catch((error: unknown) => {
+      throw new CommandError(describeError(error), { cause: error })
+    })
     io.stdout.write(`${resultOf(dataDir, repaired)}\n`)
     return EXIT.ok
   })
@@ -49,8 +40,7 @@ export const repair: RunCommand = (argv, io) =>
 function dialogueOf(io: CommandIo, yes: boolean): RepairDialogue {
   const say = (line: string) => io.stdout.write(`${line}\n`)
   return {
-    space: (needed, free) =>
-      say(`A second database needs up to ${megabytes(needed)}; ${megabytes(free)} are free.`),
+    space: (needed, free) => say(`A second database needs up to ${megabytes(needed)}; ${megabytes(free)} are free.`),
     noChecksums: () =>
       say('There are no checksums of pages on this system: wrong values on a page may pass for right ones.'),
     logDamage: say,
@@ -84,11 +74,8 @@ async function ask(io: CommandIo): Promise<boolean> {
 
 function schemaText({ found, lost }: Parameters<RepairDialogue['schemaDamage']>[0]): string {
   const text = 'The list of the tables was damaged. It was made anew'
-  if (lost.length > 0)
-    return `${text}, but which pages belong to these tables cannot be told: ${lost.join(', ')}.`
-  return found.length > 0
-    ? `${text}; these were found by their pages: ${found.join(', ')}.`
-    : `${text}; all is in it.`
+  if (lost.length > 0) return `${text}, but which pages belong to these tables cannot be told: ${lost.join(', ')}.`
+  return found.length > 0 ? `${text}; these were found by their pages: ${found.join(', ')}.` : `${text}; all is in it.`
 }
 
 function linesOf({ table, rows, unreadable, refused, isComplete }: Salvaged): string[] {
@@ -110,9 +97,7 @@ function describeUnreadable(unreadable: Unreadable): string {
 }
 
 function keyText(key: Extract<Unreadable, { key: unknown }>['key']): string {
-  return key
-    .map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value))
-    .join('/')
+  return key.map((value) => (value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value)).join('/')
 }
 
 function summaryOf({ tables, lostBlocks, orphans }: Rebuilt): string[] {

@@ -51,18 +51,15 @@ const TABLES: Record<string, string> = {
   course_photo: '*',
   course_piece: '*',
   user: 'user_id, name, email, role, is_active, allowed_hardware_ids, mask_codes, created_at_ms',
-  command:
-    'command_id, hardware_id, short_id, command, params, metadata, status, requested_by, created_at_ms, error',
+  command: 'command_id, hardware_id, short_id, command, params, metadata, status, requested_by, created_at_ms, error',
   audit_entry: 'entry_id, at_ms, user_id, person, address, action, target, before, after',
   cart_note: '*',
   lock_event: 'event_id, hardware_id, short_id, event, source, at_ms, code, command_id, metadata',
-  geofence_event:
-    'event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, at_ms, lat_e7, long_e7',
+  geofence_event: 'event_id, hardware_id, short_id, event, group_id, zone_id, zone_name, at_ms, lat_e7, long_e7',
   note: 'note_id, kind, at_ms, body',
   alert:
     'alert_id, kind, cart, hardware_id, opened_at_ms, closed_at_ms, acknowledged_at_ms, acknowledged_by, note, details',
-  device_state:
-    'device_id, gps_count, gps_first_ms, gps_last_ms, battery_count, battery_first_ms, battery_last_ms',
+  device_state: 'device_id, gps_count, gps_first_ms, gps_last_ms, battery_count, battery_first_ms, battery_last_ms',
 }
 
 /** Several of one moment, whose order the head office does not know. */
@@ -186,8 +183,7 @@ async function fill(g: TestGateway): Promise<void> {
       body: { command: 'locate', metadata: { why: ['a', 1] } },
     }),
   )
-  for (let n = 0; n < 5; n++)
-    await done(g.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } }))
+  for (let n = 0; n < 5; n++) await done(g.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } }))
   await g.createUser({ name: 'Clerk', role: 'user', allowed_hardware_ids: ['cart-1'] })
   await done(g.request('DELETE', '/devices/cart-3/telemetry/battery'))
 }
@@ -227,11 +223,7 @@ async function restore(
 }
 
 /** Stands before a hub; `onPage` says of the n-th request what becomes of it. */
-async function startFront(
-  t: TestContext,
-  hubUrl: string,
-  onRequest: (n: number) => 'pass' | 'cut' | 'change',
-) {
+async function startFront(t: TestContext, hubUrl: string, onRequest: (n: number) => 'pass' | 'cut' | 'change') {
   let requests = 0
   const server = createServer(async (request, response) => {
     const fate = onRequest(++requests)
@@ -242,9 +234,7 @@ async function startFront(
       method: request.method ?? 'GET',
       headers: {
         authorization,
-        ...(encoding === undefined
-          ? {}
-          : { 'content-type': 'application/json', 'content-encoding': encoding }),
+        ...(encoding === undefined ? {} : { 'content-type': 'application/json', 'content-encoding': encoding }),
       },
       ...(request.method === 'POST' ? { body: Buffer.concat(chunks) } : {}),
     })
@@ -292,8 +282,7 @@ async function burn(t: TestContext, site: Site) {
     async () => {
       const { state, details } = await status(g)
       return (
-        state === 'in_sync' &&
-        details.streams.every(({ waiting_rows }: { waiting_rows: number }) => waiting_rows === 0)
+        state === 'in_sync' && details.streams.every(({ waiting_rows }: { waiting_rows: number }) => waiting_rows === 0)
       )
     },
     'everything at the hub',
@@ -313,9 +302,7 @@ async function historiesOf(g: TestGateway) {
   const found: Record<string, unknown> = {}
   for (const id of DEVICES)
     for (const stream of ['gps', 'battery'])
-      found[`${id} ${stream}`] = (
-        await g.request('GET', `/devices/${id}/${stream}?limit=10000&order=asc`)
-      ).body
+      found[`${id} ${stream}`] = (await g.request('GET', `/devices/${id}/${stream}?limit=10000&order=asc`)).body
   return found
 }
 
@@ -379,10 +366,8 @@ for (const kind of LONG_SUITE_KINDS) {
       ['kind', 'device', 'device', 'device', 'device', 'user'],
     )
     const { database } = site.hub.hub
-    const received = () =>
-      database.all('SELECT stream, seq, row_count FROM sync_cursor ORDER BY epoch, stream')
-    const events = () =>
-      database.all('SELECT stream, COUNT(*) AS n FROM event GROUP BY stream ORDER BY stream')
+    const received = () => database.all('SELECT stream, seq, row_count FROM sync_cursor ORDER BY epoch, stream')
+    const events = () => database.all('SELECT stream, COUNT(*) AS n FROM event GROUP BY stream ORDER BY stream')
     const earlier = { received: await received(), events: await events() }
 
     const g = await startGateway({

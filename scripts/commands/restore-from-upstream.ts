@@ -1,12 +1,5 @@
 import { type RebuiltGateway, rebuildFromUpstream } from '#gateway/offline/rebuild.ts'
-import {
-  CommandError,
-  type CommandIo,
-  EXIT,
-  pathFrom,
-  type RunCommand,
-  runCommand,
-} from '#scripts/cli/command.ts'
+import { CommandError, type CommandIo, EXIT, pathFrom, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { number, parseCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
 import { systemClock, toIso } from '#shared/time.ts'
@@ -42,9 +35,7 @@ export const restoreFromUpstream: RunCommand = (argv, io) =>
       onProgress: ({ kind, rows, records }) => {
         if (rows + records < told + TELL_EVERY) return
         told = rows + records
-        io.stderr.write(
-          `${kind ?? 'done'}: ${figure(rows)} rows, ${figure(records)} positions and voltages\n`,
-        )
+        io.stderr.write(`${kind ?? 'done'}: ${figure(rows)} rows, ${figure(records)} positions and voltages\n`)
       },
       onAway: (detail) => io.stderr.write(`waiting for the head office: ${detail}\n`),
     }).catch((error: unknown) => {

@@ -24,10 +24,7 @@ const restoreFromBackup: RunCommand = (argv, io) =>
       )
       .option('--number <n>', 'of a folder or bucket: the backup of this number, instead of the newest')
       .option('--force', 'also when the database that is there has what the backup lacks')
-      .addHelpText(
-        'after',
-        '\ncartbarn restore --from-upstream --help says how to make it anew from the head office.',
-      )
+      .addHelpText('after', '\ncartbarn restore --from-upstream --help says how to make it anew from the head office.')
     const parsed = parseCommandLine(command, argv)
     const { data, passphraseFile, config, number, force = false, quiet = false } = parsed.opts()
     const [source] = parsed.processedArgs
@@ -53,16 +50,11 @@ const restoreFromBackup: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
-function linesOf(
-  { manifest, keptIn, lost, leftOut, carriedOver, authority }: Restored,
-  dataDir: string,
-): string[] {
+function linesOf({ manifest, keptIn, lost, leftOut, carriedOver, authority }: Restored, dataDir: string): string[] {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   return [
     `The backup of ${toIso(manifest.atMs)} by ${manifest.program} is in ${dataDir}: ${grouped(rows)} rows.`,
-    ...(keptIn === null
-      ? []
-      : [`The database that was there is kept in ${keptIn}; delete it once you are sure.`]),
+    ...(keptIn === null ? [] : [`The database that was there is kept in ${keptIn}; delete it once you are sure.`]),
     ...listed('The backup lacks, and that one has:', lost),
     ...listed('Tables that this program does not know, which were not restored:', leftOut),
     ...(carriedOver === null ? [] : revokedLines(carriedOver)),
@@ -96,7 +88,6 @@ function listed(title: string, lines: readonly string[]): string[] {
 function numberOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   const number = Number(text)
-  if (!Number.isInteger(number) || number < 1)
-    throw new UsageError('--number: must be the number of a backup')
+  if (!Number.isInteger(number) || number < 1) throw new UsageError('--number: must be the number of a backup')
   return number
 }

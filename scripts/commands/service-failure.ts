@@ -38,8 +38,7 @@ export function readFailure(properties: ReadonlyMap<string, string>): ServiceFai
   if (state !== 'failed' && state !== 'inactive') return null
   if (code === EXITED && status === CONFIG_EXIT_CODE) return 'setting'
   // its failure was forgotten, by a call of this command that was killed before it had it started
-  if (state === 'inactive')
-    return code === NEVER_RAN || (code === EXITED && status === 0) ? null : 'too_often'
+  if (state === 'inactive') return code === NEVER_RAN || (code === EXITED && status === 0) ? null : 'too_often'
   // it left "inactive" to be started again, and no process has begun since
   const wasWaiting = number('InactiveExitTimestampMonotonic') > number('ExecMainExitTimestampMonotonic')
   // it has failed since it was inactive: by a start that was refused

@@ -6,8 +6,7 @@ import { HELP_PAGES } from '#shared/help-pages.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const ENTRY = 'scripts/commands/cartbarn.ts'
-const OURS_ONLY =
-  /^scripts\/(?:bench|torture|fuzz|rig|check|release)\/|^gateway\/dashboard\/|\/testing\/|\.test\.ts$/
+const OURS_ONLY = /^scripts\/(?:bench|torture|fuzz|rig|check|release)\/|^gateway\/dashboard\/|\/testing\/|\.test\.ts$/
 
 const manifest: {
   imports: Record<string, string>
@@ -110,9 +109,6 @@ test('a benchmark is found behind an import, a late import, a type and a thread'
     'scripts/bench/bench.ts',
     'scripts/bench/thread.ts',
   ])
-  assert.equal(
-    found.ways.get('scripts/bench/thread.ts'),
-    'a/entry.ts -> scripts/c/c.ts -> scripts/bench/thread.ts',
-  )
+  assert.equal(found.ways.get('scripts/bench/thread.ts'), 'a/entry.ts -> scripts/c/c.ts -> scripts/bench/thread.ts')
   assert.deepEqual([...found.packages], ['@y/z'])
 })

@@ -109,10 +109,7 @@ class Machine {
     const lines = Object.entries(properties).map(([name, value]) => `${name}=${value}`)
     writeFileSync(join(this.#bin, 'shown'), lines.join('\n'))
     const calls = join(this.#bin, 'calls')
-    this.#stand(
-      'systemctl',
-      `if [ "$1" = show ]; then cat ${this.#bin}/shown; else echo "$*" >> ${calls}; fi`,
-    )
+    this.#stand('systemctl', `if [ "$1" = show ]; then cat ${this.#bin}/shown; else echo "$*" >> ${calls}; fi`)
   }
 
   /** What systemd was told since the last time. */
@@ -233,10 +230,7 @@ test('a program that changed nothing of the database is replaced, and the databa
 test('what is no failed upgrade, or would lose what was acknowledged, is started again and not swapped', async (t) => {
   const now = Date.now()
   const cases: [Upgrade | null, RegExp][] = [
-    [
-      { openedAtMs: now - 1000 },
-      /stays and is started again: 9\.9\.9 has let devices in since .* so it can run/,
-    ],
+    [{ openedAtMs: now - 1000 }, /stays and is started again: 9\.9\.9 has let devices in since .* so it can run/],
     [{ isMigrated: false, openedAtMs: now - 1000 }, /9\.9\.9 has let devices in since/],
     [{ isMigrated: false, openedAtMs: now - 7_200_000 }, /9\.9\.9 has let devices in since/],
     [{ program: OWN, openedAtMs: now - 1000 }, /of a newer program, which has left no record/],

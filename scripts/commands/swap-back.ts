@@ -59,12 +59,7 @@ const WHY_LEFT = {
 }
 
 /** Puts this program in the place of the one that does not run, if that is what is wrong; returns what was done, in words. */
-function swap(
-  programs: string,
-  shown: string,
-  properties: ReadonlyMap<string, string>,
-  io: CommandIo,
-): string {
+function swap(programs: string, shown: string, properties: ReadonlyMap<string, string>, io: CommandIo): string {
   const version = attempt(() => ask(io, 'dpkg-query', ['--show', 'cartbarn']).split('\t')[1]) ?? ''
   if (!hasOtherBefore(programs) || version === programVersion())
     return 'No upgrade is to be undone: the service is started again.'
@@ -88,10 +83,7 @@ function swap(
   }
 }
 
-function inWords(
-  { tookDatabaseBack }: BackOnFolder & { isBack: true },
-  upgrade: { version: string; reason: string },
-) {
+function inWords({ tookDatabaseBack }: BackOnFolder & { isBack: true }, upgrade: { version: string; reason: string }) {
   const database = tookDatabaseBack ? ', with the database from before the upgrade' : ''
   return `cartbarn ${upgrade.version} does not run (${upgrade.reason}): ${programVersion()} is back${database}.`
 }
@@ -138,8 +130,7 @@ function ask({ env }: CommandIo, program: string, argv: readonly string[]): stri
     maxBuffer: MAX_BYTES,
   })
   if (error !== undefined) throw new CommandError(`cannot run ${program}: ${error.message}`, { cause: error })
-  if (status !== 0)
-    throw new CommandError(`${program} ${argv[0]} failed: ${stderr.trim().split('\n').at(-1)}`)
+  if (status !== 0) throw new CommandError(`${program} ${argv[0]} failed: ${stderr.trim().split('\n').at(-1)}`)
   return stdout.trim()
 }
 

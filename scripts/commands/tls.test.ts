@@ -76,20 +76,12 @@ test('what cannot be done ends with one line that says the way out', async (t) =
     assert.equal(err.split('\n').length, 2)
   }
   const empty = site(t, { hasDatabase: false })
-  await fails(
-    empty.run('init'),
-    1,
-    /no database of a gateway: start the gateway once, or set CARTBARN_DATA_DIR/,
-  )
+  await fails(empty.run('init'), 1, /no database of a gateway: start the gateway once, or set CARTBARN_DATA_DIR/)
   const { run, clock, authorityPath, dataDir } = site(t)
   await fails(run(), 2, /a command is needed/)
   await fails(run('status'), 1, /"cartbarn tls init" makes one/)
   await fails(run('renew'), 1, /"cartbarn tls init" makes one/)
-  await fails(
-    run('init', '--name', '8.8.8.8'),
-    1,
-    /8\.8\.8\.8 is neither the name of a host nor a private address/,
-  )
+  await fails(run('init', '--name', '8.8.8.8'), 1, /8\.8\.8\.8 is neither the name of a host nor a private address/)
   await fails(run('init', '--name', '*.club'), 1, /neither the name/)
   for (const name of ['com', 'co.uk', 'pro-shop', 'Local', 'duckdns.org'])
     await fails(run('init', '--name', name), 1, /is not a name of this machine alone/)

@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  appendFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -27,10 +19,7 @@ function newRelease(t: TestContext, files: Record<string, string>) {
   const key = signingKey({}, join(folder, 'home'))
   writeFileSync(join(folder, 'keys'), `${key.publicKey}\n`)
   for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
-  const run = async (
-    name: string,
-    env: NodeJS.ProcessEnv = { CARTBARN_RELEASE_KEYS: join(folder, 'keys') },
-  ) => {
+  const run = async (name: string, env: NodeJS.ProcessEnv = { CARTBARN_RELEASE_KEYS: join(folder, 'keys') }) => {
     const [stdout, stderr] = [new PassThrough(), new PassThrough()]
     const { signal } = new AbortController()
     const code = await upgrade([name], { env, folder, stdin: new PassThrough(), stdout, stderr, signal })
@@ -136,35 +125,30 @@ test('a signed package of this version or a later one is installed by root', onD
     const { code, said } = await run('a.deb')
     assert.equal(code, isRoot ? 0 : 1, said)
     assert.match(said, isRoot ? /^Installed\./m : /only root installs a package/)
-    if (isRoot)
-      assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
+    if (isRoot) assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
   }
 })
 
-test(
-  'settings that a person and a release have changed stop no upgrade, and stay the person’s',
-  asRoot,
-  async (t) => {
-    const { folder, run, sign } = newRelease(t, {})
-    const machine = putDpkg(t, folder)
-    const settings = join(machine, 'etc/cartbarn/cartbarn.conf')
-    for (const [version, shipped, of = shipped] of [
-      ['99.0.0', 'A=1\n'],
-      ['99.1.0', 'A=1\n#B=\n', 'A=2\n'],
-      // it is no conffile any more
-      ['99.2.0', null, 'A=2\n'],
-      ['99.3.0', null, 'A=2\n'],
-    ] as const) {
-      if (of !== null && existsSync(settings)) writeFileSync(settings, of)
-      buildPackage(folder, { architecture: OWN, version }, shipped)
-      sign('a.deb')
-      const { code, said } = await run('a.deb')
-      assert.equal(code, 0, said)
-      assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
-      assert.equal(readFileSync(settings, 'utf8'), of)
-    }
-  },
-)
+test('settings that a person and a release have changed stop no upgrade, and stay the person’s', asRoot, async (t) => {
+  const { folder, run, sign } = newRelease(t, {})
+  const machine = putDpkg(t, folder)
+  const settings = join(machine, 'etc/cartbarn/cartbarn.conf')
+  for (const [version, shipped, of = shipped] of [
+    ['99.0.0', 'A=1\n'],
+    ['99.1.0', 'A=1\n#B=\n', 'A=2\n'],
+    // it is no conffile any more
+    ['99.2.0', null, 'A=2\n'],
+    ['99.3.0', null, 'A=2\n'],
+  ] as const) {
+    if (of !== null && existsSync(settings)) writeFileSync(settings, of)
+    buildPackage(folder, { architecture: OWN, version }, shipped)
+    sign('a.deb')
+    const { code, said } = await run('a.deb')
+    assert.equal(code, 0, said)
+    assert.match(statusIn(machine), new RegExp(`install ok installed[^]*^Version: ${version}$`, 'm'))
+    assert.equal(readFileSync(settings, 'utf8'), of)
+  }
+})
 
 test('what dpkg says is shown when it fails', asRoot, async (t) => {
   const { folder, run, sign } = newRelease(t, {})

@@ -34,9 +34,7 @@ export const upgrade: RunCommand = (argv, io) =>
     const path = pathFrom(io, file)
     const keys = releaseKeys(io.env)
     if (!isExecutable && keys.length === 0)
-      throw new CommandError(
-        'this program runs from its sources: upgrade it with "git pull", then start it again',
-      )
+      throw new CommandError('this program runs from its sources: upgrade it with "git pull", then start it again')
     if (!existsSync(path)) throw new CommandError(`there is no ${path}`)
     // root takes what it has verified: whoever may write the folder of the file could change it afterwards
     const folder = mkdtempSync(join(WORK, 'cartbarn-upgrade-'))
@@ -86,8 +84,7 @@ function checkPackage(path: string, copy: string): void {
 /** The package stops the service, keeps the program before and starts the new one. */
 function install(path: string, copy: string, { stdout }: CommandIo): void {
   checkPackage(path, copy)
-  if (process.geteuid?.() !== 0)
-    throw new CommandError(`only root installs a package: sudo cartbarn upgrade ${path}`)
+  if (process.geteuid?.() !== 0) throw new CommandError(`only root installs a package: sudo cartbarn upgrade ${path}`)
   // where versions up to 1.0.0 are installed the settings are a conffile, and nobody answers questions here
   stdout.write(run('dpkg', ['--force-confold', '--install', copy]))
   stdout.write('Installed. "systemctl status cartbarn" says whether it serves.\n')

@@ -30,8 +30,7 @@ export function judgeAnswers(fuzzCase: FuzzCase, { packets, problem }: Answers):
   if (returnCode !== 0 && later.length > 0) return `answers after the return code ${returnCode}`
   for (const packet of packets) {
     const fault = faultOf(packet, fuzzCase, sent)
-    if (fault !== null)
-      return `${fault}: type ${packet.type}, flags ${packet.flags}, ${packet.body.toString('hex')}`
+    if (fault !== null) return `${fault}: type ${packet.type}, flags ${packet.flags}, ${packet.body.toString('hex')}`
   }
   if (later.some(({ type }) => type === PACKET.connack)) return 'a second CONNACK'
   return missing(fuzzCase, packets)

@@ -120,18 +120,11 @@ export class Campaign {
   }
 
   /** What no single case shows; the blame is that of the whole batch. */
-  async #examine(
-    first: number,
-    devices: readonly Login[],
-    neighbours: Neighbours,
-    bystander: string,
-  ): Promise<void> {
+  async #examine(first: number, devices: readonly Login[], neighbours: Neighbours, bystander: string): Promise<void> {
     const problem = await this.#problemNow(neighbours, bystander).catch((error: unknown) => String(error))
     if (problem === null) return
     const { seed, only } = this.#options
-    const cases = Array.from({ length: this.#next - first }, (_, i) =>
-      generateCase(seed, first + i, devices, only),
-    )
+    const cases = Array.from({ length: this.#next - first }, (_, i) => generateCase(seed, first + i, devices, only))
     this.#report.failures.push({ problem, cases })
     // one fault is enough: it does not go away
     this.#next = Number.POSITIVE_INFINITY
@@ -151,8 +144,7 @@ export class Campaign {
       const metrics = await api.metrics()
       const clients = metrics.get('cartbarn_mqtt_clients')
       const isQuiet = clients === 1 && metrics.get('cartbarn_write_queue_rows') === 0
-      if (metrics.get('cartbarn_devices') !== this.#options.devices + OTHERS)
-        return 'the number of devices has changed'
+      if (metrics.get('cartbarn_devices') !== this.#options.devices + OTHERS) return 'the number of devices has changed'
       if (isQuiet) return null
       if (performance.now() > giveUpAtMs) return `${clients} MQTT clients are connected instead of 1`
       await sleep(20)

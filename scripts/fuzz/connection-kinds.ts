@@ -51,9 +51,7 @@ export const connectionKinds: readonly Kind[] = [
     weight: 6,
     draft: (random, device) => ({
       entry: random.pick(['stranger', 'pipelined']),
-      writes: Array.from({ length: random.integer(0, 6) }, () =>
-        samplePacket(random, random.integer(1, 14), device),
-      ),
+      writes: Array.from({ length: random.integer(0, 6) }, () => samplePacket(random, random.integer(1, 14), device)),
       ending: 'reset',
     }),
   },
@@ -102,14 +100,7 @@ function conversation(device: Login): Required<Pick<Draft, 'entry' | 'writes' | 
 function willConnect(random: Random, device: Login): Buffer {
   const { hardwareId, password } = device
   const topic = random.chance(0.6) ? `dev/${hardwareId}/st` : wildText(random, hardwareId)
-  const payload = random.pick([
-    '{"online":false}',
-    '',
-    'not JSON',
-    '{'.repeat(500),
-    '\u0000',
-    'x'.repeat(60_000),
-  ])
+  const payload = random.pick(['{"online":false}', '', 'not JSON', '{'.repeat(500), '\u0000', 'x'.repeat(60_000)])
   const willQos = random.integer(0, 3)
   const flags = 0xc6 | (willQos << 3) | (random.chance(0.3) ? 0x20 : 0)
   const fields = [hardwareId, topic, payload, hardwareId, password].map(text)

@@ -6,13 +6,7 @@ import { packetKinds } from './packet-kinds.ts'
 import { violationKinds } from './violation-kinds.ts'
 import { websocketKinds } from './websocket-kinds.ts'
 
-const KINDS: readonly Kind[] = [
-  ...packetKinds,
-  ...violationKinds,
-  ...orderKinds,
-  ...connectionKinds,
-  ...websocketKinds,
-]
+const KINDS: readonly Kind[] = [...packetKinds, ...violationKinds, ...orderKinds, ...connectionKinds, ...websocketKinds]
 const TOTAL_WEIGHT = KINDS.reduce((sum, { weight }) => sum + weight, 0)
 const WEBSOCKET_SHARE = 0.12
 
@@ -23,12 +17,7 @@ export const kindNames: readonly string[] = KINDS.map(({ name }) => name)
  * Case `number` of a seed, whatever came before it. Everything but the passwords is the same on every run; `only`
  * makes it one of that kind. Throws when there is no such kind.
  */
-export function generateCase(
-  seed: number,
-  number: number,
-  devices: readonly Login[],
-  only?: string,
-): FuzzCase {
+export function generateCase(seed: number, number: number, devices: readonly Login[], only?: string): FuzzCase {
   const random = createRandom(seed, 'case', number)
   const drawn = drawKind(random)
   const kind = only === undefined ? drawn : KINDS.find(({ name }) => name === only)

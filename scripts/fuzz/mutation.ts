@@ -34,8 +34,7 @@ const MUTATIONS: readonly [Mutation, ...Mutation[]] = [
   (random, packet) => replace(packet, random.integer(0, packet.length - 1), 1, [random.pick(EDGES)]),
   (random, packet) => replace(packet, 0, 1, [random.integer(0, 255)]),
   (random, packet) => replace(packet, 0, 1, [((packet[0] ?? 0) & 0xf0) | random.integer(0, 15)]),
-  (random, packet) =>
-    replace(packet, random.integer(0, packet.length), 0, randomBytes(random, random.integer(1, 8))),
+  (random, packet) => replace(packet, random.integer(0, packet.length), 0, randomBytes(random, random.integer(1, 8))),
   (random, packet) => replace(packet, random.integer(0, packet.length), random.integer(1, 4), []),
 ]
 

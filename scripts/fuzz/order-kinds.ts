@@ -21,9 +21,7 @@ export const orderKinds: readonly Kind[] = [
     weight: 14,
     draft: (random, device) => ({
       entry: random.pick<Entry>(['stranger', 'pipelined', 'welcomed']),
-      writes: Array.from({ length: random.integer(1, 12) }, () =>
-        samplePacket(random, random.integer(0, 15), device),
-      ),
+      writes: Array.from({ length: random.integer(1, 12) }, () => samplePacket(random, random.integer(0, 15), device)),
     }),
   },
   {
@@ -54,9 +52,7 @@ export const orderKinds: readonly Kind[] = [
     draft: (random, device) => {
       const run = () => Array.from({ length: random.integer(1, 20) }, () => plainPublish(random, device))
       const others = Array.from({ length: random.integer(0, 3) }, () =>
-        random.chance(0.5)
-          ? somePublish(random, device)
-          : mutate(random, plainPublish(random, device), PINGREQ),
+        random.chance(0.5) ? somePublish(random, device) : mutate(random, plainPublish(random, device), PINGREQ),
       )
       const bytes = Buffer.concat([...run(), ...others, ...run()])
       return { entry: random.pick(['pipelined', 'welcomed']), writes: cutAtRandom(random, bytes) }
@@ -68,9 +64,7 @@ export const orderKinds: readonly Kind[] = [
     weight: 3,
     draft: (random, device) => {
       const count = random.integer(1, 4)
-      const bytes = Buffer.concat(
-        Array.from({ length: count }, (_, i) => plainPublish(random, device, i + 1)),
-      )
+      const bytes = Buffer.concat(Array.from({ length: count }, (_, i) => plainPublish(random, device, i + 1)))
       const at = random.integer(1, bytes.length - 1)
       return {
         entry: 'welcomed',
@@ -84,12 +78,7 @@ export const orderKinds: readonly Kind[] = [
     name: 'flood',
     weight: 2,
     draft: (random, device) => {
-      const one = random.pick([
-        PINGREQ,
-        somePublish(random, device),
-        loginPacket(device),
-        Buffer.from([0x20, 2, 0, 0]),
-      ])
+      const one = random.pick([PINGREQ, somePublish(random, device), loginPacket(device), Buffer.from([0x20, 2, 0, 0])])
       return {
         entry: random.pick<Entry>(['stranger', 'pipelined', 'welcomed']),
         writes: [Buffer.concat(Array(random.integer(50, 1_000)).fill(one))],

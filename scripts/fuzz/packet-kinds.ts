@@ -75,9 +75,7 @@ export const packetKinds: readonly Kind[] = [
       const filters = Array.from({ length: count }, (_, i) =>
         random.chance(0.1) ? `dev/${hardwareId}/cmd` : `f/${isRepeated ? 0 : i}`,
       )
-      const packet = random.chance(0.7)
-        ? subscribeAllPacket(filters, random.integer(0, 2))
-        : unsubscribePacket(filters)
+      const packet = random.chance(0.7) ? subscribeAllPacket(filters, random.integer(0, 2)) : unsubscribePacket(filters)
       return { entry: random.pick(['pipelined', 'welcomed']), writes: [packet] }
     },
   },

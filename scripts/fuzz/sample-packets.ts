@@ -14,12 +14,7 @@ import {
 import type { Login } from './fuzz-case.ts'
 
 const PAYLOADS: Record<string, readonly [string, ...string[]]> = {
-  tlm: [
-    '{"speed":12.5}',
-    '{"lat":36.56,"long":-121.94,"battery_voltage":51.2}',
-    '[{"speed":1},{"speed":2}]',
-    '{',
-  ],
+  tlm: ['{"speed":12.5}', '{"lat":36.56,"long":-121.94,"battery_voltage":51.2}', '[{"speed":1},{"speed":2}]', '{'],
   evt: ['{"event":"lock","source":"key"}', '[]'],
   st: ['{"online":true,"fw":"1.2"}', '{"online":false}', ''],
   ack: ['{"id":"c-1","st":"completed"}', '{"cfg":1}', '{"key":1}'],

@@ -1,12 +1,5 @@
 import type { Random } from '#shared/random.ts'
-import {
-  packetOf,
-  publishPacket,
-  subscribeAllPacket,
-  text,
-  uint16,
-  unsubscribePacket,
-} from '#testing/mqtt-packets.ts'
+import { packetOf, publishPacket, subscribeAllPacket, text, uint16, unsubscribePacket } from '#testing/mqtt-packets.ts'
 import type { Kind, Login } from './fuzz-case.ts'
 import { randomBytes } from './mutation.ts'
 import { loginPacket, samplePacket, someId } from './sample-packets.ts'
@@ -61,8 +54,7 @@ function violation(random: Random, device: Login): Buffer {
     // [MQTT-4.7.1-2] and [MQTT-4.7.1-3]
     () => subscribeAllPacket([random.pick([`${own}/c#`, `${own}/#/x`, `${own}/c+d/x`])], 1, id),
     // [MQTT-1.5.3-1], [MQTT-1.5.3-2]
-    () =>
-      publishPacket(illFormedText(random, `${own}/tlm`), '{"speed":1}', { qos: random.integer(0, 2), id }),
+    () => publishPacket(illFormedText(random, `${own}/tlm`), '{"speed":1}', { qos: random.integer(0, 2), id }),
     () => subscribeAllPacket([illFormedText(random, `${own}/cmd`)], 1, id),
     () => unsubscribePacket([illFormedText(random, `${own}/cmd`)], id),
     // topics of another device

@@ -24,9 +24,7 @@ export const websocketKinds: readonly Kind[] = [
     draft: (random, device) => {
       const request = random.chance(0.5)
         ? mutate(random, upgradeRequest('/mqtt'), randomBytes(random, 50))
-        : upgradeRequest(
-            random.pick(['/', '/mqtt/', '/mqtt?x=1', '/realtime', '/%00', '/mqtt%2f..', '/devices']),
-          )
+        : upgradeRequest(random.pick(['/', '/mqtt/', '/mqtt?x=1', '/realtime', '/%00', '/mqtt%2f..', '/devices']))
       const frame = encodeFrame(Opcode.binary, loginPacket(device))
       return { channel: 'http', writes: [request, frame], ending: random.pick(['half-close', 'reset']) }
     },
@@ -35,9 +33,7 @@ export const websocketKinds: readonly Kind[] = [
 
 /** A frame of RFC 6455 that carries a packet, with something wrong about it more often than not. */
 function wildFrame(random: Random, device: Login): Buffer {
-  const packet = random.chance(0.5)
-    ? loginPacket(device)
-    : samplePacket(random, random.integer(0, 15), device)
+  const packet = random.chance(0.5) ? loginPacket(device) : samplePacket(random, random.integer(0, 15), device)
   const good = encodeFrame(Opcode.binary, packet)
   return random.pick<() => Buffer>([
     () => good,
@@ -47,10 +43,7 @@ function wildFrame(random: Random, device: Login): Buffer {
     // fragments, in or out of order
     () => encodeFrame(random.pick([Opcode.binary, Opcode.continuation]), packet, { isFinal: false }),
     () =>
-      encodeFrame(
-        random.pick([Opcode.ping, Opcode.pong, Opcode.close]),
-        randomBytes(random, random.integer(0, 130)),
-      ),
+      encodeFrame(random.pick([Opcode.ping, Opcode.pong, Opcode.close]), randomBytes(random, random.integer(0, 130))),
     () => encodeFrame(Opcode.binary, packet, { isMasked: false }),
     () => encodeFrame(Opcode.binary, packet, { reserved: random.integer(1, 7) }),
     // lengths of 16 and 64 bits that do not come true

@@ -56,11 +56,7 @@ const STRANGE: readonly [string, ...string[]] = [
 /** A string that is not well formed, alone or in the middle of `around`. */
 export function illFormedText(random: Random, around = ''): Buffer {
   const at = random.integer(0, around.length)
-  return Buffer.concat([
-    Buffer.from(around.slice(0, at)),
-    random.pick(ILL_FORMED),
-    Buffer.from(around.slice(at)),
-  ])
+  return Buffer.concat([Buffer.from(around.slice(0, at)), random.pick(ILL_FORMED), Buffer.from(around.slice(at))])
 }
 
 /** A topic, filter or id that a client might try; most are well formed. */

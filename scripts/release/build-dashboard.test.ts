@@ -38,9 +38,7 @@ test('the same sources give the same bytes', () => {
 })
 
 test('texts are there as browsers may take them', () => {
-  const texts = [...files.keys()].filter((name) =>
-    /^(?!build\.json).*\.(js|css|html|svg|webmanifest)$/.test(name),
-  )
+  const texts = [...files.keys()].filter((name) => /^(?!build\.json).*\.(js|css|html|svg|webmanifest)$/.test(name))
   assert.ok(texts.length > 3)
   for (const name of texts) {
     const [text, br, gz] = [files.get(name), files.get(`${name}.br`), files.get(`${name}.gz`)]

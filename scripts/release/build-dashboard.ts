@@ -24,9 +24,7 @@ let packages: string[] = []
 const bundled: Plugin = {
   name: 'bundled',
   generateBundle(_options, bundle) {
-    packages = bundledPackages(
-      Object.values(bundle).flatMap((one) => (one.type === 'chunk' ? one.moduleIds : [])),
-    )
+    packages = bundledPackages(Object.values(bundle).flatMap((one) => (one.type === 'chunk' ? one.moduleIds : [])))
   },
 }
 
@@ -54,10 +52,7 @@ async function compress(path: string): Promise<void> {
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
     [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
   }
-  const [br, gz] = await Promise.all([
-    promisify(brotliCompress)(text, { params }),
-    promisify(gzip)(text, { level: 9 }),
-  ])
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(text, { params }), promisify(gzip)(text, { level: 9 })])
   writeFileSync(`${path}.br`, br)
   writeFileSync(`${path}.gz`, gz)
 }

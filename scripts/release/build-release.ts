@@ -22,21 +22,16 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const { version } = JSON.parse(read('package.json'))
 const changelog = read('CHANGELOG.md')
 const changedAtS = Number(
-  process.env.SOURCE_DATE_EPOCH ??
-    execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }),
+  process.env.SOURCE_DATE_EPOCH ?? execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: ROOT, encoding: 'utf8' }),
 )
 
 const key = signingKey(process.env)
-if (key.isNew)
-  console.log(`made a key that signs releases: ${key.path}. Keep it, and a copy: programs take no other's`)
+if (key.isNew) console.log(`made a key that signs releases: ${key.path}. Keep it, and a copy: programs take no other's`)
 execFileSync(process.execPath, [join(ROOT, 'scripts/build-app.mjs')], { stdio: 'inherit' })
 const bundle = await bundleProgram([key.publicKey])
 rmSync(FOLDER, { recursive: true, force: true })
 mkdirSync(FOLDER, { recursive: true })
-writeFileSync(
-  join(FOLDER, PUBLIC_KEY),
-  createPublicKey(key.privateKey).export({ format: 'pem', type: 'spki' }),
-)
+writeFileSync(join(FOLDER, PUBLIC_KEY), createPublicKey(key.privateKey).export({ format: 'pem', type: 'spki' }))
 const names = [PUBLIC_KEY]
 for (const system of SYSTEMS) {
   const program = join(FOLDER, system, 'cartbarn')

@@ -51,10 +51,7 @@ function write(file: string, text: string): void {
 }
 
 test('the package brings all it needs, and nothing of zod', () => {
-  assert.deepEqual(readdirSync(join(outside, 'node_modules')).sort(), [
-    '.package-lock.json',
-    'cartbarn-client',
-  ])
+  assert.deepEqual(readdirSync(join(outside, 'node_modules')).sort(), ['.package-lock.json', 'cartbarn-client'])
   assert.deepEqual(readdirSync(installed).sort(), [
     'LICENSE',
     'README.md',
@@ -64,9 +61,7 @@ test('the package brings all it needs, and nothing of zod', () => {
     'package.json',
   ])
   const imports = ['client.d.ts', 'client.js', 'operations.d.ts'].flatMap((file) =>
-    [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import) ?\(?'(.+?)'/g)].map(
-      ([, path]) => path,
-    ),
+    [...readFileSync(join(installed, file), 'utf8').matchAll(/(?:from|import) ?\(?'(.+?)'/g)].map(([, path]) => path),
   )
   assert.deepEqual([...new Set(imports)], ['./operations.js'])
 })
@@ -95,14 +90,7 @@ test('plain Node lists devices, creates one, reads its history and is told why a
   )
   const { code, output } = await run(process.execPath, ['use.mjs'])
   assert.equal(code, 0, output)
-  assert.deepEqual(JSON.parse(output), [
-    'cart-2',
-    ['cart-1', 'cart-2'],
-    [[28.4, -81.5]],
-    true,
-    404,
-    'device_not_found',
-  ])
+  assert.deepEqual(JSON.parse(output), ['cart-2', ['cart-1', 'cart-2'], [[28.4, -81.5]], true, 404, 'device_not_found'])
 })
 
 const USE = `import { type AnswerOf, ApiClient, ApiError, type Device } from 'cartbarn-client'

@@ -40,9 +40,7 @@ export function field(name: string, type: string, isRequired: boolean, descripti
 
 /** A description as the comment of what follows. */
 export function comment(description: string | undefined): string {
-  return description === undefined
-    ? ''
-    : `/** ${description.replaceAll('*/', '*\\/').replaceAll('\n', '\n * ')} */\n`
+  return description === undefined ? '' : `/** ${description.replaceAll('*/', '*\\/').replaceAll('\n', '\n * ')} */\n`
 }
 
 function componentName(reference: string): string {
@@ -59,12 +57,7 @@ function arrayType({ prefixItems, items }: JsonSchema): string {
   return `[${[...prefixItems.map(schemaType), ...(rest === undefined ? [] : [`...(${rest})[]`])].join(', ')}]`
 }
 
-function objectType({
-  properties = {},
-  required = [],
-  additionalProperties,
-  propertyNames,
-}: JsonSchema): string {
+function objectType({ properties = {}, required = [], additionalProperties, propertyNames }: JsonSchema): string {
   const fields = Object.entries(properties).map(([name, schema]) =>
     field(name, schemaType(schema), required.includes(name), schema.description),
   )

@@ -137,9 +137,7 @@ export class GatewayApi {
 
   /** What the gateway says of itself, as a JSON text; also when it is not well. */
   async health(): Promise<string> {
-    const health = await this.#client
-      .call('GET /health')
-      .catch((error: unknown) => ({ detail: String(error) }))
+    const health = await this.#client.call('GET /health').catch((error: unknown) => ({ detail: String(error) }))
     return JSON.stringify(health)
   }
 

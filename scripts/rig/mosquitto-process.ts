@@ -23,11 +23,7 @@ export function findMosquitto(): string | undefined {
  * Starts a Mosquitto that keeps its state in `folder`, as Debian's default does, and limits nothing.
  * Resolves when it accepts connections.
  */
-export async function startMosquitto(
-  bench: Workbench,
-  program: string,
-  folder: string,
-): Promise<MosquittoProcess> {
+export async function startMosquitto(bench: Workbench, program: string, folder: string): Promise<MosquittoProcess> {
   const port = await freePort()
   const settings = [
     `listener ${port} 127.0.0.1`,

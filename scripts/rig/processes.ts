@@ -187,11 +187,9 @@ export async function runOnWorkbench(
   process.on('exit', () => bench.clear())
   const io = processIo()
   io.signal.addEventListener('abort', () => process.exit(EXIT.interrupted))
-  const code = await runCommand(name, io, () => work(bench, process.argv.slice(2))).catch(
-    (error: unknown) => {
-      io.stderr.write(`${name}: ${describeError(error)}\n`)
-      return EXIT.failed
-    },
-  )
+  const code = await runCommand(name, io, () => work(bench, process.argv.slice(2))).catch((error: unknown) => {
+    io.stderr.write(`${name}: ${describeError(error)}\n`)
+    return EXIT.failed
+  })
   process.exit(code)
 }

@@ -16,17 +16,11 @@ export interface ScenarioReport {
 }
 
 /** Prints a table; the first column is text, the others are aligned to the right. */
-export function printTable(
-  title: string,
-  header: readonly string[],
-  rows: readonly (readonly string[])[],
-): void {
+export function printTable(title: string, header: readonly string[], rows: readonly (readonly string[])[]): void {
   const all = [header, ...rows]
   const widths = header.map((_, i) => Math.max(...all.map((row) => (row[i] ?? '').length)))
   const line = (row: readonly string[]) =>
-    widths
-      .map((width, i) => (i === 0 ? (row[i] ?? '').padEnd(width) : (row[i] ?? '').padStart(width)))
-      .join('  ')
+    widths.map((width, i) => (i === 0 ? (row[i] ?? '').padEnd(width) : (row[i] ?? '').padStart(width))).join('  ')
   const rule = widths.map((width) => '-'.repeat(width)).join('  ')
   process.stdout.write(`\n${title}\n\n${[line(header), rule, ...rows.map(line)].join('\n')}\n`)
 }

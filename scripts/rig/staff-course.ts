@@ -53,8 +53,7 @@ export async function must(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<StaffAnswer['body']> {
   const answer = await ask(gateway, method, path, body, headers)
-  if (answer.status >= 300)
-    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
   return answer.body
 }
 

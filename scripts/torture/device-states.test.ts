@@ -16,10 +16,7 @@ test('a state that ends where the history ends is right, and so is that of a dev
 
 for (const [what, shown] of [
   ['of an older record', { ...SHOWN, newest: { ...NEWEST, lat: 1.6 } }],
-  [
-    'with other counts',
-    { ...SHOWN, counted: { count: 3, lastAt: '2026-03-01T11:59:59.000Z' }, newest: NEWEST },
-  ],
+  ['with other counts', { ...SHOWN, counted: { count: 3, lastAt: '2026-03-01T11:59:59.000Z' }, newest: NEWEST }],
   ['of nothing', { ...SHOWN, attributes: {}, newest: NEWEST }],
   ['of a record that is gone', { ...SHOWN, newest: null }],
 ] as const) {

@@ -2,10 +2,7 @@ import { type Figure, formatCount, noneOf } from '#scripts/rig/report.ts'
 import type { FleetCheck } from './fleet-load.ts'
 
 /** The lines of the summary that say whether anything a fleet was promised is gone. */
-export function fleetFigures(
-  name: string,
-  { lostDevices, history, wrongStates, lockEvents }: FleetCheck,
-): Figure[] {
+export function fleetFigures(name: string, { lostDevices, history, wrongStates, lockEvents }: FleetCheck): Figure[] {
   const samples = formatCount(history.acknowledged)
   const events = formatCount(lockEvents.acknowledged)
   return [

@@ -1,15 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
-import {
-  type Figure,
-  formatCount,
-  median,
-  noneOf,
-  printProgress,
-  printTable,
-  told,
-} from '#scripts/rig/report.ts'
+import { type Figure, formatCount, median, noneOf, printProgress, printTable, told } from '#scripts/rig/report.ts'
 import { type Life, startTimesMs } from './death.ts'
 import { findDamage } from './disk/integrity.ts'
 import { createDataFolder } from './disk/recorded-folder.ts'
@@ -38,8 +30,7 @@ interface Outcome {
 /** A process may end at any moment. */
 export const kill: TortureScenario = {
   name: 'kill',
-  summary:
-    'kill -9 under load, while starting, right after and while stopping; nothing acknowledged may be gone',
+  summary: 'kill -9 under load, while starting, right after and while stopping; nothing acknowledged may be gone',
   run: async (context) => {
     const outcome = await torture(context)
     print(outcome)
@@ -111,10 +102,7 @@ function createFigures(outcome: Outcome): Figure[] {
   const startsMs = startTimesMs(lives)
   return [
     ...fleetFigures('kill', check),
-    noneOf(
-      'kill: carts with a state that is not that of their newest record, after one more kill',
-      wrongStates,
-    ),
+    noneOf('kill: carts with a state that is not that of their newest record, after one more kill', wrongStates),
     noneOf('kill: never acknowledged', load.sent - load.acknowledged),
     noneOf(`kill: damage found by integrity_check, ${integrityChecks} times`, damage.length),
     told('kill: listening again, median', `${formatCount(median(startsMs))} ms`),

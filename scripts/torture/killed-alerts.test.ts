@@ -26,8 +26,7 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
   try {
     // nobody is heard for long enough one second after it spoke
     await client.call('PATCH /site', { body: { silent_after_s: 1 } })
-    const alerts = async () =>
-      (await client.call('GET /alerts', { query: { kind: 'silent_on_course' } })).alerts
+    const alerts = async () => (await client.call('GET /alerts', { query: { kind: 'silent_on_course' } })).alerts
     for (let life = 0; life < LIVES; life++) {
       for (const cart of cartsOf(life)) await speakOnce(client, mqtt, cart)
       const [from, to] = KILLED_AFTER_MS
@@ -36,11 +35,7 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
       await kill(gateway)
       gateway = await start()
     }
-    await eventually(
-      async () => (await alerts()).length === CARTS.length,
-      'an alert for each cart',
-      PATIENCE_MS,
-    )
+    await eventually(async () => (await alerts()).length === CARTS.length, 'an alert for each cart', PATIENCE_MS)
     // looks that find nothing more
     await wait(3000)
     const found = await alerts()
@@ -56,9 +51,7 @@ test('a gateway that is killed while it opens alerts opens each of them once', a
     await eventually(() => kept.size === CARTS.length, 'the messages')
     assert.deepEqual(
       new Map([...kept].sort()),
-      new Map(
-        found.map((alert) => [`alert/silent_on_course/${alert.cart}`, JSON.stringify(alert)] as const).sort(),
-      ),
+      new Map(found.map((alert) => [`alert/silent_on_course/${alert.cart}`, JSON.stringify(alert)] as const).sort()),
     )
     await program.endAsync()
   } finally {

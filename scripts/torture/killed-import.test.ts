@@ -23,8 +23,7 @@ test('a gateway that is killed in the middle and comes back gets everything, onc
   try {
     const client = new ApiClient({ url, apiKey: ADMIN_KEY })
     await client.call('POST /devices', { body: { hardware_id: 'cart-1', device_type: 'teebox' } })
-    const stored = async () =>
-      (await client.call('GET /devices/{id}/telemetry/stats', { path: { id: 'cart-1' } })).gps
+    const stored = async () => (await client.call('GET /devices/{id}/telemetry/stats', { path: { id: 'cart-1' } })).gps
     const rows = Array.from({ length: RECORDS }, (_, i) => `${toIso(FROM_MS + i * 1000)},1,${i / 1e4}`)
     writeFileSync(folder.file('track.csv'), `time,lat,lon\n${rows.join('\n')}\n`)
     const importing = folder.run(runImport, ['--url', url, '--device', 'cart-1', 'track.csv'])

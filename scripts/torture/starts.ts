@@ -195,9 +195,7 @@ function keyFile(dataDir: string): string {
 }
 
 function timesOf(done: readonly Start[], name: Program['name']): number[] {
-  return done
-    .filter(({ program, end }) => program === name && end === 'listening')
-    .map(({ tookMs }) => tookMs)
+  return done.filter(({ program, end }) => program === name && end === 'listening').map(({ tookMs }) => tookMs)
 }
 
 function print(done: readonly Start[]): void {
@@ -225,10 +223,7 @@ function createFigures(done: readonly Start[]): Figure[] {
     ...PROGRAMS.map(({ name }) => {
       const times = timesOf(done, name)
       const longest = formatCount(Math.max(0, ...times))
-      return told(
-        `starts: ${name} listens after, median : longest`,
-        `${formatCount(median(times))} : ${longest} ms`,
-      )
+      return told(`starts: ${name} listens after, median : longest`, `${formatCount(median(times))} : ${longest} ms`)
     }),
   ]
 }

@@ -57,11 +57,7 @@ function parseOptions(
     .option('--only <a,b>', 'only these scenarios', (names) => findScenarios(SCENARIOS, names))
     .option('--part <n/m>', 'the n-th of m parts of them, for parts that run side by side', partOf)
     .option('--cycles <n>', 'kills, or power cuts, of each scenario', wholeNumber(1))
-    .option(
-      '--seed <n>',
-      'of the faults of sync, and of damage: the same seed, the same faults',
-      wholeNumber(0),
-    )
+    .option('--seed <n>', 'of the faults of sync, and of damage: the same seed, the same faults', wholeNumber(0))
     .option('--short', 'a few of each, in about three minutes')
     .option(
       '--prove',

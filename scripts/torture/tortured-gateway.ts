@@ -27,12 +27,7 @@ export class TorturedGateway {
   readonly #fleet: FleetLoad
   readonly #gateway: MortalGateway
 
-  private constructor(
-    context: TortureContext,
-    folder: RecordedFolder,
-    fleet: FleetLoad,
-    gateway: MortalGateway,
-  ) {
+  private constructor(context: TortureContext, folder: RecordedFolder, fleet: FleetLoad, gateway: MortalGateway) {
     this.#context = context
     this.#folder = folder
     this.#fleet = fleet

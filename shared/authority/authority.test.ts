@@ -37,13 +37,7 @@ function folderOf(t: TestContext): (name: string, content: string) => string {
 }
 
 /** What OpenSSL says of a leaf that is asked for by a name, at noon of the first of May 2026. */
-function verify(
-  t: TestContext,
-  authorityPem: string,
-  leafPem: string,
-  as: readonly string[],
-  purpose = 'sslserver',
-) {
+function verify(t: TestContext, authorityPem: string, leafPem: string, as: readonly string[], purpose = 'sslserver') {
   const file = folderOf(t)
   const { status, stdout, stderr } = spawnSync('openssl', [
     'verify',
@@ -125,11 +119,7 @@ test('OpenSSL refuses what the key of the authority has signed for mail, clients
     [[id_kp_serverAuth], uri, 'sslserver'],
     [[id_kp_codeSigning], mail, 'any'],
   ] as const)
-    assert.equal(
-      verify(t, pem, signed([...purposes], name), [], purpose).isTrusted,
-      false,
-      `${purposes} ${purpose}`,
-    )
+    assert.equal(verify(t, pem, signed([...purposes], name), [], purpose).isTrusted, false, `${purposes} ${purpose}`)
 })
 
 test('a leaf leaves out names that the authority does not permit', () => {

@@ -37,15 +37,7 @@ test('names and private addresses are told from all else', () => {
   for (const name of ['a', 'a-b.c', `${'a'.repeat(63)}.b`]) assert.ok(isHostName(name), name)
   for (const text of ['', '-a', 'a..b', 'a_b', '*.a', '10.0.0.1', '::1', `${'a'.repeat(64)}`, 'a b'])
     assert.ok(!isHostName(text), text)
-  for (const address of [
-    '10.0.0.1',
-    '172.31.0.1',
-    '192.168.0.1',
-    '169.254.1.1',
-    '127.9.9.9',
-    '::1',
-    'fd12::1',
-  ])
+  for (const address of ['10.0.0.1', '172.31.0.1', '192.168.0.1', '169.254.1.1', '127.9.9.9', '::1', 'fd12::1'])
     assert.ok(isPrivateAddress(address), address)
   for (const address of ['172.32.0.1', '1.1.1.1', '2001:db8::1', 'clubhouse', ''])
     assert.ok(!isPrivateAddress(address), address)
@@ -79,7 +71,6 @@ test('names below which others have theirs are told from those of one machine, a
     'localhost',
   ])
     assert.ok(!isTooWide(name), name)
-  const named = (hostName: string) =>
-    hostNamesOf({ hostName, interfaces: {}, publicUrl: 'https://co.uk' }).names
+  const named = (hostName: string) => hostNamesOf({ hostName, interfaces: {}, publicUrl: 'https://co.uk' }).names
   assert.deepEqual(named('golf'), ['golf.local', 'localhost'])
 })

@@ -60,10 +60,7 @@ export function hostNamesOf({ hostName, interfaces, publicUrl, names = [] }: Mac
 }
 
 /** The names a certificate is for: all that its authority was made for, and what the machine is called now. */
-export function allNames(
-  authority: { names: readonly string[] },
-  { names, addresses }: HostNames,
-): HostNames {
+export function allNames(authority: { names: readonly string[] }, { names, addresses }: HostNames): HostNames {
   return { names: unique([...authority.names, ...names]), addresses }
 }
 

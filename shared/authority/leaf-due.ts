@@ -61,8 +61,7 @@ function isIssuedBy(leaf: X509Certificate, { certificate }: Authority): boolean 
 
 function isFor(leaf: X509Certificate, authority: Authority, { names, addresses }: HostNames): boolean {
   return (
-    names.every(
-      (name) => !isPermitted(authority, name) || leaf.checkHost(name, { subject: 'never' }) !== undefined,
-    ) && addresses.every((address) => leaf.checkIP(address) !== undefined)
+    names.every((name) => !isPermitted(authority, name) || leaf.checkHost(name, { subject: 'never' }) !== undefined) &&
+    addresses.every((address) => leaf.checkIP(address) !== undefined)
   )
 }

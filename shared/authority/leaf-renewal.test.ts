@@ -178,10 +178,7 @@ test('without a certificate and without an authority that can be read a start fa
   writeFileSync(folder.authorityPath, folder.readAuthority().slice(0, 200))
   await assert.rejects(renewal.start(), (error) => {
     assert.ok(error instanceof ConfigError)
-    assert.match(
-      error.message,
-      /authority\.pem cannot be used: it holds no certificate; put its last backup back, or/,
-    )
+    assert.match(error.message, /authority\.pem cannot be used: it holds no certificate; put its last backup back, or/)
     return true
   })
 })

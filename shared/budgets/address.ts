@@ -13,8 +13,6 @@ export function addressOwner(address: string): string {
   const before = left === '' ? [] : left.split(':')
   const after = right === undefined || right === '' ? [] : right.split(':')
   const zeros = right === undefined ? [] : Array.from({ length: 8 - before.length - after.length }, () => '0')
-  const groups = [...before, ...zeros, ...after]
-    .slice(0, 4)
-    .map((group) => Number.parseInt(group, 16).toString(16))
+  const groups = [...before, ...zeros, ...after].slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
   return `${groups.join(':')}::/64`
 }

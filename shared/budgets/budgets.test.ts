@@ -27,8 +27,7 @@ test('each owner has a rate of its own, and may go into debt once with more than
   assert.deepEqual([rates.take('a', 20), rates.take('a'), rates.take('b')], [true, false, true])
   assert.throws(
     () => rates.require('a', 'requests'),
-    (error: unknown) =>
-      error instanceof RateLimitedError && error.message === 'more than 10 requests a second',
+    (error: unknown) => error instanceof RateLimitedError && error.message === 'more than 10 requests a second',
   )
   nowMs += 2_000
   assert.equal(rates.take('a', 30), true)

@@ -6,9 +6,7 @@ import { test } from 'node:test'
 import { addressOwner } from './address.ts'
 import { listenOn, plainAddress, remoteAddressOf } from './listen.ts'
 
-const hasIpv6 = Object.values(networkInterfaces()).some((found) =>
-  found?.some(({ family }) => family === 'IPv6'),
-)
+const hasIpv6 = Object.values(networkInterfaces()).some((found) => found?.some(({ family }) => family === 'IPv6'))
 
 for (const [to, from] of [
   ['127.0.0.1', '127.0.0.1'],

@@ -13,11 +13,7 @@ export class Rates {
   readonly #buckets = new Map<string, TokenBucket>()
   #forgetAt = MANY_OWNERS
 
-  constructor(
-    allowance: Allowance,
-    onRefused: () => void = () => undefined,
-    clock: MonotonicClock = systemClock,
-  ) {
+  constructor(allowance: Allowance, onRefused: () => void = () => undefined, clock: MonotonicClock = systemClock) {
     this.#allowance = allowance
     this.#onRefused = onRefused
     this.#clock = clock

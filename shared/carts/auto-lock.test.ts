@@ -50,12 +50,7 @@ const cases: [string, number | null, Partial<AutoLockFacts>, Partial<typeof STAN
   ['locked once in this stay', null, { lockedAtMs: AT_MS }],
   ['unlocked after that', AT_MS + 10_000 + MINUTE_MS, { lockedAtMs: AT_MS, unlockedSinceMs: AT_MS + 10_000 }],
   ['locked in an earlier stay', AT_MS, { lockedAtMs: PARKED_MS - 1 }],
-  [
-    'in a second parking zone since',
-    AT_MS,
-    {},
-    { stays: [stay('parking', PARKED_MS), stay('parking', STILL_MS + 1)] },
-  ],
+  ['in a second parking zone since', AT_MS, {}, { stays: [stay('parking', PARKED_MS), stay('parking', STILL_MS + 1)] }],
   [
     'a stay that began after it stood still',
     STILL_MS + 1_000 + MINUTE_MS,

@@ -35,19 +35,6 @@ test('keys are exact', () => {
 })
 
 test('carts are in the order in which people count', () => {
-  const order = ['10', '2', 'cart 10', '1', 'cart 9', '02', 'A', 'a', '100000000000000000001', '1a'].sort(
-    naturally,
-  )
-  assert.deepEqual(order, [
-    '1',
-    '1a',
-    '02',
-    '2',
-    '10',
-    '100000000000000000001',
-    'A',
-    'a',
-    'cart 9',
-    'cart 10',
-  ])
+  const order = ['10', '2', 'cart 10', '1', 'cart 9', '02', 'A', 'a', '100000000000000000001', '1a'].sort(naturally)
+  assert.deepEqual(order, ['1', '1a', '02', '2', '10', '100000000000000000001', 'A', 'a', 'cart 9', 'cart 10'])
 })

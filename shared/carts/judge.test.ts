@@ -172,23 +172,19 @@ test('a verdict holds until it says, and not at that moment', () => {
 })
 
 const LOCK_RULES = { lockMaxSpeedKmh: 6, lockLocateAfterS: 60 }
-const LOCKS: [
-  name: string,
-  verdict: string,
-  device: CartDevice,
-  place?: { hasParking: boolean; isOnline: boolean },
-][] = [
-  ['one that was never seen', 'send', device({ fix: null })],
-  ['one that drives', 'cart_is_moving', device({ fix: fix(29, 6.1) })],
-  ['one that drives through the barn', 'cart_is_moving', device({ fix: fix(1, 7), stays: IN })],
-  ['one that rolls', 'send', device({ fix: fix(29, 6) })],
-  ['one that drove a while ago', 'send', device({ fix: fix(30, 20) })],
-  ['one on the course that was not seen for over a minute', 'locate', device({ fix: fix(61) })],
-  ['one on the course that was seen a minute ago', 'send', device({ fix: fix(60) })],
-  ['one in the barn that was not seen for hours', 'send', device({ fix: fix(9999), stays: IN })],
-  ['one that nobody can ask', 'send', device({ fix: fix(61) }), { hasParking: true, isOnline: false }],
-  ['one where there is no barn', 'send', device({ fix: fix(61) }), { hasParking: false, isOnline: true }],
-]
+const LOCKS: [name: string, verdict: string, device: CartDevice, place?: { hasParking: boolean; isOnline: boolean }][] =
+  [
+    ['one that was never seen', 'send', device({ fix: null })],
+    ['one that drives', 'cart_is_moving', device({ fix: fix(29, 6.1) })],
+    ['one that drives through the barn', 'cart_is_moving', device({ fix: fix(1, 7), stays: IN })],
+    ['one that rolls', 'send', device({ fix: fix(29, 6) })],
+    ['one that drove a while ago', 'send', device({ fix: fix(30, 20) })],
+    ['one on the course that was not seen for over a minute', 'locate', device({ fix: fix(61) })],
+    ['one on the course that was seen a minute ago', 'send', device({ fix: fix(60) })],
+    ['one in the barn that was not seen for hours', 'send', device({ fix: fix(9999), stays: IN })],
+    ['one that nobody can ask', 'send', device({ fix: fix(61) }), { hasParking: true, isOnline: false }],
+    ['one where there is no barn', 'send', device({ fix: fix(61) }), { hasParking: false, isOnline: true }],
+  ]
 
 for (const [name, verdict, cart, place = { hasParking: true, isOnline: true }] of LOCKS) {
   test(`locking ${name}: ${verdict}`, () => {

@@ -107,9 +107,7 @@ export function judgeCart(
   const isAsleep = isInParking && !isOnline && lastHeard?.saidSleep === true
   const patienceS = isOnline ? settings.silentOnCourseAfterS : settings.silentAfterS
   const silentAtMs =
-    isOnline && isInParking
-      ? Number.POSITIVE_INFINITY
-      : Math.max(heardAtMs ?? 0, startedAtMs) + patienceS * 1000
+    isOnline && isInParking ? Number.POSITIVE_INFINITY : Math.max(heardAtMs ?? 0, startedAtMs) + patienceS * 1000
   const isSilent = nowMs >= silentAtMs
   const movesUntilMs = fix === null ? 0 : fix.atMs + MOVING_WITHIN_MS
   const isMoving = nowMs < movesUntilMs && (fix?.speedKmh ?? 0) >= settings.movingKmh
@@ -216,10 +214,7 @@ const voltageMsOf = ({ motion }: CartDevice) => motion.battery?.atMs ?? null
 const ownVoltageMsOf = (device: CartDevice) => (isLock(device) ? voltageMsOf(device) : null)
 
 /** Of equals the first; null where none has said it. All carts are judged every second: it leaves nothing behind. */
-function newestOf(
-  devices: readonly CartDevice[],
-  atMsOf: (device: CartDevice) => number | null,
-): CartDevice | null {
+function newestOf(devices: readonly CartDevice[], atMsOf: (device: CartDevice) => number | null): CartDevice | null {
   let newest: CartDevice | null = null
   let newestMs = Number.NEGATIVE_INFINITY
   for (const device of devices) {

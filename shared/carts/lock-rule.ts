@@ -19,8 +19,7 @@ export function judgeLock(
 ): LockVerdict {
   if (position === null) return 'send'
   const ageMs = nowMs - position.fix.atMs
-  if (ageMs < SPEED_WITHIN_MS && (position.fix.speedKmh ?? 0) > settings.lockMaxSpeedKmh)
-    return 'cart_is_moving'
+  if (ageMs < SPEED_WITHIN_MS && (position.fix.speedKmh ?? 0) > settings.lockMaxSpeedKmh) return 'cart_is_moving'
   const isOld = ageMs > settings.lockLocateAfterS * 1000
   return hasParking && !isInParking && isOld && isOnline ? 'locate' : 'send'
 }

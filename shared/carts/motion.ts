@@ -116,8 +116,7 @@ function withFix(
   const from = known.headingFrom
   const isFar = from !== null && distanceM(from, fix) >= HEADING_M
   const turned = from === null || isFar ? { latE7: fix.latE7, longE7: fix.longE7 } : from
-  const hasMoved =
-    known.still === null || (fix.speedKmh ?? 0) >= movingKmh || distanceM(known.still, fix) > STILL_M
+  const hasMoved = known.still === null || (fix.speedKmh ?? 0) >= movingKmh || distanceM(known.still, fix) > STILL_M
   // one by one: it is made for every device every second
   return {
     fix,
@@ -153,10 +152,7 @@ function withVoltage(
 }
 
 /** km/h between two fixes that are near in time; null without the first, or if they are not. */
-export function speedBetween(
-  from: (Place & { atMs: number }) | null,
-  to: Place & { atMs: number },
-): number | null {
+export function speedBetween(from: (Place & { atMs: number }) | null, to: Place & { atMs: number }): number | null {
   if (from === null) return null
   const tookMs = to.atMs - from.atMs
   if (tookMs <= 0 || tookMs >= SPEED_WITHIN_MS) return null

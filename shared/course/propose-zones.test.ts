@@ -48,10 +48,8 @@ const point = (xM: number, yM: number) => plane.point({ xM, yM })
 test('a zone reaches 38 m to each side of the line of a hole, and is of that hole', () => {
   const zone = find(propose(hole('7', [0, 0], [200, 0], [350, 80])), 'hole-7')
   assert.deepEqual([zone.type, zone.hole, zone.name, zone.isEnabled], ['hole', 7, 'Hole 7', true])
-  for (const aside of [-37, 37])
-    assert.ok(isInRing(packRing(ringOf(zone)), point(100, aside)), `${aside} m aside`)
-  for (const aside of [-39, 39])
-    assert.ok(!isInRing(packRing(ringOf(zone)), point(100, aside)), `${aside} m aside`)
+  for (const aside of [-37, 37]) assert.ok(isInRing(packRing(ringOf(zone)), point(100, aside)), `${aside} m aside`)
+  for (const aside of [-39, 39]) assert.ok(!isInRing(packRing(ringOf(zone)), point(100, aside)), `${aside} m aside`)
   assert.ok(isInRing(packRing(ringOf(zone)), point(-30, 0)), 'behind the tee')
 })
 
@@ -128,11 +126,7 @@ test('devices are given no more zones than they take, however many ponds there a
   const ponds = Array.from({ length: 300 }, (_, i) =>
     box({ natural: 'water' }, (i % 20) * 40, Math.floor(i / 20) * 40, 20, 20),
   )
-  const zones = propose(
-    box({ leisure: 'golf_course' }, -50, -50, 2000, 2000),
-    hole('1', [0, 0], [300, 0]),
-    ...ponds,
-  )
+  const zones = propose(box({ leisure: 'golf_course' }, -50, -50, 2000, 2000), hole('1', [0, 0], [300, 0]), ...ponds)
   assert.equal(zones.filter(({ type }) => type !== 'hole' && type !== 'boundary').length, 90)
   assert.equal(find(zones, 'fairway-1').hole, 1)
 })

@@ -78,8 +78,7 @@ export function proposeZones({ features }: Pick<Course, 'features'>, names: Zone
   const fairways = fairwaysOfHoles(areasOf(features, 'fairway', plane), holes)
   const water = largest(areasOf(features, 'water', plane), WATERS_MAX)
     .filter(
-      ({ ring }) =>
-        areaOf(ring) >= WATER_M2 && ring.some((place) => boundary.some((one) => isInside(one, place))),
+      ({ ring }) => areaOf(ring) >= WATER_M2 && ring.some((place) => boundary.some((one) => isInside(one, place))),
     )
     .sort((a, b) => areaOf(b.ring) - areaOf(a.ring))
   const onDevices = [...greens]
@@ -90,9 +89,7 @@ export function proposeZones({ features }: Pick<Course, 'features'>, names: Zone
   addAll(fairways, (fairway) => fairwayZone(fairway, plane, names))
   addAll(water, (area) => areaZone(area, plane, names))
   return withIds([
-    ...boundary.flatMap((ring) =>
-      zone('boundary', names.course, zoneShape(ring, plane, BOUNDARY_CORNERS_MAX)),
-    ),
+    ...boundary.flatMap((ring) => zone('boundary', names.course, zoneShape(ring, plane, BOUNDARY_CORNERS_MAX))),
     ...holes.flatMap((hole) => holeZone(hole, plane, names)),
     ...onDevices,
   ])
@@ -172,8 +169,7 @@ function withIds(zones: readonly NewZone[]): SiteZone[] {
   return zones.map(({ kind, ...made }) => {
     const wanted = made.hole === null ? kind : `${kind}-${made.hole}`
     let id = wanted
-    for (let count = 2; taken.has(id); count++)
-      id = made.hole === null ? `${wanted}-${count}` : `${wanted}-${count}`
+    for (let count = 2; taken.has(id); count++) id = made.hole === null ? `${wanted}-${count}` : `${wanted}-${count}`
     taken.add(id)
     return { id, ...made, isVisible: false, message: null, maxSpeedKmh: null, groups: null }
   })

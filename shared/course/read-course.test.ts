@@ -188,12 +188,7 @@ const FAULTS: [string, unknown, CourseFaultKind, RegExp][] = [
     'broken_geometry',
     /two numbers/,
   ],
-  [
-    'a ring of two points',
-    collection(feature({ golf: 'green' }, 'Polygon', [LINE])),
-    'broken_geometry',
-    /3 points/,
-  ],
+  ['a ring of two points', collection(feature({ golf: 'green' }, 'Polygon', [LINE])), 'broken_geometry', /3 points/],
   [
     'a geometry that is a number',
     collection({ type: 'Feature', properties: { golf: 'green' }, geometry: 3 }),
@@ -241,16 +236,7 @@ test('whatever JSON it is given, it reads a course or says what is wrong, and ch
   const { json } = fc.letrec((tie) => ({
     json: fc.oneof(
       { depthSize: 'small' },
-      fc.constantFrom<unknown>(
-        null,
-        'Feature',
-        'FeatureCollection',
-        'green',
-        'Polygon',
-        'LineString',
-        1,
-        -200,
-      ),
+      fc.constantFrom<unknown>(null, 'Feature', 'FeatureCollection', 'green', 'Polygon', 'LineString', 1, -200),
       fc.array(tie('json'), { maxLength: 4 }),
       fc.dictionary(names, tie('json'), { maxKeys: 6 }),
     ),

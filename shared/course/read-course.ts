@@ -27,9 +27,7 @@ export function readCourse(value: unknown): Course {
     throw new CourseFault('not_geojson', 'this is no GeoJSON FeatureCollection')
   requireDegrees(value)
   const reader = new GeometryReader(POINTS_MAX)
-  const placed = value.features.flatMap((feature: unknown, at) =>
-    readFeature(feature, `features[${at}]`, reader),
-  )
+  const placed = value.features.flatMap((feature: unknown, at) => readFeature(feature, `features[${at}]`, reader))
   const features = placed.map(({ feature }) => feature)
   if (features.length === 0)
     throw new CourseFault(
@@ -37,10 +35,7 @@ export function readCourse(value: unknown): Course {
       'nothing in it is known: features need tags of OpenStreetMap such as golf=green or natural=water',
     )
   if (features.length > FEATURES_MAX)
-    throw new CourseFault(
-      'too_many_features',
-      `it has ${features.length} features, and may have ${FEATURES_MAX}`,
-    )
+    throw new CourseFault('too_many_features', `it has ${features.length} features, and may have ${FEATURES_MAX}`)
   requireCourseExtent(placed)
   return { features, attribution: attributionOf(value, features) }
 }
@@ -58,8 +53,7 @@ function readFeature(feature: unknown, path: string, reader: GeometryReader): Pl
   const geometry = reader.read(feature.geometry, kind, `${path}.geometry`)
   if (geometry === null) return []
   const id = feature.id ?? given['@id'] ?? given.id
-  const isNamed =
-    (typeof id === 'string' || typeof id === 'number') && String(id).length <= 64 && isOneLine(String(id))
+  const isNamed = (typeof id === 'string' || typeof id === 'number') && String(id).length <= 64 && isOneLine(String(id))
   const named = isNamed ? { id: String(id) } : {}
   return [{ feature: { type: 'Feature', ...named, geometry, properties: tags }, path }]
 }

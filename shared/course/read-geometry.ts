@@ -50,8 +50,7 @@ export class GeometryReader {
 }
 
 function partsOf(geometry: unknown, path: string): { type: unknown; coordinates: unknown } {
-  if (typeof geometry !== 'object' || geometry === null || !('type' in geometry))
-    throw broken(path, 'is no geometry')
+  if (typeof geometry !== 'object' || geometry === null || !('type' in geometry)) throw broken(path, 'is no geometry')
   return { type: geometry.type, coordinates: 'coordinates' in geometry ? geometry.coordinates : null }
 }
 
@@ -85,8 +84,7 @@ function closed(ring: Position[]): Position[] {
 
 function readPosition(value: unknown, path: string): Position {
   const [long, lat]: unknown[] = Array.isArray(value) ? value : []
-  if (typeof long !== 'number' || typeof lat !== 'number')
-    throw broken(path, 'has a point that is no two numbers')
+  if (typeof long !== 'number' || typeof lat !== 'number') throw broken(path, 'has a point that is no two numbers')
   // NaN fails the comparison too
   if (!(Math.abs(long) <= 180 && Math.abs(lat) <= 90))
     throw new CourseFault(

@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  fchownSync,
-  fstatSync,
-  lchownSync,
-  lstatSync,
-  openSync,
-  readdirSync,
-} from 'node:fs'
+import { closeSync, constants, fchownSync, fstatSync, lchownSync, lstatSync, openSync, readdirSync } from 'node:fs'
 import { platform, userInfo } from 'node:os'
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = constants

@@ -44,10 +44,7 @@ test('an open folder with other files is refused, and stays as it is', (t) => {
   const folder = newFolder(t)
   writeFileSync(join(folder, 'index.html'), '')
   chmodSync(folder, 0o755)
-  assert.throws(
-    () => preparePrivateFolder(folder, ['a.db']),
-    /others may read .* holds other files: chmod 700/,
-  )
+  assert.throws(() => preparePrivateFolder(folder, ['a.db']), /others may read .* holds other files: chmod 700/)
   assert.equal(modeOf(folder), 0o755)
   chmodSync(folder, 0o700)
   preparePrivateFolder(folder, ['a.db'])

@@ -24,9 +24,7 @@ export function preparePrivateFolder(folder: string, names: readonly [string, ..
   if (isOpen(folder)) {
     const fault = whyNotToClose(folder, names[0])
     if (fault !== undefined)
-      throw new ConfigError(
-        `others may read the data folder ${folder}, ${fault}: chmod 700 it, or choose another one`,
-      )
+      throw new ConfigError(`others may read the data folder ${folder}, ${fault}: chmod 700 it, or choose another one`)
   }
   close(folder)
   for (const name of names) closeToOthers(join(folder, name))

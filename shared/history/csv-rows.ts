@@ -71,10 +71,7 @@ export class CsvRows {
     }
     this.#rest = data.slice(start)
     if (this.#rest.length > this.#rowLimit)
-      throw new CsvError(
-        this.#line,
-        `line ${this.#line} does not end: a quotation mark without its other half?`,
-      )
+      throw new CsvError(this.#line, `line ${this.#line} does not end: a quotation mark without its other half?`)
   }
 
   /** The last row may lack its line end. Throws `CsvError` where quotes are left open. */

@@ -25,11 +25,7 @@ function folderOf(t: TestContext, pair = ONE): KeyPairFolder {
 }
 
 /** A TLS server with a certificate from files that are looked at all the time, or not at all. */
-async function serve(
-  t: TestContext,
-  files: KeyPairFiles,
-  { isWatching = true, clock = new FakeClock() } = {},
-) {
+async function serve(t: TestContext, files: KeyPairFiles, { isWatching = true, clock = new FakeClock() } = {}) {
   const lines: { level: string; msg: string; reason?: string; subject?: string; expiresAt?: string }[] = []
   const log = createLog('info', { write: (line) => lines.push(JSON.parse(line)) })
   const server = createServer()

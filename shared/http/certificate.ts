@@ -91,8 +91,7 @@ export class Certificate implements Part {
     this.#problem = undefined
     const before = this.#inUse
     await this.#check()
-    if (this.#inUse === before && this.#problem === undefined)
-      this.#log.info({}, 'the certificate has not changed')
+    if (this.#inUse === before && this.#problem === undefined) this.#log.info({}, 'the certificate has not changed')
   }
 
   /** Seconds since 1970; not a number before the start. */
@@ -119,8 +118,7 @@ export class Certificate implements Part {
   async #readAgain(): Promise<void> {
     try {
       const pems = await this.#read()
-      if (this.#inUse === undefined || !isSame(this.#inUse, pems))
-        this.#use(checkPemPair(pems, this.#settings))
+      if (this.#inUse === undefined || !isSame(this.#inUse, pems)) this.#use(checkPemPair(pems, this.#settings))
       this.#problem = undefined
     } catch (error) {
       this.#warn(describeError(error))
@@ -138,10 +136,7 @@ export class Certificate implements Part {
     const { subject, expiresAtMs } = pair
     this.#log.info({ subject, expiresAt: toIso(expiresAtMs) }, 'loaded the certificate')
     if (this.#publicHost !== undefined && !pair.isFor(this.#publicHost))
-      this.#log.warn(
-        { subject, host: this.#publicHost },
-        'the certificate is not for the host of the public address',
-      )
+      this.#log.warn({ subject, host: this.#publicHost }, 'the certificate is not for the host of the public address')
     this.#checkValidity(pair)
   }
 

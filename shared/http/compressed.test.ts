@@ -13,9 +13,7 @@ app.get('/long', (c) => c.json({ text: LONG }, 201))
 app.get('/short', (c) => c.json({ text: 'cart' }))
 app.get('/tagged', (c) => c.body(LONG, 200, { etag: '"1"', 'content-type': 'application/geo+json' }))
 app.get('/photo', (c) => c.body(LONG, 200, { 'content-type': 'image/jpeg' }))
-app.get('/part', (c) =>
-  c.body(LONG, 206, { 'content-type': 'text/csv', 'content-range': 'bytes 0-4999/9999' }),
-)
+app.get('/part', (c) => c.body(LONG, 206, { 'content-type': 'text/csv', 'content-range': 'bytes 0-4999/9999' }))
 app.get('/unchanged', (c) => c.body(null, 304))
 app.get('/file', (c) => streamed(c, new Blob([LONG]).stream(), { 'content-type': 'text/csv' }))
 

@@ -24,20 +24,13 @@ export function photoEtag({ hash }: Pick<Photo, 'hash'>): string {
 
 /** The answer to a caller that has this photo already; null for one that has not. */
 export function answerKnownPhoto(c: Context, photo: Photo): Response | null {
-  return namesTag(c.req.header('if-none-match'), photoEtag(photo))
-    ? c.body(null, 304, headersOf(photo))
-    : null
+  return namesTag(c.req.header('if-none-match'), photoEtag(photo)) ? c.body(null, 304, headersOf(photo)) : null
 }
 
 /** The answer with the image, as a whole or in pieces as they are read. */
-export function answerPhoto(
-  c: Context,
-  photo: Photo,
-  image: Uint8Array<ArrayBuffer> | ReadableStream,
-): never {
+export function answerPhoto(c: Context, photo: Photo, image: Uint8Array<ArrayBuffer> | ReadableStream): never {
   const headers = { ...headersOf(photo), 'content-type': photo.contentType }
-  if (image instanceof ReadableStream)
-    return streamed(c, image, { ...headers, 'content-length': String(photo.bytes) })
+  if (image instanceof ReadableStream) return streamed(c, image, { ...headers, 'content-length': String(photo.bytes) })
   return described(c.body(image, 200, headers))
 }
 

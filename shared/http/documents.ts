@@ -41,11 +41,7 @@ function formOf(encoding: 'gzip' | 'identity', bytes: Uint8Array<ArrayBuffer>): 
 }
 
 /** Sends a document, or 304; all connections that wait for it share its bytes. */
-export function sendKept(
-  c: Context,
-  { type, forms }: KeptDocument,
-  headers: Record<string, string>,
-): Response {
+export function sendKept(c: Context, { type, forms }: KeptDocument, headers: Record<string, string>): Response {
   const { encoding, etag, bytes } = formFor(c, forms)
   c.set('isKept', true)
   if (namesTag(c.req.header('if-none-match'), etag)) return c.body(null, 304, { ...headers, etag })
@@ -68,8 +64,7 @@ function formFor(c: Context, forms: readonly DocumentForm[]): DocumentForm {
     default: 'identity',
     // most browsers like all that they name the same
     match: (accepted, { supports }) =>
-      supports.find((each) => accepted.some(({ type, q }) => type.toLowerCase() === each && q > 0)) ??
-      'identity',
+      supports.find((each) => accepted.some(({ type, q }) => type.toLowerCase() === each && q > 0)) ?? 'identity',
   })
   const form = forms.find((each) => each.encoding === encoding) ?? forms.at(-1)
   if (form === undefined) throw new Error('a document has no content')

@@ -81,11 +81,11 @@ export function historyRoute<DevicePath extends string, Params extends z.ZodObje
 }
 
 /** The route of the newest record of a device; `devicePath` has the parameters of `params`. */
-export function latestRoute<
-  DevicePath extends string,
-  Params extends z.ZodObject,
-  Stream extends TelemetryStream,
->(devicePath: DevicePath, params: Params, stream: Stream) {
+export function latestRoute<DevicePath extends string, Params extends z.ZodObject, Stream extends TelemetryStream>(
+  devicePath: DevicePath,
+  params: Params,
+  stream: Stream,
+) {
   return route.get(`${devicePath}/${stream}/latest`, `Get the newest ${stream} record`, {
     request: { params },
     responses: answers(RECORDS[stream].schema, `The newest ${stream} record.`, 403, 404),
@@ -154,8 +154,7 @@ export function historyRange({ from, to, limit }: HistoryQuery): {
 
 function parseLimit(text: HistoryQuery['limit']): number {
   if (text === undefined) return DEFAULT_LIMIT
-  if (Array.isArray(text))
-    throw invalidQuery({ name: 'limit', code: 'invalid_parameter', detail: GIVEN_TWICE })
+  if (Array.isArray(text)) throw invalidQuery({ name: 'limit', code: 'invalid_parameter', detail: GIVEN_TWICE })
   const limit = limitParam.safeParse(text)
   if (limit.success) return limit.data
   throw invalidQuery({

@@ -62,11 +62,9 @@ function fileOf({ req }: Context): string {
 
 /** The rows of a list: what each is, and the member of the answer that has them; null where the answer is the rows. */
 function rowsIn(list: z.ZodType): { name: string | null; row: z.ZodObject } {
-  if (list instanceof z.ZodArray && list.element instanceof z.ZodObject)
-    return { name: null, row: list.element }
+  if (list instanceof z.ZodArray && list.element instanceof z.ZodObject) return { name: null, row: list.element }
   const members = list instanceof z.ZodObject ? Object.entries(list.shape) : []
   for (const [name, member] of members)
-    if (member instanceof z.ZodArray && member.element instanceof z.ZodObject)
-      return { name, row: member.element }
+    if (member instanceof z.ZodArray && member.element instanceof z.ZodObject) return { name, row: member.element }
   throw new Error('the answer has no list of objects')
 }

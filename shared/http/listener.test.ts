@@ -16,10 +16,7 @@ const SETTINGS = { cert: 'CARTBARN_TLS_CERT', key: 'CARTBARN_TLS_KEY' }
 /** An HTTPS server that answers every request, with a certificate from files. */
 async function serve(t: TestContext) {
   const folder = new KeyPairFolder(ONE)
-  const http = new HttpListener(
-    { host: '127.0.0.1', port: 0, isSecure: true, drainMs: 50 },
-    () => new Response('ok'),
-  )
+  const http = new HttpListener({ host: '127.0.0.1', port: 0, isSecure: true, drainMs: 50 }, () => new Response('ok'))
   const certificate = new Certificate({
     files: folder,
     settings: SETTINGS,

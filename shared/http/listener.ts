@@ -80,18 +80,14 @@ export class HttpListener implements Part {
       : createServer(plainOptions)
     const answer = getRequestListener(fetch, { hostname: UNNAMED_HOST, errorHandler: answerError })
     const { addresses, closed = new Tally() } = options
-    this.#connections = new HttpConnections(
-      this.#server,
-      options.isSecure ? 'secureConnection' : 'connection',
-      {
-        addresses,
-        closed,
-        answer: (request, response) => {
-          if (this.#forbidsHttp) response.setHeader('Strict-Transport-Security', HSTS)
-          void answer(request, response)
-        },
+    this.#connections = new HttpConnections(this.#server, options.isSecure ? 'secureConnection' : 'connection', {
+      addresses,
+      closed,
+      answer: (request, response) => {
+        if (this.#forbidsHttp) response.setHeader('Strict-Transport-Security', HSTS)
+        void answer(request, response)
       },
-    )
+    })
     if (options.keepAliveMs !== undefined) this.#server.keepAliveTimeout = options.keepAliveMs
     if (onUpgrade !== undefined)
       this.#server.on('upgrade', (request, socket, head) => {

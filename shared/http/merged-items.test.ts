@@ -27,17 +27,12 @@ function listOf(items: readonly Item[]): JsonItems {
 
 /** Lists of items with few different times; some of them are large enough for more than one piece. */
 const lists = fc
-  .array(
-    fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), fc.constantFrom(0, 3, 30_000)), { maxLength: 12 }),
-    {
-      maxLength: 6,
-    },
-  )
+  .array(fc.array(fc.tuple(fc.integer({ min: 0, max: 9 }), fc.constantFrom(0, 3, 30_000)), { maxLength: 12 }), {
+    maxLength: 6,
+  })
   .map((all) =>
     all.map((items, list) =>
-      items
-        .toSorted(([a], [b]) => a - b)
-        .map(([startMs, length]) => ({ list, startMs, text: 'x'.repeat(length) })),
+      items.toSorted(([a], [b]) => a - b).map(([startMs, length]) => ({ list, startMs, text: 'x'.repeat(length) })),
     ),
   )
 
@@ -54,8 +49,7 @@ test('many lists become one by time, equal times in the order of the lists; desc
 })
 
 test('a long list comes in pieces', async () => {
-  const items = (list: number) =>
-    Array.from({ length: 500 }, (_, i) => ({ list, startMs: i, text: 'x'.repeat(500) }))
+  const items = (list: number) => Array.from({ length: 500 }, (_, i) => ({ list, startMs: i, text: 'x'.repeat(500) }))
   const pieces = await piecesOf([items(0), items(1)].map(listOf))
   assert.ok(pieces.length >= 5, `${pieces.length} pieces`)
   assert.ok(pieces.every(({ length }) => length < 100_000))

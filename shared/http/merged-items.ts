@@ -14,19 +14,12 @@ const COMMA = 0x2c
  * already, so what comes from one list in a row is copied at once. The memory of the lists is freed at the end, also when
  * not all pieces are asked for: V8 would leave megabytes of each answer until it has 64 MB of them.
  */
-export async function* mergedItems(
-  lists: readonly JsonItems[],
-  order: ListOrder,
-): AsyncGenerator<Uint8Array> {
+export async function* mergedItems(lists: readonly JsonItems[], order: ListOrder): AsyncGenerator<Uint8Array> {
   const cursors = new NextFirst(lists, order)
   let runs: Uint8Array[] = []
   let bytes = 0
   try {
-    for (
-      let run = cursors.nextRun(PIECE_BYTES);
-      run !== undefined;
-      run = cursors.nextRun(PIECE_BYTES - bytes)
-    ) {
+    for (let run = cursors.nextRun(PIECE_BYTES); run !== undefined; run = cursors.nextRun(PIECE_BYTES - bytes)) {
       runs.push(run)
       bytes += run.length + 1
       if (bytes < PIECE_BYTES && !cursors.isAtEnd) continue
@@ -36,8 +29,7 @@ export async function* mergedItems(
       await setImmediate()
     }
   } finally {
-    for (const { text, ends, startMs } of lists)
-      for (const { buffer } of [text, ends, startMs]) buffer.transfer(0)
+    for (const { text, ends, startMs } of lists) for (const { buffer } of [text, ends, startMs]) buffer.transfer(0)
   }
 }
 

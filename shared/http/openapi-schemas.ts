@@ -60,11 +60,7 @@ export class SchemaComponents {
   }
 }
 
-function finish(
-  zodSchema: z.core.$ZodTypes,
-  json: z.core.JSONSchema.BaseSchema,
-  io: 'input' | 'output',
-): void {
+function finish(zodSchema: z.core.$ZodTypes, json: z.core.JSONSchema.BaseSchema, io: 'input' | 'output'): void {
   const { def } = zodSchema._zod
   // answers may get more fields with any version, so what is generated from this must not refuse them
   if (def.type === 'object' && def.catchall === undefined) delete json.additionalProperties

@@ -247,11 +247,7 @@ function toParameters(
 
 type RouteResponse = RouteConfig['responses'][string]
 
-function toResponse(
-  status: string,
-  response: RouteResponse,
-  components: SchemaComponents,
-): ApiResponse | Reference {
+function toResponse(status: string, response: RouteResponse, components: SchemaComponents): ApiResponse | Reference {
   if ('$ref' in response) return { $ref: String(response.$ref) }
   const { description = '', content, headers } = response
   const isProblem = content?.[PROBLEM_TYPE] !== undefined
@@ -267,10 +263,7 @@ function toResponse(
   }
 }
 
-function problemResponses(
-  components: SchemaComponents,
-  { server }: DocumentAbout,
-): Record<string, ApiResponse> {
+function problemResponses(components: SchemaComponents, { server }: DocumentAbout): Record<string, ApiResponse> {
   const content = { [PROBLEM_TYPE]: { schema: components.convert(problemSchema, 'output') } }
   const named = Object.entries(PROBLEMS).map(([status, description]) => [
     `Problem${status}`,
@@ -315,8 +308,7 @@ function securityOf<Env extends RequestEnv>(
 ): Operation['security'] {
   const pattern = path.replaceAll(/\{(.+?)\}/g, ':$1')
   const door = routes.findIndex(({ handler }) => handler === withKey)
-  const isHere = (route: (typeof routes)[number]) =>
-    route.method === method.toUpperCase() && route.path === pattern
+  const isHere = (route: (typeof routes)[number]) => route.method === method.toUpperCase() && route.path === pattern
   if (door === -1 || routes.findIndex(isHere) < door) return []
   const isFor = (door: Handler<Env>) => routes.some((route) => isHere(route) && route.handler === door)
   const needed = Object.entries(roles).filter(([, door]) => isFor(door))

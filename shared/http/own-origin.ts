@@ -19,10 +19,7 @@ interface Addressed {
  * The origin of this program as a browser sees it: scheme and Host as the client sent them, of a trusted proxy what it
  * forwards. Undefined when a request does not say.
  */
-export function ownOrigin(
-  addresses: Proxies,
-  { socketAddress, isEncrypted, header }: Addressed,
-): string | undefined {
+export function ownOrigin(addresses: Proxies, { socketAddress, isEncrypted, header }: Addressed): string | undefined {
   const isForwarded = addresses.isProxy(socketAddress)
   const forwarded = (name: string) => (isForwarded ? header(name)?.split(',', 1)[0]?.trim() : undefined)
   const scheme = forwarded('x-forwarded-proto')?.toLowerCase() ?? (isEncrypted ? 'https' : 'http')
@@ -45,10 +42,7 @@ export function ownOriginOf(addresses: Proxies, { socket, headers }: IncomingMes
  */
 export function requireOwnOrigin(origin: string | undefined, own: string | undefined): void {
   if (origin !== undefined && own !== undefined && origin.toLowerCase() === own) return
-  throw new ForbiddenError(
-    'foreign_origin',
-    `only pages of ${own ?? 'this gateway'} may do this with a cookie`,
-  )
+  throw new ForbiddenError('foreign_origin', `only pages of ${own ?? 'this gateway'} may do this with a cookie`)
 }
 
 /** As browsers write it: without the port where that is the usual one. */

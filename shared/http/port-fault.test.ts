@@ -73,23 +73,16 @@ test('a port that two settings name is said to be taken by this program itself',
 test('of a program that may not be looked into the user is named', async (t) => {
   const port = await takenPort(t)
   const tcp = TCP.replaceAll(':075B', `:${port.toString(16).toUpperCase().padStart(4, '0')}`)
-  const passwd =
-    'root:x:0:0:root:/root:/bin/bash\nmosquitto:x:106:113::/var/lib/mosquitto:/usr/sbin/nologin\n'
+  const passwd = 'root:x:0:0:root:/root:/bin/bash\nmosquitto:x:106:113::/var/lib/mosquitto:/usr/sbin/nologin\n'
   const files = { 'proc/net/tcp': tcp, 'etc/passwd': passwd, 'proc/7/fd/3': 'socket:[22222]' }
   const end = ': stop that, or set PORT_SETTING to another port'
-  assert.equal(
-    await fault(port, systemOf(t, files)),
-    `port ${port} is taken by a program of the user mosquitto${end}`,
-  )
+  assert.equal(await fault(port, systemOf(t, files)), `port ${port} is taken by a program of the user mosquitto${end}`)
   const readable = {
     ...files,
     'proc/812/fd/5': 'socket:[29613]',
     'proc/812/cmdline': '/usr/sbin/mosquitto\0-c\0x',
   }
-  assert.equal(
-    await fault(port, systemOf(t, readable)),
-    `port ${port} is taken by mosquitto (process 812)${end}`,
-  )
+  assert.equal(await fault(port, systemOf(t, readable)), `port ${port} is taken by mosquitto (process 812)${end}`)
   // without a line of its user, and where the system tells nothing
   for (const unknown of [{ 'proc/net/tcp': tcp }, {}])
     assert.equal(await fault(port, systemOf(t, unknown)), `port ${port} is taken by another program${end}`)

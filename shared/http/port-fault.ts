@@ -28,8 +28,7 @@ function inWords(error: unknown, portSetting: string, hostSetting: string, root:
   if (!(error instanceof Error && 'code' in error && 'port' in error)) return error
   const { code, port } = error
   const faults: Record<string, () => string> = {
-    EADDRINUSE: () =>
-      `port ${port} is taken by ${holderOf(Number(port), root)} set ${portSetting} to another port`,
+    EADDRINUSE: () => `port ${port} is taken by ${holderOf(Number(port), root)} set ${portSetting} to another port`,
     EACCES: () => `port ${port} is for root only: set ${portSetting} to another port, or ${PORT_OF_ROOT}`,
     EADDRNOTAVAIL: () => `this machine does not have the address that ${hostSetting} names`,
   }
@@ -44,8 +43,7 @@ function inWords(error: unknown, portSetting: string, hostSetting: string, root:
 function holderOf(port: number, root: string): string {
   const holder = portHolder(port, root)
   const self = attempt(() => readlinkSync(join(root, 'proc/self')))
-  if (holder?.pid !== undefined && String(holder.pid) === self)
-    return 'this program itself, for another setting:'
+  if (holder?.pid !== undefined && String(holder.pid) === self) return 'this program itself, for another setting:'
   return `${holder?.words ?? 'another program'}: stop that, or`
 }
 
@@ -65,8 +63,7 @@ function listenerOn(port: number, root: string): { userId: string; inode: string
   for (const file of ['tcp', 'tcp6']) {
     for (const line of attempt(() => readFileSync(join(root, 'proc/net', file), 'utf8').split('\n')) ?? []) {
       const [, local = '', , state, , , , userId = '', , inode = ''] = line.trim().split(/\s+/)
-      if (state === '0A' && Number.parseInt(local.split(':').at(-1) ?? '', 16) === port)
-        return { userId, inode }
+      if (state === '0A' && Number.parseInt(local.split(':').at(-1) ?? '', 16) === port) return { userId, inode }
     }
   }
   return undefined

@@ -36,11 +36,7 @@ export function problemOf(
   return { status, headers, body: problemBody(status, error, requestId) }
 }
 
-function problemBody(
-  status: number,
-  error: Pick<AppError, 'code' | 'message' | 'errors'>,
-  requestId: string,
-): Problem {
+function problemBody(status: number, error: Pick<AppError, 'code' | 'message' | 'errors'>, requestId: string): Problem {
   const { code, message, errors } = error
   return {
     type: 'about:blank',

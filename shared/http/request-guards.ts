@@ -34,8 +34,7 @@ const LIST_NAME = /([?&][^=&#]+?)(?:\[\d*\]|%5B\d*%5D)(?=[=&#]|$)/gi
 export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
   const { url } = c.req
   // all that reads the query goes by this
-  if (/\[\d*\]|%5B\d*%5D/i.test(url))
-    Object.defineProperty(c.req, 'url', { value: url.replace(LIST_NAME, '$1') })
+  if (/\[\d*\]|%5B\d*%5D/i.test(url)) Object.defineProperty(c.req, 'url', { value: url.replace(LIST_NAME, '$1') })
   return next()
 }
 
@@ -82,8 +81,7 @@ export const jsonBodyOrNone: MiddlewareHandler<RequestEnv> = (c, next) => {
 export function bytesBodyUpTo(maxBytes: number, types: readonly string[]): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {
     const [type = ''] = (c.req.header('content-type') ?? '').split(';')
-    if (!types.includes(type.trim().toLowerCase()))
-      throw unsupported(`send the body as ${types.join(' or ')}`)
+    if (!types.includes(type.trim().toLowerCase())) throw unsupported(`send the body as ${types.join(' or ')}`)
     refuseEncoded(c.req.header('content-encoding'))
     const { buffer } = await readBytes(c.req.raw, maxBytes)
     c.var.requireStillIn?.()

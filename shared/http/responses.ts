@@ -53,9 +53,7 @@ export function streamed(c: Context, content: ReadableStream, headers: Record<st
 /** Error answers for a route's `responses`; 401, 429 and 503 are everywhere. */
 export function problems<Status extends ProblemStatus>(...statuses: Status[]) {
   const all: ProblemStatus[] = [401, 429, 503, ...statuses]
-  return Object.fromEntries(
-    all.map((status) => [status, { description: PROBLEMS[status], content: problem }]),
-  ) as {
+  return Object.fromEntries(all.map((status) => [status, { description: PROBLEMS[status], content: problem }])) as {
     [S in Status | 401 | 429 | 503]: { description: string; content: typeof problem }
   }
 }

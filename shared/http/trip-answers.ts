@@ -74,12 +74,7 @@ const TRIP_COLUMNS = csvColumns(tripSchema)
 const NO_TRIPS = encoder.encode(csvHeader(TRIP_COLUMNS))
 
 /** Answers with the trips of such a list as CSV, in a file of this name without its ending. */
-export function streamTripTable(
-  c: Context,
-  lists: readonly FoundTrips[],
-  order: ListOrder,
-  file: string,
-): never {
+export function streamTripTable(c: Context, lists: readonly FoundTrips[], order: ListOrder, file: string): never {
   const texts = tripTableTexts(
     lists.map(({ trips }) => trips),
     order,
@@ -88,10 +83,7 @@ export function streamTripTable(
   return streamed(c, ReadableStream.from(texts), { 'content-type': CSV_TYPE })
 }
 
-async function* tripTableTexts(
-  lists: readonly FoundTrips['trips'][],
-  order: ListOrder,
-): AsyncGenerator<Uint8Array> {
+async function* tripTableTexts(lists: readonly FoundTrips['trips'][], order: ListOrder): AsyncGenerator<Uint8Array> {
   yield NO_TRIPS
   const decoder = new TextDecoder()
   for await (const piece of mergedItems(lists, order)) {
@@ -200,8 +192,7 @@ export function summaryRange(
 export function dayRange(date: string, timeZone: TimeZone, hasRange: boolean): TripRange {
   if (!isCalendarDate(date))
     throw invalidQuery({ name: 'date', code: 'invalid_date', detail: 'must be a day, as 2026-05-01' })
-  if (hasRange)
-    throw invalidQuery({ name: 'date', code: 'invalid_range', detail: 'stands in place of from and to' })
+  if (hasRange) throw invalidQuery({ name: 'date', code: 'invalid_range', detail: 'stands in place of from and to' })
   const { fromMs, untilMs } = timeZone.day(date)
   return { fromMs, toMs: untilMs - 1 }
 }

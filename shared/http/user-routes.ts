@@ -32,12 +32,7 @@ export function userRoutes<
     list: listRoute('/users', 'List users', {
       middleware: [adminOnly],
       request: { query: oldestListQuerySchema },
-      responses: answers(
-        z.array(schemas.user),
-        'All users, oldest first unless order says otherwise.',
-        400,
-        403,
-      ),
+      responses: answers(z.array(schemas.user), 'All users, oldest first unless order says otherwise.', 400, 403),
     }),
     create: route.post('/users', 'Create a user', {
       description: texts.create,

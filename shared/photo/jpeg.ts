@@ -47,8 +47,7 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
       if (size !== null) throw new PhotoFault('the JPEG has the size of its image twice')
       size = sizeIn(segment)
     }
-    if (HIERARCHICAL.has(segment.marker))
-      throw new PhotoFault('the JPEG has several images, or one of several sizes')
+    if (HIERARCHICAL.has(segment.marker)) throw new PhotoFault('the JPEG has several images, or one of several sizes')
     if (segment.marker === SOS && size === null) throw new PhotoFault('the JPEG has no size before its image')
     if (segment.marker === APP2 && begins(segment, ICC)) {
       profileBytes += segment.content.length

@@ -95,21 +95,7 @@ test('an image that is to be turned lies on the map as it is seen', () => {
 /** The parts of an image, to be put together in other ways. */
 const parts = {
   jpegFrame: (sizePx: number, marker = 0xc0) =>
-    Buffer.from([
-      0xff,
-      marker,
-      0,
-      11,
-      8,
-      sizePx >> 8,
-      sizePx & 255,
-      sizePx >> 8,
-      sizePx & 255,
-      1,
-      1,
-      0x11,
-      0,
-    ]),
+    Buffer.from([0xff, marker, 0, 11, 8, sizePx >> 8, sizePx & 255, sizePx >> 8, sizePx & 255, 1, 1, 0x11, 0]),
   chunk: (name: string, content: Uint8Array) => {
     const head = Buffer.alloc(8)
     head.writeUInt32BE(content.length)
@@ -161,12 +147,7 @@ for (const [what, broken] of [
   [
     'image/png: pixels in two places',
     () =>
-      withBefore(
-        png(),
-        '\0\0\0\0IEND',
-        parts.chunk('sBIT', Buffer.from([8])),
-        parts.chunk('IDAT', Buffer.alloc(9)),
-      ),
+      withBefore(png(), '\0\0\0\0IEND', parts.chunk('sBIT', Buffer.from([8])), parts.chunk('IDAT', Buffer.alloc(9))),
   ],
   [
     'image/png: two profiles',
@@ -178,12 +159,7 @@ for (const [what, broken] of [
   ],
   [
     'image/png: 600,000 chunks',
-    () =>
-      withBefore(
-        png(),
-        '\0\0\0\x04gAMA',
-        Buffer.concat(Array(600_000).fill(parts.chunk('aaaa', Buffer.alloc(0)))),
-      ),
+    () => withBefore(png(), '\0\0\0\x04gAMA', Buffer.concat(Array(600_000).fill(parts.chunk('aaaa', Buffer.alloc(0))))),
   ],
   ['image/webp: a second image behind the first', () => withBefore(webp(), 'VP8 ', VP8L)],
   [
@@ -194,9 +170,7 @@ for (const [what, broken] of [
     'image/webp: another size before the image',
     async () =>
       Buffer.from(
-        (await withBefore(webp(), 'VP8 '))
-          .toString('latin1')
-          .replace(/VP8X.{14}/s, vp8x(9).toString('latin1')),
+        (await withBefore(webp(), 'VP8 ')).toString('latin1').replace(/VP8X.{14}/s, vp8x(9).toString('latin1')),
         'latin1',
       ),
   ],
@@ -205,17 +179,12 @@ for (const [what, broken] of [
     'image/webp: a flag of films',
     async () =>
       Buffer.from(
-        (await withBefore(webp(), 'VP8 '))
-          .toString('latin1')
-          .replace(/VP8X.{14}/s, vp8x(1, 2).toString('latin1')),
+        (await withBefore(webp(), 'VP8 ')).toString('latin1').replace(/VP8X.{14}/s, vp8x(1, 2).toString('latin1')),
         'latin1',
       ),
   ],
   ['image/webp: a film', () => withBefore(webp(), 'VP8 ', parts.riff('ANMF', Buffer.alloc(40)))],
-  [
-    'image/webp: a profile of 5 MB',
-    () => withBefore(webp(), 'VP8 ', parts.riff('ICCP', Buffer.alloc(5_000_000))),
-  ],
+  ['image/webp: a profile of 5 MB', () => withBefore(webp(), 'VP8 ', parts.riff('ICCP', Buffer.alloc(5_000_000)))],
 ] as const) {
   test(`${what}: refused`, async () => {
     const bytes = await broken()

@@ -38,8 +38,7 @@ export function readWebp(bytes: Uint8Array): Photo | null {
     if (name === 'ANIM' || name === 'ANMF') throw new PhotoFault('the WebP is a film: a photo is needed')
     // each begins at an even place
     const chunk = reader.part(at, 8 + length + (length % 2))
-    if (KEPT.has(name) && seen.has(name))
-      throw new PhotoFault(`the WebP is broken: it has ${name.trim()} twice`)
+    if (KEPT.has(name) && seen.has(name)) throw new PhotoFault(`the WebP is broken: it has ${name.trim()} twice`)
     if (name === 'VP8X') {
       if (at !== HEAD_BYTES) throw new PhotoFault('the WebP is broken: it does not begin with its size')
       canvas = canvasIn(chunk)
@@ -86,8 +85,7 @@ function sizeIn(name: string, chunk: Uint8Array): Size {
       throw new PhotoFault('the WebP is broken: its image does not begin with a frame')
     return { widthPx: reader.short(14, true) & 0x3fff, heightPx: reader.short(16, true) & 0x3fff }
   }
-  if (reader.byte(8) !== LOSSLESS)
-    throw new PhotoFault('the WebP is broken: its image does not begin with a frame')
+  if (reader.byte(8) !== LOSSLESS) throw new PhotoFault('the WebP is broken: its image does not begin with a frame')
   const bits = reader.long(9, true)
   return { widthPx: (bits & 0x3fff) + 1, heightPx: ((bits >>> 14) & 0x3fff) + 1 }
 }

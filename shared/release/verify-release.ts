@@ -1,14 +1,5 @@
 import { createHash, createPublicKey, verify } from 'node:crypto'
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /** The checksums of a release, as `sha256sum` prints them, and the signature of their bytes in base64. */
@@ -55,8 +46,7 @@ function signedSums(folder: string, keys: readonly string[]): ReadonlyMap<string
       .split('\n')
       .map((line) => {
         const [, sum, name] = LINE.exec(line) ?? []
-        if (sum === undefined || name === undefined)
-          throw new ReleaseError(`a line of ${SUMS} is not one of a release`)
+        if (sum === undefined || name === undefined) throw new ReleaseError(`a line of ${SUMS} is not one of a release`)
         return [name, sum]
       }),
   )
@@ -77,8 +67,7 @@ function read(folder: string, name: string): Buffer {
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
   }
-  if (bytes === undefined)
-    throw new ReleaseError(`there is no ${name} in ${folder}: put it there, beside the file`)
+  if (bytes === undefined) throw new ReleaseError(`there is no ${name} in ${folder}: put it there, beside the file`)
   if (bytes > MAX_BYTES) throw new ReleaseError(`${path} is not one of a release: it is too long`)
   return readFileSync(path)
 }

@@ -55,7 +55,6 @@ function keep(fixes: GpsRecords, places: readonly number[]): GpsRecords {
     [fixes.atMs, ...GPS.columnsOf(fixes)],
     [kept.atMs, ...GPS.columnsOf(kept)],
   ]
-  for (const [c, column] of into.entries())
-    for (const [i, place] of places.entries()) column[i] = from[c]?.[place] ?? 0
+  for (const [c, column] of into.entries()) for (const [i, place] of places.entries()) column[i] = from[c]?.[place] ?? 0
   return kept
 }

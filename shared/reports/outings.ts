@@ -30,8 +30,7 @@ export class Outings {
   /** Nothing comes any more until then. */
   end(untilMs: number): void {
     const last = this.#last
-    if (last !== null && !this.#isIn && last.atMs < untilMs)
-      this.#sink(last.atMs, untilMs, last.latE7, last.longE7)
+    if (last !== null && !this.#isIn && last.atMs < untilMs) this.#sink(last.atMs, untilMs, last.latE7, last.longE7)
     this.#last = null
   }
 

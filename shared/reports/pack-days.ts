@@ -53,8 +53,7 @@ export class PackDays {
     for (let i = 0; i < voltages.atMs.length; i++) {
       const atMs = voltages.atMs[i] ?? 0
       const voltageMv = voltages.voltageMv[i] ?? 0
-      for (; fix < fixes.atMs.length && (fixes.atMs[fix] ?? 0) <= atMs; fix++)
-        this.#moveOn(fixes, fix, morning)
+      for (; fix < fixes.atMs.length && (fixes.atMs[fix] ?? 0) <= atMs; fix++) this.#moveOn(fixes, fix, morning)
       if (this.#drivesAt(atMs)) lowestMv = Math.min(lowestMv ?? voltageMv, voltageMv)
       if (atMs - this.#stillMs >= this.#rules.restAfterS * 1000) morning.rests(atMs, voltageMv)
     }

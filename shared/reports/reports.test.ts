@@ -88,9 +88,7 @@ const daysFrom = (days: number): ReportDay[] =>
 
 /** The records of each day. */
 function byDay(fixes: readonly Fix[], days: readonly ReportDay[]): GpsRecords[] {
-  return days.map(({ fromMs, untilMs }) =>
-    columns(fixes.filter(({ atMs }) => atMs >= fromMs && atMs < untilMs)),
-  )
+  return days.map(({ fromMs, untilMs }) => columns(fixes.filter(({ atMs }) => atMs >= fromMs && atMs < untilMs)))
 }
 
 /** Fixes of a device around a midnight, by 20 seconds. */
@@ -117,8 +115,7 @@ test('a cart is where its lock says, and where others say that are a minute ahea
       const cart = new CartFixes()
       const split = (devices: Fix[][]) => devices.map((fixes) => byDay(fixes, days))
       const [ofLocks, ofOthers] = [split(locks), split(others)]
-      const on = (devices: GpsRecords[][], day: number) =>
-        devices.map((device) => device[day] ?? GPS.allocate(0))
+      const on = (devices: GpsRecords[][], day: number) => devices.map((device) => device[day] ?? GPS.allocate(0))
       const found = days.flatMap((_, i) => rows(cart.merge(on(ofLocks, i), on(ofOthers, i))))
       assert.deepEqual(found, naiveFixes(locks.flat(), others.flat()))
     }),
@@ -136,8 +133,7 @@ function naiveFixes(locks: readonly Fix[], others: readonly Fix[]): Fix[] {
     return inOrder.filter(({ atMs }) => !seen.has(atMs) && seen.add(atMs)).filter(isPlaced)
   }
   const said = first(locks)
-  const isQuiet = (fix: Fix) =>
-    !said.some(({ atMs }) => atMs <= fix.atMs && fix.atMs - atMs <= OTHER_AHEAD_MS)
+  const isQuiet = (fix: Fix) => !said.some(({ atMs }) => atMs <= fix.atMs && fix.atMs - atMs <= OTHER_AHEAD_MS)
   return [...said, ...first(others).filter(isQuiet)].sort((a, b) => a.atMs - b.atMs)
 }
 
@@ -189,8 +185,7 @@ test('time is added up by day, whatever it is cut into', () => {
         const [from = 0, until = 0] = times.slice(i)
         sums.add(from, until)
         for (const [at, day] of days.entries())
-          naive[at] =
-            (naive[at] ?? 0) + Math.max(0, Math.min(until, day.untilMs) - Math.max(from, day.fromMs))
+          naive[at] = (naive[at] ?? 0) + Math.max(0, Math.min(until, day.untilMs) - Math.max(from, day.fromMs))
       }
       assert.deepEqual([...sums.ms], naive)
     }),
@@ -211,10 +206,7 @@ test('packs rest and drive as carts are judged', () => {
         ({ latE7, longE7, atMs }) => (latE7 !== 0 || longE7 !== 0) && atMs < START_MS + DAY_MS * 3,
       )
       const times = new Map(
-        said.map(({ agoMs, mv }, i) => [
-          (fixes[i % Math.max(1, fixes.length)]?.atMs ?? START_MS) + agoMs,
-          mv,
-        ]),
+        said.map(({ agoMs, mv }, i) => [(fixes[i % Math.max(1, fixes.length)]?.atMs ?? START_MS) + agoMs, mv]),
       )
       const volts = [...times].sort(([a], [b]) => a - b)
       const days = daysFrom(3)
@@ -229,10 +221,7 @@ test('packs rest and drive as carts are judged', () => {
   )
 })
 
-function voltsOf(
-  volts: readonly (readonly [number, number])[],
-  { fromMs, untilMs }: ReportDay,
-): BatteryRecords {
+function voltsOf(volts: readonly (readonly [number, number])[], { fromMs, untilMs }: ReportDay): BatteryRecords {
   const ofDay = volts.filter(([atMs]) => atMs >= fromMs && atMs < untilMs)
   return {
     atMs: Float64Array.from(ofDay, ([atMs]) => atMs),
@@ -241,11 +230,7 @@ function voltsOf(
 }
 
 /** Moves one cart on by each sample, and looks at what is known then. */
-function naivePacks(
-  fixes: readonly Fix[],
-  volts: readonly (readonly [number, number])[],
-  days: readonly ReportDay[],
-) {
+function naivePacks(fixes: readonly Fix[], volts: readonly (readonly [number, number])[], days: readonly ReportDay[]) {
   const rules = { restAfterS: 300, movingKmh: 3, pack: { emptyV: null, lowV: null, fullV: null } }
   const samples = [
     ...fixes.map((fix) => ({ atMs: fix.atMs, fix, mv: null })),

@@ -68,11 +68,7 @@ function only(rounds: readonly Round[]): Round {
 /** Holes with the minutes since the start at which they were entered and left. */
 function plays({ holes }: Round): [hole: number, entered: number, left: number | null][] {
   const minute = (atMs: number) => (atMs - START) / MINUTE_MS
-  return holes.map(({ hole, enteredMs, leftMs }) => [
-    hole,
-    minute(enteredMs),
-    leftMs === null ? null : minute(leftMs),
-  ])
+  return holes.map(({ hole, enteredMs, leftMs }) => [hole, minute(enteredMs), leftMs === null ? null : minute(leftMs)])
 }
 
 describe('a round', () => {
@@ -195,10 +191,7 @@ describe('a hole', () => {
       [1, 5, 22],
       [2, 15, 27],
     ])
-    const laps = track(
-      [BARN, 5],
-      ...([1, 2, 3, 4, 1, 2] as const).map((hole): [number, number] => [ON[hole], 10]),
-    )
+    const laps = track([BARN, 5], ...([1, 2, 3, 4, 1, 2] as const).map((hole): [number, number] => [ON[hole], 10]))
     assert.deepEqual(
       only(find(laps)).holes.map(({ hole }) => hole),
       [1, 2, 3, 4, 1, 2],
@@ -226,9 +219,7 @@ describe('a hole', () => {
   test('within another is played in its turn', () => {
     const around = strip('h3', 'hole', 3, 0.0045, 0.0125)
     const zones = [...ZONES.filter(({ id }) => id !== 'h3' && id !== 'h4'), around]
-    const round = only(
-      find(track([BARN, 5], [ON[1], 5], [0.0048, 2], [ON[2], 10], [0.009, 5], [0.0135, 1]), zones),
-    )
+    const round = only(find(track([BARN, 5], [ON[1], 5], [0.0048, 2], [ON[2], 10], [0.009, 5], [0.0135, 1]), zones))
     assert.deepEqual(plays(round), [
       [1, 5, 10],
       [2, 12, 22],
@@ -243,10 +234,7 @@ describe('a hole', () => {
   })
 
   test('jitter at its edge leaves and enters nothing', () => {
-    const edge = Array.from({ length: 60 }, (_, i): [number, number] => [
-      0.004 + (i % 2 ? 5e-5 : -5e-5),
-      1 / 3,
-    ])
+    const edge = Array.from({ length: 60 }, (_, i): [number, number] => [0.004 + (i % 2 ? 5e-5 : -5e-5), 1 / 3])
     const round = only(find(track([BARN, 5], [ON[1], 5], ...edge)))
     assert.deepEqual(plays(round), [[1, 5, null]])
   })

@@ -137,8 +137,7 @@ export class RoundFinder {
       const isOther = device.hardwareId !== speaker.hardwareId
       const outranks = device.isLock && !speaker.isLock
       if (fix.atMs <= lastMs) {
-        const isOutspoken =
-          previousMs !== null && fix.atMs >= previousMs && fix.atMs - previousMs <= OTHER_AHEAD_MS
+        const isOutspoken = previousMs !== null && fix.atMs >= previousMs && fix.atMs - previousMs <= OTHER_AHEAD_MS
         return isOther && !outranks && isOutspoken ? 'left out' : 'late'
       }
       if (isOther && !outranks && fix.atMs - lastMs <= OTHER_AHEAD_MS) return 'left out'
@@ -288,11 +287,7 @@ export class RoundFinder {
   #leave(leftAt: Fix, fix: Fix): void {
     const state = this.#state
     const { open } = state
-    if (
-      open?.endedMs != null &&
-      leftAt.atMs - open.endedMs < PARKED_MS &&
-      fix.atMs - open.startedMs < LONGEST_MS
-    ) {
+    if (open?.endedMs != null && leftAt.atMs - open.endedMs < PARKED_MS && fix.atMs - open.startedMs < LONGEST_MS) {
       state.place = 'out'
       state.open = { ...open, endedMs: null, endM: 0 }
       return

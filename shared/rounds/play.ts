@@ -104,12 +104,7 @@ function enter({ holes }: Play, { hole, sinceMs }: HolePresence): Play {
   return { holes: changed(holes, index, null), visit }
 }
 
-function pick(
-  play: Play,
-  inside: readonly HolePresence[],
-  atMs: number,
-  ground: RoundGround,
-): HolePresence | null {
+function pick(play: Play, inside: readonly HolePresence[], atMs: number, ground: RoundGround): HolePresence | null {
   const current = currentOf(play)
   const owed = holeOwed(play, ground)
   const still = current && inside.find(({ hole }) => hole === current.hole)
@@ -128,9 +123,7 @@ function successors(
   if (inside.length === 1) return NONE
   const next = [holeAfter(ground, current.hole), holeOwed(play, ground)]
   const visitMs = play.visit?.sinceMs ?? 0
-  return inside.filter(
-    ({ hole, sinceMs }) => hole !== current.hole && next.includes(hole) && sinceMs > visitMs,
-  )
+  return inside.filter(({ hole, sinceMs }) => hole !== current.hole && next.includes(hole) && sinceMs > visitMs)
 }
 
 /** The hole after the one that was left last: where the cart is on another, the zone of that may lie around it. */

@@ -40,9 +40,7 @@ export class TimeZone {
   /** What the clocks are ahead of UTC, in milliseconds. */
   offsetMs(atMs: number): number {
     const wholeMs = Math.floor(atMs / 1000) * 1000
-    const part = Object.fromEntries(
-      this.#format.formatToParts(wholeMs).map(({ type, value }) => [type, Number(value)]),
-    )
+    const part = Object.fromEntries(this.#format.formatToParts(wholeMs).map(({ type, value }) => [type, Number(value)]))
     const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = part
     return Date.UTC(year, month - 1, day, hour, minute, second) - wholeMs
   }
@@ -61,8 +59,7 @@ export class TimeZone {
     const shownMs = Date.parse(date) + minuteOfDay * MINUTE_MS
     const [before, after] = [this.offsetMs(shownMs - DAY_MS), this.offsetMs(shownMs + DAY_MS)]
     if (before === after) return shownMs - before
-    for (const offset of [before, after])
-      if (this.offsetMs(shownMs - offset) === offset) return shownMs - offset
+    for (const offset of [before, after]) if (this.offsetMs(shownMs - offset) === offset) return shownMs - offset
     return this.#changeBetween(shownMs - DAY_MS, shownMs + DAY_MS)
   }
 

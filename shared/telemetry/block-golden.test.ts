@@ -36,12 +36,7 @@ for (const file of files) {
   }
 }
 
-function assertReads<R extends Records>(
-  kind: RecordKind<R>,
-  block: Uint8Array,
-  golden: Golden,
-  version: number,
-): void {
+function assertReads<R extends Records>(kind: RecordKind<R>, block: Uint8Array, golden: Golden, version: number): void {
   const { atMs } = golden.records
   const records = kind.allocate(atMs.length)
   assert.equal(decodeBlock(kind, block, records), atMs.length)

@@ -207,11 +207,7 @@ test('a block that lies in the middle of other bytes is read, and nothing around
 })
 
 test('of a block only a range of times is kept, both ends included', () => {
-  const range = fc.tuple(
-    fc.integer({ min: -1, max: 110 }),
-    fc.integer({ min: -1, max: 110 }),
-    fc.constantFrom(0, 0.5),
-  )
+  const range = fc.tuple(fc.integer({ min: -1, max: 110 }), fc.integer({ min: -1, max: 110 }), fc.constantFrom(0, 0.5))
   const records = drive(100)
   const start = records.atMs[0] ?? 0
   const block = encodeBlock(GPS, records)
@@ -225,10 +221,7 @@ test('of a block only a range of times is kept, both ends included', () => {
         return time >= fromMs && time <= toMs
       })
       const found = GPS.view(into, offset, offset + count)
-      assert.deepEqual(
-        found,
-        GPS.view(records, wanted[0] ?? 0, wanted.length === 0 ? 0 : (wanted.at(-1) ?? 0) + 1),
-      )
+      assert.deepEqual(found, GPS.view(records, wanted[0] ?? 0, wanted.length === 0 ? 0 : (wanted.at(-1) ?? 0) + 1))
     }),
   )
 })

@@ -1,11 +1,4 @@
-import {
-  type BlockHeader,
-  columnsEnd,
-  HEADER_BYTES,
-  mostBlockBytes,
-  openBlock,
-  sealBlock,
-} from './block-header.ts'
+import { type BlockHeader, columnsEnd, HEADER_BYTES, mostBlockBytes, openBlock, sealBlock } from './block-header.ts'
 import { ColumnReader } from './column-reader.ts'
 import { ColumnScratch, ColumnWriter } from './column-writer.ts'
 import { DamagedBlockError } from './damaged-block.ts'
@@ -56,12 +49,7 @@ export function verifyBlock(block: Uint8Array): BlockHeader {
  * Throws as `verifyBlock` does, and `RangeError` for a block of another kind and for columns without room for it. After
  * a throw the columns may hold anything from `offset` on.
  */
-export function decodeBlock<R extends Records>(
-  kind: RecordKind<R>,
-  block: Uint8Array,
-  into: R,
-  offset = 0,
-): number {
+export function decodeBlock<R extends Records>(kind: RecordKind<R>, block: Uint8Array, into: R, offset = 0): number {
   const view = viewOf(block)
   const header = openBlock(view)
   const { count, firstMs, lastMs } = header

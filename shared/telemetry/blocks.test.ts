@@ -113,10 +113,7 @@ test('a later version is named, of the whole and of a block, if its bytes are wh
   assert.throws(() => decodeBlocks(later), NewerBlockError)
   assert.equal(reasonOf(later.fill(1, 20, 21)), 'wrong_checksum')
   const laterBlock = forge(blockOf(3), (bytes) => bytes.writeUInt8(9, 3))
-  assert.throws(
-    () => decodeBlocks(encodeBlocks([{ hardwareId: 'cart-1', block: laterBlock }])),
-    NewerBlockError,
-  )
+  assert.throws(() => decodeBlocks(encodeBlocks([{ hardwareId: 'cart-1', block: laterBlock }])), NewerBlockError)
 })
 
 for (const [what, change] of [

@@ -17,9 +17,7 @@ import {
 test('values of any widths, one behind the other from any bit on, come back', () => {
   const value = fc
     .integer({ min: 0, max: MAX_BITS })
-    .chain((width) =>
-      fc.record({ width: fc.constant(width), value: fc.maxSafeNat().map((n) => n % 2 ** width) }),
-    )
+    .chain((width) => fc.record({ width: fc.constant(width), value: fc.maxSafeNat().map((n) => n % 2 ** width) }))
   fc.assert(
     fc.property(fc.nat(7), fc.array(value), (first, values) => {
       const bits = values.reduce((sum, { width }) => sum + width, first)
@@ -31,10 +29,7 @@ test('values of any widths, one behind the other from any bit on, come back', ()
       }
       bit = first
       for (const { width, value } of values) {
-        assert.equal(
-          width <= NARROW_BITS ? readNarrow(view, bit, 2 ** width - 1) : readWide(view, bit, width),
-          value,
-        )
+        assert.equal(width <= NARROW_BITS ? readNarrow(view, bit, 2 ** width - 1) : readWide(view, bit, width), value)
         bit += width
       }
     }),

@@ -67,10 +67,7 @@ for (const [what, wanted, sum] of [
     () =>
       sumOf(
         GPS,
-        gps(
-          [0, -900_000_000, -1_800_000_000, NO_SPEED],
-          [2 ** 43 - 1, 900_000_000, 1_800_000_000, 2 ** 31 - 1],
-        ),
+        gps([0, -900_000_000, -1_800_000_000, NO_SPEED], [2 ** 43 - 1, 900_000_000, 1_800_000_000, 2 ** 31 - 1]),
       ),
   ],
   [
@@ -82,8 +79,7 @@ for (const [what, wanted, sum] of [
         gps(
           ...Array.from(
             { length: 1000 },
-            (_, i) =>
-              [1_777_636_800_000 + i * 1000, 284_090_000 + i * 7, -815_800_000 - i * 5, i * 100] as const,
+            (_, i) => [1_777_636_800_000 + i * 1000, 284_090_000 + i * 7, -815_800_000 - i * 5, i * 100] as const,
           ),
         ),
       ),
@@ -159,20 +155,14 @@ test('neither order nor pieces matter, and records are counted', () => {
 test('another value anywhere is another sum', () => {
   const column = fc.integer({ min: 0, max: 3 })
   fc.assert(
-    fc.property(
-      fixes,
-      fc.nat(),
-      column,
-      fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-      (rows, at, column, change) => {
-        const row = rows[at % rows.length]
-        assert.ok(row !== undefined)
-        const before = sumOf(GPS, gps(...rows))
-        const value = row[column] ?? 0
-        row[column] = column === 0 ? (value + change) % 2 ** 43 : value ^ change
-        assert.notEqual(sumOf(GPS, gps(...rows)), before)
-      },
-    ),
+    fc.property(fixes, fc.nat(), column, fc.integer({ min: 1, max: 2 ** 31 - 1 }), (rows, at, column, change) => {
+      const row = rows[at % rows.length]
+      assert.ok(row !== undefined)
+      const before = sumOf(GPS, gps(...rows))
+      const value = row[column] ?? 0
+      row[column] = column === 0 ? (value + change) % 2 ** 43 : value ^ change
+      assert.notEqual(sumOf(GPS, gps(...rows)), before)
+    }),
     { numRuns: 2000 },
   )
 })

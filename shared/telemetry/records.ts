@@ -74,12 +74,7 @@ export const BATTERY: RecordKind<BatteryRecords> = {
 }
 
 /** The index of the first of the ascending times in [from, to) that is not before `earliestMs`; `to` if none is. */
-export function indexAtOrAfter(
-  atMs: Float64Array,
-  earliestMs: number,
-  from = 0,
-  to: number = atMs.length,
-): number {
+export function indexAtOrAfter(atMs: Float64Array, earliestMs: number, from = 0, to: number = atMs.length): number {
   let low = from
   let high = to
   while (low < high) {

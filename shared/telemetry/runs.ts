@@ -27,12 +27,7 @@ const MIN_RECORD_NUMBERS = 2
 const MAX_RECORD_NUMBERS = 4
 
 /** Errors of zlib that say that the bytes are damaged; others, such as too little memory, do not. */
-const INFLATE_FAULTS = [
-  'Z_BUF_ERROR',
-  'Z_DATA_ERROR',
-  'ERR_BUFFER_TOO_LARGE',
-  'ERR_TRAILING_JUNK_AFTER_STREAM_END',
-]
+const INFLATE_FAULTS = ['Z_BUF_ERROR', 'Z_DATA_ERROR', 'ERR_BUFFER_TOO_LARGE', 'ERR_TRAILING_JUNK_AFTER_STREAM_END']
 
 /** Records of one device and kind. */
 export type TelemetryRun =

@@ -47,12 +47,7 @@ export class DocumentedAnswers {
     this.#checkBody('$ref' in response ? this.#resolve(response.$ref) : response, answer, place, method)
   }
 
-  #checkBody(
-    response: ApiResponse,
-    { status, headers, body }: GivenAnswer,
-    place: string,
-    method: string,
-  ): void {
+  #checkBody(response: ApiResponse, { status, headers, body }: GivenAnswer, place: string, method: string): void {
     for (const [name, header] of Object.entries(response.headers ?? {})) {
       const { required, schema } =
         '$ref' in header

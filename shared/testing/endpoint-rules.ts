@@ -62,9 +62,7 @@ function pageFaults(expected: string, page: string): string[] {
   const listed = rowsByChapter(page)
   const faults = [
     ...wanted.filter((row) => !listed.includes(row)).map((row) => `docs/api.md lacks in the chapter ${row}`),
-    ...listed
-      .filter((row) => !wanted.includes(row))
-      .map((row) => `docs/api.md is wrong in the chapter ${row}`),
+    ...listed.filter((row) => !wanted.includes(row)).map((row) => `docs/api.md is wrong in the chapter ${row}`),
   ]
   return faults.length > 0 || page.trim() === expected ? faults : [`docs/api.md must read\n${expected}`]
 }

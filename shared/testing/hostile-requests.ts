@@ -168,10 +168,7 @@ export class HostileRequests {
   }
 
   /** A valid body with one value in it replaced or left out, at every depth. */
-  *#wrongBodies(
-    valid: Record<string, unknown>,
-    schema: JsonSchema | undefined,
-  ): Generator<[unknown, string]> {
+  *#wrongBodies(valid: Record<string, unknown>, schema: JsonSchema | undefined): Generator<[unknown, string]> {
     for (const place of placesIn(valid)) {
       const name = place.join('.')
       yield [changed(valid, place), `without ${name}`]

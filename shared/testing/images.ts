@@ -38,13 +38,7 @@ export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
  * A PNG of one pixel, or of as many as it claims; with texts, Exif that tells how it is turned, and a time. `weight` are
  * bytes of noise in the place of the pixels, which only a browser would refuse.
  */
-export function png({
-  widthPx = 1,
-  heightPx = 1,
-  orientation = 1,
-  hasExifHead = false,
-  weight = 0,
-} = {}): Blob {
+export function png({ widthPx = 1, heightPx = 1, orientation = 1, hasExifHead = false, weight = 0 } = {}): Blob {
   const size = Buffer.alloc(13)
   size.writeUInt32BE(widthPx)
   size.writeUInt32BE(heightPx, 4)
@@ -69,9 +63,7 @@ export function png({
 
 /** A WebP of one pixel with Exif that tells how it is turned, and XMP. */
 export function webp({ orientation = 1, hasExifHead = false } = {}): Blob {
-  const pixels = Buffer.from('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA', 'base64').subarray(
-    12,
-  )
+  const pixels = Buffer.from('UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA', 'base64').subarray(12)
   const extended = riff('VP8X', Buffer.from([0x0c, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
   const exif = riff('EXIF', exifOf(orientation, hasExifHead))
   const content = Buffer.concat([extended, pixels, exif, riff('XMP ', SECRET_BYTES)])
@@ -81,12 +73,7 @@ export function webp({ orientation = 1, hasExifHead = false } = {}): Blob {
 /** Exif with one entry, how the image is turned, and what nobody may read. */
 function exifOf(orientation: number, hasHead = false): Buffer {
   const entry = [0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, orientation, 0, 0]
-  const exif = [
-    Buffer.from('MM\0*\0\0\0\b\0\x01', 'latin1'),
-    Buffer.from(entry),
-    Buffer.alloc(4),
-    SECRET_BYTES,
-  ]
+  const exif = [Buffer.from('MM\0*\0\0\0\b\0\x01', 'latin1'), Buffer.from(entry), Buffer.alloc(4), SECRET_BYTES]
   return Buffer.concat(hasHead ? [EXIF_HEAD, ...exif] : exif)
 }
 

@@ -27,10 +27,7 @@ export function createKeyPair({
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const nameOf = (text: string) => sequence(set(sequence(COMMON_NAME, utf8(text))))
   const name = nameOf(commonName)
-  const alternativeNames = sequence(
-    der(0x82, Buffer.from('localhost')),
-    der(0x87, Buffer.from([127, 0, 0, 1])),
-  )
+  const alternativeNames = sequence(der(0x82, Buffer.from('localhost')), der(0x87, Buffer.from([127, 0, 0, 1])))
   // TBSCertificate, RFC 5280 section 4.1
   const content = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
@@ -42,10 +39,7 @@ export function createKeyPair({
     publicKey.export({ type: 'spki', format: 'der' }),
     der(0xa3, sequence(sequence(SUBJECT_ALT_NAME, der(0x04, alternativeNames)))),
   )
-  const signature = der(
-    0x03,
-    Buffer.concat([Buffer.alloc(1), sign('sha256', content, authorityKey ?? privateKey)]),
-  )
+  const signature = der(0x03, Buffer.concat([Buffer.alloc(1), sign('sha256', content, authorityKey ?? privateKey)]))
   const certificate = sequence(content, sequence(ECDSA_WITH_SHA256), signature)
   const lines = certificate.toString('base64').replaceAll(/.{64}/g, '$&\n')
   return {
@@ -110,15 +104,12 @@ function utf8(text: string): Buffer {
 /** UTCTime to 2049, GeneralizedTime after it: RFC 5280 section 4.1.2.5. */
 function time(atMs: number): Buffer {
   const digits = new Date(atMs).toISOString().replaceAll(/[-:T]/g, '').slice(0, 14)
-  return digits < '2050'
-    ? der(0x17, Buffer.from(`${digits.slice(2)}Z`))
-    : der(0x18, Buffer.from(`${digits}Z`))
+  return digits < '2050' ? der(0x17, Buffer.from(`${digits.slice(2)}Z`)) : der(0x18, Buffer.from(`${digits}Z`))
 }
 
 /** Tag, shortest form of the length, content. */
 function der(tag: number, content: Buffer): Buffer {
   const { length } = content
-  const lengthBytes =
-    length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255]
+  const lengthBytes = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255]
   return Buffer.concat([Buffer.from([tag, ...lengthBytes]), content])
 }

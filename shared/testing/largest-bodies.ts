@@ -9,13 +9,7 @@ const COMBINED = 'e\u0301\u0302\u0303'
 const FEATURE_HEAD = '{"type":"FeatureCollection","features":['
 
 /** A part so many times as there is room for, between a head and a tail. */
-function filled(
-  bytes: number,
-  head: string,
-  part: (i: number) => string,
-  tail: string,
-  between = ',',
-): string {
+function filled(bytes: number, head: string, part: (i: number) => string, tail: string, between = ','): string {
   // all of it is ASCII
   let text = head
   for (let i = 0; ; i++) {
@@ -61,15 +55,9 @@ const triangle = (i: number) => `[[${i % 90},0],[${i % 90},1],[1,2]]`
 
 /** GeoJSON that is meant to be costly. */
 const GEO: Record<string, (bytes: number) => string> = {
-  'zones of 200 corners': (bytes) =>
-    filled(Math.min(bytes, 99 * 4500), FEATURE_HEAD, (i) => zone(teeth(200, i)), ']}'),
+  'zones of 200 corners': (bytes) => filled(Math.min(bytes, 99 * 4500), FEATURE_HEAD, (i) => zone(teeth(200, i)), ']}'),
   'most zones': (bytes) =>
-    filled(
-      bytes,
-      FEATURE_HEAD,
-      (i) => (i < 500 ? zone(teeth(i < 250 ? 90 : 70, i)) : ' '.repeat(bytes)),
-      ']}',
-    ),
+    filled(bytes, FEATURE_HEAD, (i) => (i < 500 ? zone(teeth(i < 250 ? 90 : 70, i)) : ' '.repeat(bytes)), ']}'),
   'most zones of groups': (bytes) =>
     filled(bytes, FEATURE_HEAD, (i) => (i < 100 ? zone(teeth(200, i)) : ' '.repeat(bytes)), ']}'),
   'zones of rules': (bytes) =>
@@ -97,8 +85,7 @@ const GEO: Record<string, (bytes: number) => string> = {
     filled(
       bytes,
       FEATURE_HEAD,
-      (i) =>
-        `{"type":"Feature","id":"a","properties":{},"geometry":{"type":"Point","coordinates":[${i % 9},0]}}`,
+      (i) => `{"type":"Feature","id":"a","properties":{},"geometry":{"type":"Point","coordinates":[${i % 9},0]}}`,
       ']}',
     ),
 }

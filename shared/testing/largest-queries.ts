@@ -17,17 +17,10 @@ export function* largestQueries(parameters: readonly Parameter[], schemas: Schem
   const base = required.map(({ name, schema }) => pair(name, sampleOf(schema, schemas)))
   yield joined(base)
   yield* widest(given, schemas)
-  for (const part of [
-    (i: number) => `attr_${i}=1`,
-    (i: number) => `p${i}[]=`,
-    (i: number) => `${i}`,
-    () => '[=&',
-  ])
+  for (const part of [(i: number) => `attr_${i}=1`, (i: number) => `p${i}[]=`, (i: number) => `${i}`, () => '[=&'])
     yield joined([...base, filled(part, '&', CHARACTERS)])
   // all of them at once, and each that can be anything beside others that are right
-  const free = given.filter(
-    ({ schema: { enum: choices, format, type } }) => !choices && !format && type !== 'integer',
-  )
+  const free = given.filter(({ schema: { enum: choices, format, type } }) => !choices && !format && type !== 'integer')
   for (const text of CHOICES) {
     yield joined(given.map(({ name }) => `${key(name)}=${filled(() => text, '', CHARACTERS / given.length)}`))
     for (const { name } of free) {

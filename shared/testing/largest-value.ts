@@ -51,13 +51,9 @@ function largestList(schema: JsonSchema, schemas: Schemas, bounds: Bounds): unkn
 }
 
 function largestObject(schema: JsonSchema, schemas: Schemas, bounds: Bounds): object {
-  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [
-    name,
-    largest(field, schemas, bounds),
-  ])
+  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => [name, largest(field, schemas, bounds)])
   const { additionalProperties: others } = schema
-  const length =
-    typeof others === 'object' ? Math.min(Number(schema.maxProperties ?? bounds.many), bounds.many) : 0
+  const length = typeof others === 'object' ? Math.min(Number(schema.maxProperties ?? bounds.many), bounds.many) : 0
   const keys = Array.from({ length }, (_, i) => [
     `k${i}`,
     typeof others === 'object' ? largest(others, schemas, { many: 1, place: i }) : null,

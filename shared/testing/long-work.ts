@@ -77,8 +77,7 @@ export class LongWork {
       for await (const measured of measurements(target)) all.push(measured)
     }
     const slowest = all.toSorted((a, b) => b.ms - a.ms).slice(0, 40)
-    if (process.env.CARTBARN_TEST_SHOW !== undefined)
-      process.stdout.write(`${slowest.map(described).join('\n')}\n`)
+    if (process.env.CARTBARN_TEST_SHOW !== undefined) process.stdout.write(`${slowest.map(described).join('\n')}\n`)
     assert.deepEqual(all.filter(({ name, ms }) => ms > mostMs(name)).map(described), [])
     assert.deepEqual(all.filter(({ status }) => status >= 500 && status !== 503).map(described), [])
     return all.length
@@ -86,9 +85,7 @@ export class LongWork {
 
   /** Every operation, those last that delete. */
   #targets(): Target[] {
-    return this.#requests
-      .targets()
-      .sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
+    return this.#requests.targets().sort((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
   }
 
   async *#bodies(target: Target): AsyncGenerator<Measured> {

@@ -23,8 +23,7 @@ export class MovingTime {
     const set = (isRepeated: boolean) =>
       ((act: (...args: unknown[]) => void, ms = 1, ...args: unknown[]) =>
         new MovedTimer(this.#timers, this.clock, isRepeated, ms, () => act(...args))) as unknown
-    const clear = (timer: unknown) =>
-      timer instanceof MovedTimer ? timer.close() : clearTimeout(timer as undefined)
+    const clear = (timer: unknown) => (timer instanceof MovedTimer ? timer.close() : clearTimeout(timer as undefined))
     // the real ones have further overloads, which no caller uses
     Object.assign(globalThis, {
       setTimeout: set(false),

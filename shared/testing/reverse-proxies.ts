@@ -38,10 +38,7 @@ export class ReverseProxy {
     const given = documented.replaceAll('127.0.0.1:8080', target)
     const config = join(folder, 'config')
     const ports = { port, plainPort }
-    writeFileSync(
-      config,
-      program === 'nginx' ? forNginx(given, folder, ports) : forCaddy(given, folder, ports),
-    )
+    writeFileSync(config, program === 'nginx' ? forNginx(given, folder, ports) : forCaddy(given, folder, ports))
     const argv = program === 'nginx' ? ['-c', config] : ['run', '--config', config, '--adapter', 'caddyfile']
     const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
     const child = spawn(program, argv, { env, stdio: ['ignore', 'ignore', 'pipe'] })

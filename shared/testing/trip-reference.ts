@@ -65,8 +65,7 @@ export class TripReference {
   }
 
   report(): ReferenceReport {
-    if (this.fixes.length < 2)
-      return { trips: [], stops: [], droppedMs: this.dropped.map(({ atMs }) => atMs) }
+    if (this.fixes.length < 2) return { trips: [], stops: [], droppedMs: this.dropped.map(({ atMs }) => atMs) }
     const trips = this.#candidates()
       .map(({ from, to }) => ({ from, to, figures: this.#figures(from, to) }))
       .filter(({ figures }) => this.#isRecorded(figures))
@@ -182,8 +181,7 @@ export class TripReference {
   #legSpeedKmh(i: number): number | undefined {
     const from = this.fixes[i]
     const to = this.fixes[i + 1]
-    if (from === undefined || to === undefined || to.isDiscontinuity || this.#isGap(from, to))
-      return undefined
+    if (from === undefined || to === undefined || to.isDiscontinuity || this.#isGap(from, to)) return undefined
     return (metres(from, to) / Math.max(1, seconds(from, to))) * 3.6
   }
 
@@ -224,8 +222,7 @@ export class TripReference {
   #isBlip(run: Leg[], anchor: Fix): boolean {
     const ends = [at(run, 0).from, ...run.map(({ to }) => to)]
     return (
-      ends.every((i) => metres(anchor, this.#at(i)) <= JITTER_M) &&
-      run.every(({ to }) => !this.#at(to).isDiscontinuity)
+      ends.every((i) => metres(anchor, this.#at(i)) <= JITTER_M) && run.every(({ to }) => !this.#at(to).isDiscontinuity)
     )
   }
 

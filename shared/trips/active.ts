@@ -119,8 +119,7 @@ function firstSureDrive({ track, spikes }: Walk, config: TripConfig): number | u
   let from = SETTLED_FIXES
   for (let fix = SETTLED_FIXES; fix + 1 < count; fix++) {
     const next = fix + 1
-    const isDriven =
-      (speedMilliKmh[fix] ?? NO_SPEED) >= slowest && (atMs[next] ?? 0) - (atMs[fix] ?? 0) <= longestMs
+    const isDriven = (speedMilliKmh[fix] ?? NO_SPEED) >= slowest && (atMs[next] ?? 0) - (atMs[fix] ?? 0) <= longestMs
     if (!isDriven) {
       from = next
       continue

@@ -36,10 +36,7 @@ export const DEFAULT_TRIP_CONFIG: Readonly<TripConfig> = {
 export type TripConfigChoice = { [Name in keyof TripConfig]?: number | undefined }
 
 /** Only the configuration of what carries more: a query; what it leaves out is as in `defaults`. */
-export function tripConfigOf(
-  from: TripConfigChoice,
-  defaults: Readonly<TripConfig> = DEFAULT_TRIP_CONFIG,
-): TripConfig {
+export function tripConfigOf(from: TripConfigChoice, defaults: Readonly<TripConfig> = DEFAULT_TRIP_CONFIG): TripConfig {
   return {
     speedThreshold: from.speedThreshold ?? defaults.speedThreshold,
     minimalTripDuration: from.minimalTripDuration ?? defaults.minimalTripDuration,

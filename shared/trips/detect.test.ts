@@ -40,19 +40,13 @@ const calmDrive: fc.Arbitrary<Manoeuvre> = fc
   .map(([n, kmh, everyS, headingDeg, reported]) => (ride) => {
     ride.drive(n * everyS, kmh, everyS, { headingDeg, reported })
   })
-const calmWait: fc.Arbitrary<Manoeuvre> = fc
-  .tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom(10, 30, 60))
-  .map(
-    ([n, everyS]) =>
-      (ride) =>
-        void ride.wait(n * everyS, everyS),
-  )
+const calmWait: fc.Arbitrary<Manoeuvre> = fc.tuple(fc.integer({ min: 1, max: 12 }), fc.constantFrom(10, 30, 60)).map(
+  ([n, everyS]) =>
+    (ride) =>
+      void ride.wait(n * everyS, everyS),
+)
 const gap: fc.Arbitrary<Manoeuvre> = fc
-  .tuple(
-    fc.constantFrom(29.999, 30, 30.001, 300, 1800, 1801, 7200),
-    fc.constantFrom(0, 0, 20, 200, 5000),
-    heading,
-  )
+  .tuple(fc.constantFrom(29.999, 30, 30.001, 300, 1800, 1801, 7200), fc.constantFrom(0, 0, 20, 200, 5000), heading)
   .map(
     ([seconds, metres, headingDeg]) =>
       (ride) =>
@@ -89,13 +83,11 @@ const start = fc.record({
 })
 
 function rides(...manoeuvres: fc.Arbitrary<Manoeuvre>[]): fc.Arbitrary<GpsRecord[]> {
-  return fc
-    .tuple(start, fc.array(fc.oneof(...manoeuvres), { minLength: 1, maxLength: 14 }))
-    .map(([from, all]) => {
-      const ride = new Ride(from)
-      for (const manoeuvre of all) manoeuvre(ride)
-      return ride.records
-    })
+  return fc.tuple(start, fc.array(fc.oneof(...manoeuvres), { minLength: 1, maxLength: 14 })).map(([from, all]) => {
+    const ride = new Ride(from)
+    for (const manoeuvre of all) manoeuvre(ride)
+    return ride.records
+  })
 }
 
 /** Short ways back and forth: jitter, and what hardly is more. */
@@ -257,10 +249,7 @@ test('neither the order of records nor their copies change anything', () => {
       anyRides
         .map(firstOfEachTime)
         .chain((records) =>
-          fc.tuple(
-            fc.constant(records),
-            fc.shuffledSubarray([...records, ...records.slice(0, 20)], { minLength: 0 }),
-          ),
+          fc.tuple(fc.constant(records), fc.shuffledSubarray([...records, ...records.slice(0, 20)], { minLength: 0 })),
         ),
       configs,
       ([records, some], config) => {

@@ -74,8 +74,7 @@ test('the distance of nearly opposite points, where rounding is worst, is not lo
 test('no distance is longer than its bound', () => {
   fc.assert(
     fc.property(lat, long, lat, long, step, step, (latA, longA, latB, longB, dLat, dLong) => {
-      const bound = (dLatE7: number, dLongE7: number) =>
-        (Math.abs(dLatE7) + Math.abs(dLongE7)) * BOUND_M_PER_E7
+      const bound = (dLatE7: number, dLongE7: number) => (Math.abs(dLatE7) + Math.abs(dLongE7)) * BOUND_M_PER_E7
       assert.ok(haversineM(latA, longA, latB, longB) <= bound(latB - latA, longB - longA))
       const near = Math.max(-90e7, Math.min(90e7, latA + dLat))
       assert.ok(haversineM(latA, longA, near, longA + dLong) <= bound(near - latA, dLong))

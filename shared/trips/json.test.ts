@@ -62,9 +62,7 @@ test('trips and stops are written in the units and to the digits that are promis
 test('totals are those of all devices, summed before they are rounded', () => {
   const report = detectTrips(loadTrack(shift().records), config)
   const query = { ...config, from: 1, to: 2 }
-  const summary = deviceTripsSchema.shape.summary
-    .strict()
-    .parse(toTotalsJson([sumsOf(report), sumsOf(report)], query))
+  const summary = deviceTripsSchema.shape.summary.strict().parse(toTotalsJson([sumsOf(report), sumsOf(report)], query))
   assert.deepEqual(summary, {
     totalTrips: 4,
     totalStops: 6,

@@ -57,12 +57,7 @@ type State = 'start' | 'rest' | 'trial' | 'move'
  * move that never leaves the surroundings of the rest before it is jitter and part of that rest.
  * Returns the last fix; undefined when there is none.
  */
-export function walkLegs(
-  track: Track,
-  spikes: Spikes,
-  config: TripConfig,
-  sink: RunSink,
-): LastFix | undefined {
+export function walkLegs(track: Track, spikes: Spikes, config: TripConfig, sink: RunSink): LastFix | undefined {
   return new LegWalk(track, spikes, config, sink).walk()
 }
 
@@ -305,10 +300,7 @@ class LegWalk {
   /** The next fix that is dropped or comes after a discontinuity. */
   #nextSpike(): number {
     const { count } = this.#track
-    return Math.min(
-      this.#dropped[this.#nextDropped] ?? count,
-      this.#discontinuities[this.#nextDiscontinuity] ?? count,
-    )
+    return Math.min(this.#dropped[this.#nextDropped] ?? count, this.#discontinuities[this.#nextDiscontinuity] ?? count)
   }
 
   /**

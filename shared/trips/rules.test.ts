@@ -188,8 +188,7 @@ test('without the filter everything is believed', () => {
 
 test('jitter neither prolongs a trip nor makes one, and adds no distance to a pause', () => {
   const jitter = (ride: Ride, n: number, kmh: number) => {
-    for (let i = 0; i < n; i++)
-      ride.record({ northM: (i % 3) * 4, speedKmh: i % 4 === 3 ? kmh : 0 }).later(10)
+    for (let i = 0; i < n; i++) ride.record({ northM: (i % 3) * 4, speedKmh: i % 4 === 3 ? kmh : 0 }).later(10)
     return ride
   }
   assert.deepEqual(spans(jitter(new Ride().drive(600, 15), 60, 4).records).trips, [[0, 600]])
@@ -201,8 +200,7 @@ test('jitter neither prolongs a trip nor makes one, and adds no distance to a pa
 })
 
 test('movement too small to be a trip is part of the stop, unless it ends in another place', () => {
-  const hop = (seconds: number, kmh: number) =>
-    new Ride().wait(600).drive(seconds, kmh, 10).wait(600).record().records
+  const hop = (seconds: number, kmh: number) => new Ride().wait(600).drive(seconds, kmh, 10).wait(600).record().records
   assert.deepEqual(spans(hop(100, 16)), { trips: [], stops: [[0, 1300]] })
   const far = {
     trips: [],

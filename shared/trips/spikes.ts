@@ -196,8 +196,7 @@ class SpikeFilter {
     if (change * ROUNDING_MARGIN > this.#maxAcceleration * MILLI_KMH_PER_MPS * stepS) return false
     const speedMps = speed > 0 ? speed * (1 / MILLI_KMH_PER_MPS) : 0
     const farthestM = (this.#maxAcceleration * stepS + speedMps) * stepS
-    const offE7 =
-      Math.abs((latE7[to] ?? 0) - (latE7[from] ?? 0)) + Math.abs((longE7[to] ?? 0) - (longE7[from] ?? 0))
+    const offE7 = Math.abs((latE7[to] ?? 0) - (latE7[from] ?? 0)) + Math.abs((longE7[to] ?? 0) - (longE7[from] ?? 0))
     return offE7 * BOUND_M_PER_E7 <= farthestM || this.#metres(from, to) * ROUNDING_MARGIN <= farthestM
   }
 

@@ -6,15 +6,11 @@ export const requestIdParams = z.object({ id: z.string().meta({ description: 're
 
 const fields = {
   request_id: z.string().meta({ description: 'Unique.', example: '0d0f4c3e-5c3e-4a7a-9a44-0a4f5a0f2d11' }),
-  check: z
-    .string()
-    .meta({ description: 'Four digits that both screens show: compare them.', example: '0417' }),
+  check: z.string().meta({ description: 'Four digits that both screens show: compare them.', example: '0417' }),
   expires_at: isoSchema,
 }
 
-export const newAccessRequestSchema = z
-  .strictObject({ name: sessionNameSchema })
-  .meta({ id: 'NewAccessRequest' })
+export const newAccessRequestSchema = z.strictObject({ name: sessionNameSchema }).meta({ id: 'NewAccessRequest' })
 
 export const createdAccessRequestSchema = z
   .object({ ...fields, secret: z.string().meta({ description: 'For POST /sessions; shown only here.' }) })

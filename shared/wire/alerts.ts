@@ -1,12 +1,6 @@
 import { z } from 'zod'
 import { ALERT_KINDS } from './alert-kinds.ts'
-import {
-  choiceParam,
-  dateParam,
-  isoSchema,
-  newestPageQuerySchema,
-  paginationSchema,
-} from './schema/params.ts'
+import { choiceParam, dateParam, isoSchema, newestPageQuerySchema, paginationSchema } from './schema/params.ts'
 
 export const ALERT_STATES = ['open', 'acknowledged', 'closed'] as const
 export type AlertState = (typeof ALERT_STATES)[number]
@@ -53,8 +47,7 @@ export const alertIdParams = z.object({
 
 export const alertQuerySchema = newestPageQuerySchema.extend({
   state: choiceParam(ALERT_STATES, 'invalid_parameter').optional().meta({
-    description:
-      'open: neither acknowledged nor closed. acknowledged: not closed yet. closed. All unless told.',
+    description: 'open: neither acknowledged nor closed. acknowledged: not closed yet. closed. All unless told.',
   }),
   kind: choiceParam(ALERT_KINDS, 'invalid_parameter').optional().meta({ description: 'Only this kind.' }),
   cart: z.string().optional().meta({ description: 'Only of this cart.', example: '17' }),

@@ -106,9 +106,7 @@ export const backupsSchema = z
     last_error: z
       .object({
         at: isoSchema,
-        detail: z
-          .string()
-          .meta({ description: 'For people.', example: 'no disk is mounted at /media/stick' }),
+        detail: z.string().meta({ description: 'For people.', example: 'no disk is mounted at /media/stick' }),
       })
       .nullable()
       .meta({ description: 'Why the last attempt failed; null when it did not.' }),

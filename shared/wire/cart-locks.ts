@@ -8,8 +8,7 @@ const namesSchema = z.array(z.string().min(1).max(128)).min(1).max(MAX_CARTS)
 /** Which carts are to be locked in the barn. */
 export const newCartLocksSchema = z.strictObject({
   carts: z.union([z.literal('in'), namesSchema], { error: `must be "in", or 1 to ${MAX_CARTS} carts` }).meta({
-    description:
-      'Carts by name, each counted once; or in: all in a parking zone that are in service and not locked.',
+    description: 'Carts by name, each counted once; or in: all in a parking zone that are in service and not locked.',
     example: 'in',
   }),
   metadata: newCommandSchema.shape.metadata,

@@ -46,11 +46,7 @@ export const cartSaidSchema = z.object({
 })
 type CartSaidJson = z.infer<typeof cartSaidSchema>
 
-export function toCartSaidJson(
-  said: CartDevice,
-  ground: CartGround,
-  autoLockAtMs: number | null,
-): CartSaidJson {
+export function toCartSaidJson(said: CartDevice, ground: CartGround, autoLockAtMs: number | null): CartSaidJson {
   const { fix, heading, still, battery, rest, lowReadings } = said.motion
   const toVoltage = (known: { atMs: number; voltageV: number } | null) =>
     known && { at_ms: known.atMs, voltage_v: known.voltageV }

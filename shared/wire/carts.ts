@@ -34,10 +34,7 @@ export const cartStateSchema = z.enum(['in', 'out', 'outside', 'silent', 'unknow
 const cartDeviceSchema = z.object({
   hardware_id: hardwareIdSchema,
   device_type: z.string().meta({ description: 'A teebox is the lock of the cart.', example: 'teebox' }),
-  name: z
-    .string()
-    .optional()
-    .meta({ description: 'For people; absent where it has none.', example: 'Cart 7' }),
+  name: z.string().optional().meta({ description: 'For people; absent where it has none.', example: 'Cart 7' }),
   is_online: z.boolean().meta({ description: 'Connected, and has not said goodbye.' }),
 })
 
@@ -46,8 +43,7 @@ const positionSchema = z
     lat: z.number().meta({ description: 'Degrees, WGS 84.', example: 28.41 }),
     long: z.number().meta({ description: 'Degrees.', example: -81.58 }),
     speed: z.number().nullable().meta({
-      description:
-        'km/h, between its last two positions where the device said none; null where nobody can say.',
+      description: 'km/h, between its last two positions where the device said none; null where nobody can say.',
       example: 12.4,
     }),
     heading: z.number().int().nullable().meta({
@@ -90,8 +86,7 @@ const cartBatterySchema = z.object({
   }),
   rest_at: isoSchema.nullable(),
   percent: z.number().int().min(0).max(100).nullable().meta({
-    description:
-      'By the rest voltage, between empty_v and full_v of the site; null while these are not known.',
+    description: 'By the rest voltage, between empty_v and full_v of the site; null while these are not known.',
     example: 72,
   }),
   hardware_id: sourceSchema,
@@ -112,20 +107,14 @@ export const cartSchema = z
     }),
     devices: z.array(cartDeviceSchema).meta({ description: 'By hardware_id; those in scope.' }),
     state: cartStateSchema,
-    is_moving: z
-      .boolean()
-      .meta({ description: 'It was faster than speedThreshold of trips within the last minute.' }),
+    is_moving: z.boolean().meta({ description: 'It was faster than speedThreshold of trips within the last minute.' }),
     is_low: z.boolean().meta({ description: 'Its pack is low.' }),
     is_asleep: z.boolean().meta({ description: 'It is in, and said that it goes to sleep.' }),
     position: positionSchema.nullable(),
     zones: z.array(stayedZoneSchema).meta({ description: 'Zones it is in, by zone_id.' }),
     lock: cartLockSchema.nullable(),
-    out_since: isoSchema
-      .nullable()
-      .meta({ description: 'When it left parking; null while it is in or unknown.' }),
-    last_heard_at: isoSchema
-      .nullable()
-      .meta({ description: 'When the last message of any of its devices came.' }),
+    out_since: isoSchema.nullable().meta({ description: 'When it left parking; null while it is in or unknown.' }),
+    last_heard_at: isoSchema.nullable().meta({ description: 'When the last message of any of its devices came.' }),
     battery: cartBatterySchema.nullable(),
     out_of_service: outOfServiceSchema.nullable(),
     exempt: exemptSchema.nullable(),

@@ -20,11 +20,7 @@ export type AckStatus = z.infer<typeof ackStatusSchema>
 const METADATA_BYTES = 4096
 const TTL_MAX_S = 86_400
 
-const nameSchema = z
-  .string()
-  .min(1)
-  .max(64)
-  .meta({ description: 'A command of the device type.', example: 'unlock' })
+const nameSchema = z.string().min(1).max(64).meta({ description: 'A command of the device type.', example: 'unlock' })
 const paramsSchema = z.record(z.string(), z.unknown()).nullish().meta({
   description: 'Parameters as the device type defines them; left out for commands without any.',
   example: {},
@@ -48,8 +44,7 @@ const ttlSchema = z
   .max(TTL_MAX_S)
   .optional()
   .meta({
-    description:
-      'Time to live in seconds: the device ignores the command later; by default that of the command.',
+    description: 'Time to live in seconds: the device ignores the command later; by default that of the command.',
     examples: [60],
   })
 
@@ -101,8 +96,7 @@ export const commandSchema = z
       description: 'completed, failed and timeout are final; pending is not sent yet.',
     }),
     requested_by: z.string().meta({
-      description:
-        'The user_id of the caller; auto-lock, closing or safe-lock for a command of the gateway itself.',
+      description: 'The user_id of the caller; auto-lock, closing or safe-lock for a command of the gateway itself.',
     }),
     created_at: isoSchema,
     expires_at: isoSchema.meta({

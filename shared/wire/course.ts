@@ -58,9 +58,7 @@ const photoTypeSchema = z.enum(['image/jpeg', 'image/png', 'image/webp'])
 
 const photoSchema = z
   .object({
-    corners: z
-      .array(placeSchema)
-      .meta({ description: 'Where its four corners lie, from the top left clockwise.' }),
+    corners: z.array(placeSchema).meta({ description: 'Where its four corners lie, from the top left clockwise.' }),
     content_type: photoTypeSchema,
     bytes: z.number().int().meta({ description: 'Without what was stripped.', example: 1_234_567 }),
     etag: z.string().meta({ description: 'As GET /course/photo has it.', example: '"1f0c8d5e2a9b4c76"' }),

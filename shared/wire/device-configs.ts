@@ -15,10 +15,7 @@ const layerSchema = jsonObjectSchema.meta({
   example: { key_keyless_state: 'keyless' },
 })
 
-const published = z
-  .number()
-  .int()
-  .meta({ description: 'Devices whose configuration changed and was published.' })
+const published = z.number().int().meta({ description: 'Devices whose configuration changed and was published.' })
 const warnings = z
   .array(
     z.object({
@@ -78,9 +75,7 @@ export const deviceConfigSchema = z
       .nullable()
       .meta({ description: 'The version the device last reported as applied.' }),
     applied_at: isoSchema.nullable().meta({ description: 'When it said so.' }),
-    schema: objectSchemaSchema
-      .optional()
-      .meta({ description: 'With ?schema=true: the JSON Schema of the type.' }),
+    schema: objectSchemaSchema.optional().meta({ description: 'With ?schema=true: the JSON Schema of the type.' }),
   })
   .meta({ id: 'DeviceConfig' })
 

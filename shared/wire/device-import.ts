@@ -19,10 +19,7 @@ const { hardware_id, name, cart } = newDeviceSchema.shape
 export const importLineSchema = z.object({ hardware_id, name, cart })
 
 export const deviceImportQuerySchema = z.object({
-  dry_run: z
-    .enum(['true', 'false'])
-    .default('false')
-    .meta({ description: 'Whether only to say what would happen.' }),
+  dry_run: z.enum(['true', 'false']).default('false').meta({ description: 'Whether only to say what would happen.' }),
 })
 
 /** The file, as a browser or Node has it; its type is text/csv. */

@@ -23,10 +23,7 @@ const commandsSchema = z
   .meta({ description: 'The commands the devices know, by name.' })
 
 const fields = {
-  description: z
-    .string()
-    .max(500)
-    .meta({ description: 'For people.', example: 'Lock and tracker of a cart.' }),
+  description: z.string().max(500).meta({ description: 'For people.', example: 'Lock and tracker of a cart.' }),
   defaults: jsonObjectSchema.meta({
     description: 'The least specific layer of every configuration; at most 8 KiB.',
     example: { realtime_enabled: true, key_keyless_state: 'key' },

@@ -21,16 +21,10 @@ export const deviceSchema = z
   .object({
     short_id: z.string().meta({ description: 'Short, made up by the gateway.', example: 'k3v9x2qa' }),
     hardware_id: hardwareIdSchema,
-    device_type: z
-      .string()
-      .meta({ description: 'teebox, cartcaddie, or another the site has.', example: 'teebox' }),
-    name: z
-      .string()
-      .optional()
-      .meta({ description: 'For people; absent where it has none.', example: 'Cart 7' }),
+    device_type: z.string().meta({ description: 'teebox, cartcaddie, or another the site has.', example: 'teebox' }),
+    name: z.string().optional().meta({ description: 'For people; absent where it has none.', example: 'Cart 7' }),
     cart: z.string().nullable().meta({
-      description:
-        'The cart it is in: devices with the same are one cart. Null for one that is a cart of its own.',
+      description: 'The cart it is in: devices with the same are one cart. Null for one that is a cart of its own.',
       example: '17',
     }),
     attributes: z.record(z.string(), scalarSchema).meta({
@@ -159,11 +153,7 @@ export type DeviceListQuery = z.infer<typeof deviceListQuerySchema>
 const nameSchema = oneLine
   .transform((text) => text || null)
   .meta({ description: 'For people; empty for none.', example: 'Cart 7' })
-const deviceTypeSchema = z
-  .string()
-  .min(1)
-  .max(64)
-  .meta({ description: 'One the gateway knows.', example: 'teebox' })
+const deviceTypeSchema = z.string().min(1).max(64).meta({ description: 'One the gateway knows.', example: 'teebox' })
 
 const cartSchema = z
   .string()
@@ -274,12 +264,8 @@ const mqttCredentialsSchema = z
       .meta({ description: 'Shown only here; kept as a hash.', example: 'Xk7Jm2Qp9Rt4Wv6Yz8Ab3Cd5Ef1Gh0' }),
     client_id: z.string().meta({ example: 'cart-07', description: 'The hardware_id.' }),
     topics: z.object({
-      publish: z
-        .array(z.string())
-        .meta({ description: 'Topics it may publish.', example: ['dev/cart-07/tlm'] }),
-      subscribe: z
-        .array(z.string())
-        .meta({ description: 'Topics it may read.', example: ['dev/cart-07/cmd'] }),
+      publish: z.array(z.string()).meta({ description: 'Topics it may publish.', example: ['dev/cart-07/tlm'] }),
+      subscribe: z.array(z.string()).meta({ description: 'Topics it may read.', example: ['dev/cart-07/cmd'] }),
     }),
   })
   .meta({ id: 'MqttCredentials', description: 'What the device logs in to the broker with.' })

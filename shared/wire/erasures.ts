@@ -7,8 +7,7 @@ export const newErasureSchema = z
       example: 'Jane Doe',
     }),
     code: z.string().min(1).max(64).optional().meta({
-      description:
-        'A tag or keypad code: it is taken out of lock events, and values that are this become empty.',
+      description: 'A tag or keypad code: it is taken out of lock events, and values that are this become empty.',
       example: '04A1B2C3',
     }),
   })
@@ -21,10 +20,7 @@ export const erasureSchema = z
   .object({
     lock_events: z.number().int().meta({ description: 'Lock events that were changed.', example: 12 }),
     commands: z.number().int().meta({ description: 'Commands that were changed.', example: 3 }),
-    metadata: z
-      .number()
-      .int()
-      .meta({ description: 'Values of metadata and params that were emptied.', example: 15 }),
+    metadata: z.number().int().meta({ description: 'Values of metadata and params that were emptied.', example: 15 }),
     other: z.number().int().meta({
       description: 'Values that were emptied elsewhere, as in the audit log.',
       example: 2,

@@ -2,9 +2,7 @@
  * Every `code` an error answer can carry, with its status and what to do about it. Codes are stable: a program may
  * branch on them, never on `detail`.
  */
-export const ERROR_CODES: Readonly<
-  Record<string, { status: number; otherStatus?: number; meaning: string }>
-> = {
+export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?: number; meaning: string }>> = {
   invalid_request: { status: 400, meaning: 'The request cannot be read as HTTP or does not fit its route.' },
   invalid_json: { status: 400, meaning: 'The body is not JSON in UTF-8.' },
   invalid_body: { status: 400, meaning: 'The body is JSON, but not an object.' },
@@ -38,8 +36,7 @@ export const ERROR_CODES: Readonly<
   },
   too_many_trips: {
     status: 400,
-    meaning:
-      'More trips and stops than one answer can hold: choose a shorter range, fewer devices or higher minima.',
+    meaning: 'More trips and stops than one answer can hold: choose a shorter range, fewer devices or higher minima.',
   },
   empty_list: { status: 400, meaning: 'A list that is given must not be empty.' },
   invalid_format: { status: 400, meaning: 'No format this history can be written in.' },
@@ -185,8 +182,7 @@ export const ERROR_CODES: Readonly<
   other_site: { status: 409, meaning: 'The database is replicated as another site.' },
   other_machine: {
     status: 409,
-    meaning:
-      'The data was used on another machine: POST /machine/confirm, or the command new-site, says what this is.',
+    meaning: 'The data was used on another machine: POST /machine/confirm, or the command new-site, says what this is.',
   },
   sync_not_configured: { status: 409, meaning: 'The gateway has no head office.' },
   idempotency_key_reused: { status: 409, meaning: 'The Idempotency-Key was used for another request.' },
@@ -244,8 +240,7 @@ export const ERROR_CODES: Readonly<
   headers_too_large: { status: 431, meaning: 'The head of a request may have at most 16 KB.' },
   upgrading: {
     status: 503,
-    meaning:
-      'The gateway is being upgraded, and answers in some seconds or minutes. GET /health says how far it is.',
+    meaning: 'The gateway is being upgraded, and answers in some seconds or minutes. GET /health says how far it is.',
   },
   store_unavailable: {
     status: 503,

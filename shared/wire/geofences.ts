@@ -26,12 +26,9 @@ const ringSchema = atMost(
 
 const polygonSchema = z.object({
   type: z.literal('Polygon'),
-  coordinates: atMost(
-    1,
-    'holes_not_supported',
-    'a zone has one ring and no holes',
-    z.array(ringSchema).min(1),
-  ).meta({ description: 'One ring; an open one is closed.' }),
+  coordinates: atMost(1, 'holes_not_supported', 'a zone has one ring and no holes', z.array(ringSchema).min(1)).meta({
+    description: 'One ring; an open one is closed.',
+  }),
 })
 
 const pointSchema = z.object({
@@ -62,12 +59,7 @@ export const newZonePropertiesSchema = z.object({
   type: zoneTypeSchema.default('alert'),
   enabled: z.boolean().nullish().meta({ description: 'Default true; a disabled zone has no effect.' }),
   visible: z.boolean().nullish().meta({ description: 'Default false; whether carts show it.' }),
-  radius_m: z
-    .number()
-    .min(1)
-    .max(5000)
-    .nullish()
-    .meta({ description: 'Metres; with a Point, where it is required.' }),
+  radius_m: z.number().min(1).max(5000).nullish().meta({ description: 'Metres; with a Point, where it is required.' }),
   message: z
     .string()
     .max(200)
@@ -243,8 +235,7 @@ export const changedGeofencesSchema = z.object({
     .optional()
     .meta({ description: 'Parts that were filled in or unwrapped; left out for none.' }),
   fetch_required: z.array(z.string()).meta({
-    description:
-      'hardware_ids of the cartcaddies in the group: they get zones by the command fetch_geofences.',
+    description: 'hardware_ids of the cartcaddies in the group: they get zones by the command fetch_geofences.',
     example: ['screen-1'],
   }),
 })

@@ -18,10 +18,7 @@ export const groupSchema = z
     group_id: groupIdSchema,
     name: z.string().meta(NAME),
     device_count: z.number().int().meta({ description: 'Devices in it.', example: 36 }),
-    geofence_version: z
-      .number()
-      .int()
-      .meta({ description: 'Of its geofences; 0 where none were ever published.' }),
+    geofence_version: z.number().int().meta({ description: 'Of its geofences; 0 where none were ever published.' }),
     created_at: isoSchema,
     updated_at: isoSchema,
   })
@@ -48,7 +45,5 @@ export const assignmentSchema = z.object({
   success: z.literal(true),
   group_id: groupIdSchema.nullable().meta({ description: 'The group it is in now; null for none.' }),
   hardware_id: hardwareIdSchema,
-  previous_group_id: groupIdSchema
-    .nullable()
-    .meta({ description: 'The group it was in before; null for none.' }),
+  previous_group_id: groupIdSchema.nullable().meta({ description: 'The group it was in before; null for none.' }),
 })

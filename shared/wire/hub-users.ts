@@ -32,9 +32,7 @@ const siteIdsSchema = z
 
 export const hubUserSchema = z
   .object({
-    user_id: z
-      .string()
-      .meta({ description: 'Made up here.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
+    user_id: z.string().meta({ description: 'Made up here.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
     name: z.string().meta({ description: 'For people.', example: 'Jane' }),
     role: hubRoleSchema,
     site_ids: z
@@ -73,6 +71,4 @@ export const hubUserPatchSchema = z
 
 const newKey = newKeyFields('cbh_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG')
 export const issuedHubKeySchema = z.object({ user: hubUserSchema, ...newKey }).meta({ id: 'IssuedHubKey' })
-export const rotatedHubKeySchema = z
-  .object({ success: z.literal(true), ...newKey })
-  .meta({ id: 'RotatedHubKey' })
+export const rotatedHubKeySchema = z.object({ success: z.literal(true), ...newKey }).meta({ id: 'RotatedHubKey' })

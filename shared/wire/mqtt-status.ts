@@ -3,9 +3,7 @@ import { MQTT_TRANSPORTS } from '#shared/mqtt-status.ts'
 import { isoSchema, listQuery, pageQuery, paginationSchema, searchParam } from './schema/params.ts'
 
 const count = z.number().int().min(0)
-const perSecond = z
-  .number()
-  .meta({ description: 'Messages a second, averaged over the last five to ten seconds.' })
+const perSecond = z.number().meta({ description: 'Messages a second, averaged over the last five to ten seconds.' })
 
 const flowSchema = z
   .object({ messages: count, bytes: count, per_second: perSecond })
@@ -18,8 +16,7 @@ export const mqttClientSchema = z
   .object({
     client_id: z.string().meta({
       example: 'cart-07',
-      description:
-        'The hardware_id of a device; a program chooses its own, and two users may choose the same.',
+      description: 'The hardware_id of a device; a program chooses its own, and two users may choose the same.',
     }),
     kind: z.enum(['device', 'program']).meta({ description: 'A program logs in with an API key.' }),
     user_id: z.string().nullable().meta({ description: 'Whose API key a program has logged in with.' }),
@@ -66,10 +63,7 @@ export const mqttClientListSchema = z
   .meta({ id: 'MqttClientList' })
 
 export const mqttClientListQuerySchema = pageQuery('asc', 'By client_id: asc or desc.').extend({
-  connected: z
-    .enum(['true', 'false'])
-    .optional()
-    .meta({ description: 'Only those that are connected, or away.' }),
+  connected: z.enum(['true', 'false']).optional().meta({ description: 'Only those that are connected, or away.' }),
   search: searchParam('Part of the client_id.').optional(),
 })
 

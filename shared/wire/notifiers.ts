@@ -77,8 +77,7 @@ const betweenSchema = z
     example: ['20:00', '07:00'],
   })
 const afterSchema = z.number().min(0).max(1_440).nullable().meta({
-  description:
-    'Tells only what nobody has acknowledged in so many minutes; null tells what was opened after 30 s.',
+  description: 'Tells only what nobody has acknowledged in so many minutes; null tells what was opened after 30 s.',
   example: 10,
 })
 const tokenSchema = z.string().min(1).max(500).nullable().meta({

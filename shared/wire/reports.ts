@@ -41,10 +41,7 @@ const utilisationRowSchema = z
       description: 'Metres driven, to 0.1: by the rules of trips, however short the way was.',
       example: 9120.4,
     }),
-    rounds: z
-      .number()
-      .int()
-      .meta({ description: 'Rounds that began on the day, as in GET /rounds.', example: 1 }),
+    rounds: z.number().int().meta({ description: 'Rounds that began on the day, as in GET /rounds.', example: 1 }),
   })
   .meta({ id: 'UtilisationRow' })
 export type UtilisationRowJson = z.infer<typeof utilisationRowSchema>
@@ -77,9 +74,7 @@ export type BatteryRowJson = z.infer<typeof batteryRowSchema>
 export const batteryReportSchema = z
   .object({
     ...ofMonth,
-    rows: z
-      .array(batteryRowSchema)
-      .meta({ description: 'By cart and date: days with a voltage of the cart.' }),
+    rows: z.array(batteryRowSchema).meta({ description: 'By cart and date: days with a voltage of the cart.' }),
     ...warnings,
   })
   .meta({ id: 'BatteryReport' })

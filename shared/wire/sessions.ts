@@ -67,9 +67,7 @@ export const meSchema = z
     version: z.string().meta({ description: 'Of the gateway.', example: '1.4.0' }),
     site: z.object({
       name: z.string().meta({ description: 'Of the course.' }),
-      time_zone: z
-        .string()
-        .meta({ description: 'Of the course, by its IANA name.', example: 'Europe/Berlin' }),
+      time_zone: z.string().meta({ description: 'Of the course, by its IANA name.', example: 'Europe/Berlin' }),
       units: z.enum(['metric', 'imperial']),
       language: z.enum(['en', 'de']),
     }),
@@ -127,8 +125,7 @@ export const newSessionSchema = z
     if (proofs.length !== 1) issues.addIssue('must have exactly one of code, api_key and request_id')
     if ((given.request_id === undefined) !== (given.secret === undefined))
       issues.addIssue('must have request_id and secret together')
-    if (given.name !== undefined && given.api_key === undefined)
-      issues.addIssue('has a name beside api_key only')
+    if (given.name !== undefined && given.api_key === undefined) issues.addIssue('has a name beside api_key only')
   })
   .meta({ id: 'NewSession' })
 
@@ -161,8 +158,6 @@ export const pairingCodeSchema = z
   .object({
     code: z.string().meta({ description: 'Opens one session.', example: '7K3M9QXA2BFT' }),
     expires_at: isoSchema,
-    url: z
-      .string()
-      .meta({ description: 'For a QR code.', example: 'http://192.168.1.5:8080/app/#pair=7K3M9QXA2BFT' }),
+    url: z.string().meta({ description: 'For a QR code.', example: 'http://192.168.1.5:8080/app/#pair=7K3M9QXA2BFT' }),
   })
   .meta({ id: 'PairingCode' })

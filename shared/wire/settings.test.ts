@@ -4,8 +4,7 @@ import { test } from 'node:test'
 import { unknownSettingFault, weakKeyFault } from './settings.ts'
 
 for (const key of ['a'.repeat(24), '1'.repeat(16), '1234567'.repeat(4), 'abababababababababababab', ''])
-  test(`"${key}" has too few different characters`, () =>
-    assert.match(weakKeyFault(key) ?? '', /8 different/))
+  test(`"${key}" has too few different characters`, () => assert.match(weakKeyFault(key) ?? '', /8 different/))
 
 for (const key of ['password'.repeat(2) + 'golfclub'.repeat(2), 'a-key-of-at-least-24-characters'])
   test(`"${key}" is taken`, () => assert.equal(weakKeyFault(key), undefined))

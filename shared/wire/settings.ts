@@ -70,8 +70,7 @@ type CamelCase<Name extends string> = Name extends `${infer Word}_${infer Rest}`
   ? `${Lowercase<Word>}${Capitalize<CamelCase<Rest>>}`
   : Lowercase<Name>
 
-const camelCase = (name: string) =>
-  name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
+const camelCase = (name: string) => name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 
 /** All settings of a program, each declared once. */
 export class SettingTable<Rules extends SettingRules> {
@@ -122,9 +121,7 @@ export function missingFaults(group: Readonly<Record<string, unknown>>, reason?:
   const given = names.filter((name) => group[name] !== undefined)
   if (given.length === 0 && reason === undefined) return []
   const needing = reason ?? given.map((name) => PREFIX + name).join(' and ')
-  return names
-    .filter((name) => group[name] === undefined)
-    .map((name) => `${PREFIX}${name}: is needed with ${needing}`)
+  return names.filter((name) => group[name] === undefined).map((name) => `${PREFIX}${name}: is needed with ${needing}`)
 }
 
 /** What is wrong with a setting, in words that follow its name; of a rule that has words of its own those count. */
@@ -163,9 +160,7 @@ function editsBetween(from: string, to: string): number {
   for (const [i, letter] of [...from].entries()) {
     const next = [i + 1]
     for (const [j, wanted] of [...to].entries())
-      next.push(
-        Math.min((next[j] ?? 0) + 1, (last[j + 1] ?? 0) + 1, (last[j] ?? 0) + (letter === wanted ? 0 : 1)),
-      )
+      next.push(Math.min((next[j] ?? 0) + 1, (last[j + 1] ?? 0) + 1, (last[j] ?? 0) + (letter === wanted ? 0 : 1)))
     last = next
   }
   return last.at(-1) ?? 0
@@ -173,8 +168,7 @@ function editsBetween(from: string, to: string): number {
 
 /** What makes a key that somebody chose easy to guess, in words that follow the name of a setting; undefined if nothing does. */
 export function weakKeyFault(key: string): string | undefined {
-  if (new Set(key).size < DIFFERENT_CHARACTERS)
-    return `must have at least ${DIFFERENT_CHARACTERS} different characters`
+  if (new Set(key).size < DIFFERENT_CHARACTERS) return `must have at least ${DIFFERENT_CHARACTERS} different characters`
   for (let length = 1; length <= key.length / 2; length++)
     if (key.startsWith(key.slice(length))) return 'must not be a short text that is repeated'
   return undefined

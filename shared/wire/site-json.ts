@@ -92,8 +92,7 @@ function mergedHours(patch: unknown, known: OpeningHours | null): OpeningHours |
   if (patch === undefined) return known
   if (typeof patch !== 'object' || patch === null) return null
   const given = new Map(Object.entries(patch))
-  const hoursOf = (day: Weekday) =>
-    given.has(day) ? (readOpenHours(given.get(day)) ?? null) : (known?.[day] ?? null)
+  const hoursOf = (day: Weekday) => (given.has(day) ? (readOpenHours(given.get(day)) ?? null) : (known?.[day] ?? null))
   return {
     mon: hoursOf('mon'),
     tue: hoursOf('tue'),

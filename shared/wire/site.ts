@@ -34,9 +34,7 @@ const timeZoneSchema = z
 const unitsSchema = z.enum(['metric', 'imperial']).meta({ description: 'Of what is shown to people.' })
 const languageSchema = z.enum(['en', 'de']).meta({ description: 'Of what is said to people.' })
 
-const timeSchema = z
-  .string()
-  .meta({ pattern: TIME.source, description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
+const timeSchema = z.string().meta({ pattern: TIME.source, description: 'HH:MM, 00:00 to 24:00.', example: '07:00' })
 /** Any content: what is wrong with it has one code of its own. */
 const openDaySchema = z
   .tuple([timeSchema, timeSchema])
@@ -76,8 +74,7 @@ function openingHoursMistakes(hours: unknown): { path: string[]; message: string
   if (typeof hours !== 'object' || Array.isArray(hours))
     return [{ path: [], message: 'must be an object of days, or null' }]
   return Object.entries(hours).flatMap(([day, open]) => {
-    if (!WEEKDAYS.some((known) => known === day))
-      return [{ path: [day], message: `is no day: ${WEEKDAYS.join(', ')}` }]
+    if (!WEEKDAYS.some((known) => known === day)) return [{ path: [day], message: `is no day: ${WEEKDAYS.join(', ')}` }]
     if (open === null || readOpenHours(open) !== undefined) return []
     return [{ path: [day], message: 'must be null, or opening and a later closing as ["HH:MM", "HH:MM"]' }]
   })

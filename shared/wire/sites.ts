@@ -92,9 +92,7 @@ export const siteSchema = z
     }),
     devices: z.number().int().meta({ description: 'Devices of the site.', example: 72 }),
     freshness: z.object({
-      last_seen: isoSchema
-        .nullable()
-        .meta({ description: 'The last request of its gateway; null for never.' }),
+      last_seen: isoSchema.nullable().meta({ description: 'The last request of its gateway; null for never.' }),
       seconds: z.number().nullable().meta({ description: 'Seconds since then.', example: 4 }),
     }),
     backlog: z.object({
@@ -132,14 +130,8 @@ export const siteSchema = z
         audited_at: isoSchema.meta({ description: 'Of the newest comparison.' }),
         rows: rowsSchema.meta({ description: 'What the gateway has, by the last comparison of each day.' }),
         confirmed: rowsSchema.meta({ description: 'Of these, in days without a difference.' }),
-        missing: z
-          .number()
-          .int()
-          .meta({ description: 'Groups that lacked rows and are sent again.', example: 0 }),
-        extra: z
-          .number()
-          .int()
-          .meta({ description: 'Rows that are here and not at the gateway.', example: 0 }),
+        missing: z.number().int().meta({ description: 'Groups that lacked rows and are sent again.', example: 0 }),
+        extra: z.number().int().meta({ description: 'Rows that are here and not at the gateway.', example: 0 }),
         summary: z.string().meta({ description: 'The same in words.', example: '306,179 of 306,179' }),
       })
       .nullable()
@@ -237,10 +229,7 @@ const erasedItemSchema = z
     what: z
       .enum(['device', 'gps', 'battery'])
       .meta({ description: 'The device in the lists, or its history of this kind.', example: 'gps' }),
-    records: z
-      .number()
-      .int()
-      .meta({ description: 'Records of the history; 0 for a device.', example: 20_411 }),
+    records: z.number().int().meta({ description: 'Records of the history; 0 for a device.', example: 20_411 }),
     bytes: z.number().int().meta({ description: 'What it takes in the database.', example: 131_072 }),
     erased_at: isoSchema.meta({ description: 'By the clock of the head office.' }),
     deleted_at: isoSchema.meta({ description: 'From then on it is deleted for good.' }),

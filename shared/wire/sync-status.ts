@@ -33,9 +33,7 @@ const auditCountSchema = z
 
 const auditSchema = z
   .object({
-    state: z
-      .enum(['idle', 'wanted', 'running'])
-      .meta({ description: 'wanted: as soon as what waits has been sent.' }),
+    state: z.enum(['idle', 'wanted', 'running']).meta({ description: 'wanted: as soon as what waits has been sent.' }),
     unconfirmed_rows: count.nullable().meta({
       description:
         'Rows that the head office may have lost, until a comparison shows that it has them; null while they are not counted.',

@@ -5,10 +5,7 @@ import { certificateSchema } from './tls.ts'
 export const subscriptionsSchema = z
   .object({
     totalConnections: z.number().int().meta({ description: 'Clients of /realtime.', example: 3 }),
-    totalDevicesWatched: z
-      .number()
-      .int()
-      .meta({ description: 'Devices at least one of them watches.', example: 2 }),
+    totalDevicesWatched: z.number().int().meta({ description: 'Devices at least one of them watches.', example: 2 }),
     subscriptionsByDevice: z
       .record(z.string(), z.number().int())
       .meta({ description: 'How many watch each.', example: { 'cart-07': 2, 'cart-08': 1 } }),
@@ -66,8 +63,7 @@ const foundDamageSchema = z
     }),
     detail: z.string().meta({
       description: 'What is wrong, what it means and what to do, for people.',
-      example:
-        'Table lock_event (the lock events): An index of it was damaged and was made anew; nothing is missing.',
+      example: 'Table lock_event (the lock events): An index of it was damaged and was made anew; nothing is missing.',
     }),
     found_at: isoSchema.meta({ description: 'When it was found.' }),
   })
@@ -76,8 +72,7 @@ const foundDamageSchema = z
 export const diskUseSchema = z
   .object({
     state: z.enum(['low', 'critical']).meta({
-      description:
-        'low: 80 % of the budget is used. critical: 98 %, and data that exists nowhere else is in danger.',
+      description: 'low: 80 % of the budget is used. critical: 98 %, and data that exists nowhere else is in danger.',
     }),
     used_bytes: z.number().int().meta({ description: 'What the data folder uses.', example: 24_100_000_000 }),
     budget_bytes: z.number().int().meta({ description: 'What it may use.', example: 29_800_000_000 }),
@@ -169,6 +164,4 @@ export const statsSchema = z
   })
   .meta({ id: 'Stats' })
 
-export const confirmedMachineSchema = z
-  .object({ machine: z.literal('confirmed') })
-  .meta({ id: 'ConfirmedMachine' })
+export const confirmedMachineSchema = z.object({ machine: z.literal('confirmed') }).meta({ id: 'ConfirmedMachine' })

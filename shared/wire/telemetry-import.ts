@@ -27,16 +27,8 @@ export type ImportedBattery = z.infer<typeof importedBatterySchema>
 /** Types are the form of a request and must be right; values are data, and what is unusable of them is dropped. */
 export const telemetryImportSchema = z
   .strictObject({
-    gps: z
-      .array(importedGpsSchema)
-      .max(IMPORT_RECORDS_MAX)
-      .default([])
-      .meta({ description: 'In any order.' }),
-    battery: z
-      .array(importedBatterySchema)
-      .max(IMPORT_RECORDS_MAX)
-      .default([])
-      .meta({ description: 'In any order.' }),
+    gps: z.array(importedGpsSchema).max(IMPORT_RECORDS_MAX).default([]).meta({ description: 'In any order.' }),
+    battery: z.array(importedBatterySchema).max(IMPORT_RECORDS_MAX).default([]).meta({ description: 'In any order.' }),
   })
   .superRefine(({ gps, battery }, ctx) => {
     if (gps.length + battery.length <= IMPORT_RECORDS_MAX) return

@@ -12,16 +12,8 @@ export const gpsRecordSchema = z
   .object({
     ...recordBase,
     lat: z.number().min(-90).max(90).meta({ description: 'Latitude, degrees, WGS 84.', example: 28.4101234 }),
-    long: z
-      .number()
-      .min(-180)
-      .max(180)
-      .meta({ description: 'Longitude, degrees, WGS 84.', example: -81.5801234 }),
-    speed: z
-      .number()
-      .min(0)
-      .optional()
-      .meta({ description: 'km/h; absent if it was not sent.', example: 12.4 }),
+    long: z.number().min(-180).max(180).meta({ description: 'Longitude, degrees, WGS 84.', example: -81.5801234 }),
+    speed: z.number().min(0).optional().meta({ description: 'km/h; absent if it was not sent.', example: 12.4 }),
   })
   .meta({ id: 'GpsRecord' })
 
@@ -78,9 +70,7 @@ function historyQuerySchemaOf<Format extends HistoryFormat>(formats: readonly Fo
         default: 100,
         description: 'The number of newest records; ignored when from and to are given.',
       }),
-    from: dateParam
-      .optional()
-      .meta({ description: 'ISO 8601, included. Together with to: then all records between.' }),
+    from: dateParam.optional().meta({ description: 'ISO 8601, included. Together with to: then all records between.' }),
     to: dateParam.optional().meta({ description: 'ISO 8601, included. Together with from.' }),
     order: z.enum(['asc', 'desc']).default('desc').meta({
       description: 'The order by time, by default newest first. GPX is always oldest first.',
@@ -112,8 +102,7 @@ export const storedMonthsSchema = z
       z.object({
         month: z.string().meta({ description: 'By UTC.', example: '2026-05' }),
         bytes: z.number().int().meta({
-          description:
-            'About: the blocks of the month are counted, and only some of all looked at for their size.',
+          description: 'About: the blocks of the month are counted, and only some of all looked at for their size.',
           example: 412_000_000,
         }),
       }),

@@ -80,8 +80,7 @@ const activity = {
     .meta({
       ...NUMBER,
       maximum: LOOKBACK_SECONDS_MAX,
-      description:
-        'Seconds of history that are looked at; a trip that began before is reported from there on.',
+      description: 'Seconds of history that are looked at; a trip that began before is reported from there on.',
       default: 14_400,
       example: 14_400,
     }),

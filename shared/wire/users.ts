@@ -12,9 +12,7 @@ export type UserRole = z.infer<typeof userRoleSchema>
 const ROLE_MEANING =
   'A user reads and commands the devices in its scope; staff also see groups, device types and commands of all; an admin may do everything, with every device. The key of metrics reads GET /metrics and opens nothing else.'
 
-export const isActiveSchema = z
-  .boolean()
-  .meta({ description: 'The key of a user that is not active opens nothing.' })
+export const isActiveSchema = z.boolean().meta({ description: 'The key of a user that is not active opens nothing.' })
 
 export const maskCodesSchema = z.boolean().meta({
   description:
@@ -34,10 +32,7 @@ export const userSchema = z
       .string()
       .meta({ description: 'Its MQTT user name as well.', example: '6c0a4f2e-6f5d-4a54-8b0e-0d8f3f0a9f11' }),
     name: z.string().meta({ example: 'Starter tablet', description: 'For people.' }),
-    email: z
-      .string()
-      .optional()
-      .meta({ example: 'starter@club.example', description: 'Absent where it has none.' }),
+    email: z.string().optional().meta({ example: 'starter@club.example', description: 'Absent where it has none.' }),
     role: userRoleSchema.meta({ description: ROLE_MEANING }),
     is_active: isActiveSchema,
     allowed_hardware_ids: z

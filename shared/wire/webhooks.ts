@@ -40,9 +40,7 @@ export const deliveryFields = {
   waiting: z.number().int().meta({ description: 'Messages that have not arrived yet.', example: 0 }),
 }
 
-const webhookIdSchema = z
-  .string()
-  .meta({ description: 'Unique.', example: 'a7c1b0de-5c3e-4a7a-9a44-0a4f5a0f2d11' })
+const webhookIdSchema = z.string().meta({ description: 'Unique.', example: 'a7c1b0de-5c3e-4a7a-9a44-0a4f5a0f2d11' })
 
 export const webhookSchema = z
   .object({

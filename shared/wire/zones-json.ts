@@ -22,10 +22,7 @@ export function toSiteFeaturesJson(zones: readonly SiteZone[]): SiteFeatureJson[
 }
 
 /** Zones of the site as they are answered: with what of them is for a while. */
-export function withSwitches(
-  features: readonly SiteFeatureJson[],
-  switches: ZoneSwitchesBody,
-): ZonesJson['features'] {
+export function withSwitches(features: readonly SiteFeatureJson[], switches: ZoneSwitchesBody): ZonesJson['features'] {
   // zones have ids like __proto__, too
   const known = new Map(Object.entries(switches))
   return features.map((feature) => {
@@ -85,8 +82,7 @@ function toGeometry(shape: ZoneShape): FeatureJson['geometry'] {
 }
 
 function fromGeometry(geometry: FeatureJson['geometry'], radiusM: number): ZoneShape {
-  if (geometry.type === 'Point')
-    return { kind: 'circle', center: fromPosition(geometry.coordinates), radiusM }
+  if (geometry.type === 'Point') return { kind: 'circle', center: fromPosition(geometry.coordinates), radiusM }
   // closed when it was written
   return { kind: 'polygon', ring: (geometry.coordinates[0] ?? []).slice(0, -1).map(fromPosition) }
 }

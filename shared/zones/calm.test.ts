@@ -59,13 +59,10 @@ const stepM = fc.oneof(
   fc.integer({ min: -4000, max: 4000 }),
 )
 const track = fc
-  .array(
-    fc.record({ seconds: fc.integer({ min: 1, max: 30 }), east: stepM, north: stepM, times: fc.nat(4) }),
-    {
-      maxLength: 80,
-      size: 'max',
-    },
-  )
+  .array(fc.record({ seconds: fc.integer({ min: 1, max: 30 }), east: stepM, north: stepM, times: fc.nat(4) }), {
+    maxLength: 80,
+    size: 'max',
+  })
   .map((steps) => {
     let atMs = START_MS
     let [eastM, northM] = [0, 60]

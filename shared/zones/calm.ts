@@ -81,10 +81,7 @@ function isBeyond(
   { latM, longM }: Scale,
   byM: number,
 ): boolean {
-  return (
-    Math.max(south - latE7, latE7 - north) * latM > byM ||
-    Math.max(west - longE7, longE7 - east) * longM > byM
-  )
+  return Math.max(south - latE7, latE7 - north) * latM > byM || Math.max(west - longE7, longE7 - east) * longM > byM
 }
 
 function distanceToEdgeM({ shape, packed }: WatchedZone, place: Point): number {

@@ -10,10 +10,7 @@ type CompactType = 'a' | 's' | 'w' | 'p'
  * A zone as teeboxes get it: its id, its kind, a limit in km/h (`k`, slow zones) and either its corners (`p`: latitude,
  * longitude, latitude …, not closed) or its centre and radius in metres. Coordinates are integers of 1e-7 degree.
  */
-type CompactZone = { i: string; t: CompactType; k?: number } & (
-  | { p: number[] }
-  | { c: [number, number]; r: number }
-)
+type CompactZone = { i: string; t: CompactType; k?: number } & ({ p: number[] } | { c: [number, number]; r: number })
 
 /** The payload of `sit/{groupId}/sz`: version, zones. */
 export interface CompactZones {

@@ -132,9 +132,7 @@ test('it takes no more than it needs', () => {
 })
 
 test('what no loss makes fit is said to be too long, without waiting for it', () => {
-  const zones = Array.from({ length: 100 }, (_, i) =>
-    zone(`${'界'.repeat(60)}${i}`, star(Array(200).fill(100))),
-  )
+  const zones = Array.from({ length: 100 }, (_, i) => zone(`${'界'.repeat(60)}${i}`, star(Array(200).fill(100))))
   const startMs = performance.now()
   const { bytes } = atOnce(fitZones(zones))
   assert.ok(bytes > COMPACT_BYTES_MAX)

@@ -75,8 +75,7 @@ function leastTolerance(shaved: readonly Shaved[], bytes: number, mostM: number)
 function savedBy(shaved: readonly Shaved[], toleranceM: number): number {
   let saved = 0
   for (const { weights, corners } of shaved)
-    for (let at = 0; at < corners.length; at++)
-      if ((weights[at] ?? 0) <= toleranceM) saved += corners[at] ?? 0
+    for (let at = 0; at < corners.length; at++) if ((weights[at] ?? 0) <= toleranceM) saved += corners[at] ?? 0
   return saved
 }
 

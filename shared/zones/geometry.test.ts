@@ -38,8 +38,7 @@ function cross(a: Point, b: Point, c: Point, d: Point): bigint {
 function meetBySolving(a: Point, b: Point, c: Point, d: Point): boolean {
   const below = cross(a, b, c, d)
   if (below !== 0n) {
-    const isShare = (above: bigint) =>
-      below > 0n ? above >= 0n && above <= below : above <= 0n && above >= below
+    const isShare = (above: bigint) => (below > 0n ? above >= 0n && above <= below : above <= 0n && above >= below)
     return isShare(cross(a, c, c, d)) && isShare(cross(a, c, a, b))
   }
   return isBetween(a, b, c) || isBetween(a, b, d) || isBetween(c, d, a) || isBetween(c, d, b)
@@ -47,9 +46,7 @@ function meetBySolving(a: Point, b: Point, c: Point, d: Point): boolean {
 
 function isBetween(a: Point, b: Point, c: Point): boolean {
   const isWithin = (x: number, y: number, z: number) => (z - x) * (z - y) <= 0
-  return (
-    cross(a, b, a, c) === 0n && isWithin(a.latE7, b.latE7, c.latE7) && isWithin(a.longE7, b.longE7, c.longE7)
-  )
+  return cross(a, b, a, c) === 0n && isWithin(a.latE7, b.latE7, c.latE7) && isWithin(a.longE7, b.longE7, c.longE7)
 }
 
 /** How often a ring winds around a point, counted by the quadrants its corners are in; edges are inside. */
@@ -73,15 +70,10 @@ function quadrant(center: Point, { latE7, longE7 }: Point): number {
 
 test('which side of a line a point is on has no rounding anywhere on earth', () => {
   fc.assert(
-    fc.property(
-      fc.oneof(anywhere, places),
-      fc.oneof(anywhere, places),
-      fc.oneof(anywhere, places),
-      (a, b, c) => {
-        const exact = cross(a, b, a, c)
-        assert.equal(side(a, b, c), exact > 0n ? 1 : exact < 0n ? -1 : 0)
-      },
-    ),
+    fc.property(fc.oneof(anywhere, places), fc.oneof(anywhere, places), fc.oneof(anywhere, places), (a, b, c) => {
+      const exact = cross(a, b, a, c)
+      assert.equal(side(a, b, c), exact > 0n ? 1 : exact < 0n ? -1 : 0)
+    }),
     { numRuns: 2000 },
   )
 })
@@ -129,11 +121,7 @@ function chordM(a: Point, b: Point): number {
     const lat = (latE7 / 180e7) * Math.PI
     const long = (longE7 / 180e7) * Math.PI
     const n = 6378137 / Math.sqrt(1 - e2 * Math.sin(lat) ** 2)
-    return [
-      n * Math.cos(lat) * Math.cos(long),
-      n * Math.cos(lat) * Math.sin(long),
-      n * (1 - e2) * Math.sin(lat),
-    ]
+    return [n * Math.cos(lat) * Math.cos(long), n * Math.cos(lat) * Math.sin(long), n * (1 - e2) * Math.sin(lat)]
   }
   const [p, q] = [inSpace(a), inSpace(b)]
   return Math.hypot(p[0] - q[0], p[1] - q[1], p[2] - q[2])
@@ -175,9 +163,6 @@ test('the distance to a ring is that to the nearest point of its edges, not only
     [50, 50, 0],
     [12, 50, 0],
   ] as const) {
-    assert.ok(
-      Math.abs(distanceToRingM(packRing(square), at(eastM, northM)) - expectedM) < 0.02,
-      `${eastM} ${northM}`,
-    )
+    assert.ok(Math.abs(distanceToRingM(packRing(square), at(eastM, northM)) - expectedM) < 0.02, `${eastM} ${northM}`)
   }
 })

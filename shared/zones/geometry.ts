@@ -44,8 +44,7 @@ export function side(a: Point, b: Point, c: Point): number {
   if (eastNorth < northEast) return -1
   if (Math.abs(eastNorth) <= Number.MAX_SAFE_INTEGER) return 0
   const exact =
-    BigInt(b.longE7 - a.longE7) * BigInt(c.latE7 - a.latE7) -
-    BigInt(b.latE7 - a.latE7) * BigInt(c.longE7 - a.longE7)
+    BigInt(b.longE7 - a.longE7) * BigInt(c.latE7 - a.latE7) - BigInt(b.latE7 - a.latE7) * BigInt(c.longE7 - a.longE7)
   return exact > 0n ? 1 : exact < 0n ? -1 : 0
 }
 

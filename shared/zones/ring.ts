@@ -23,8 +23,7 @@ export function cornersOf(points: readonly Point[]): RingPoint[] {
   }
   const first = corners[0]
   const last = corners.at(-1)
-  if (first !== undefined && last !== undefined && corners.length > 1 && isSamePlace(first, last))
-    corners.pop()
+  if (first !== undefined && last !== undefined && corners.length > 1 && isSamePlace(first, last)) corners.pop()
   return corners
 }
 
@@ -40,11 +39,7 @@ export function faultOf(corners: readonly RingPoint[]): RingFault | null {
     return { code: 'crosses_antimeridian', at: 0, detail }
   }
   const [first, second] = corners
-  if (
-    first !== undefined &&
-    second !== undefined &&
-    corners.every((corner) => side(first, second, corner) === 0)
-  ) {
+  if (first !== undefined && second !== undefined && corners.every((corner) => side(first, second, corner) === 0)) {
     return { code: 'zero_area', at: 0, detail: 'encloses no area: all points are on one line' }
   }
   return selfCrossing(corners)

@@ -25,8 +25,7 @@ export function weightsOf(ring: readonly Point[]): Float64Array {
   const aside = one.distanceM >= other.distanceM ? one.at : other.at
   const anchors = [...new Set([0, across, aside])].sort((a, b) => a - b)
   for (const at of anchors) weights[at] = Number.POSITIVE_INFINITY
-  for (const [i, from] of anchors.entries())
-    weigh(plane, from, anchors[i + 1] ?? ring.length, Number.POSITIVE_INFINITY)
+  for (const [i, from] of anchors.entries()) weigh(plane, from, anchors[i + 1] ?? ring.length, Number.POSITIVE_INFINITY)
   return weights
 }
 
@@ -61,12 +60,7 @@ function weigh(plane: Plane, from: number, to: number, mostM: number): void {
 }
 
 /** The corner between `from` and `end` that is farthest from the straight line from `from` to `to`. */
-function farthest(
-  { xs, ys }: Plane,
-  from: number,
-  to: number,
-  end: number,
-): { at: number; distanceM: number } {
+function farthest({ xs, ys }: Plane, from: number, to: number, end: number): { at: number; distanceM: number } {
   const [x, y] = [xs[from] ?? 0, ys[from] ?? 0]
   const dx = (xs[to % xs.length] ?? 0) - x
   const dy = (ys[to % ys.length] ?? 0) - y

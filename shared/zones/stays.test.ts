@@ -111,9 +111,7 @@ test('also the first zones there are', () => {
 
 test('of a device that was never watched the newest position counts', () => {
   const newest = fix(7, 50)
-  assert.deepEqual(staysOf(UNWATCHED, watchedZones([BARN]), newest), [
-    { zoneId: 'barn', sinceMs: newest.atMs },
-  ])
+  assert.deepEqual(staysOf(UNWATCHED, watchedZones([BARN]), newest), [{ zoneId: 'barn', sinceMs: newest.atMs }])
   assert.deepEqual(staysOf(UNWATCHED, watchedZones([BARN]), fix(7, 300)), [])
 })
 

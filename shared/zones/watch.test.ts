@@ -36,12 +36,7 @@ function zone(id: string, shape: Zone['shape'], more: Partial<Zone> = {}): Zone 
 }
 
 /** From west to east and from south to north, in metres. */
-function box(
-  id: string,
-  [west, east]: [number, number],
-  [south, north]: [number, number],
-  more?: Partial<Zone>,
-) {
+function box(id: string, [west, east]: [number, number], [south, north]: [number, number], more?: Partial<Zone>) {
   const ring = [at(west, south), at(east, south), at(east, north), at(west, north)]
   return zone(id, { kind: 'polygon', ring }, more)
 }
@@ -199,10 +194,7 @@ test('parked inside for hours enters once, and leaves once in the evening', () =
   const parked = [...wander(7, 2.1, 30, 1200)].map(([east, north], i) => fix(100 + i * 30, east, 50 + north))
   const lastS = 100 + 1200 * 30
   const evening = [fix(lastS, 0, 80), fix(lastS + 5, 0, 120), fix(lastS + 10, 0, 150)]
-  assert.deepEqual(namesOf([strip], [fix(0, 0, -80), fix(5, 0, -40), ...parked, ...evening]), [
-    'enter z',
-    'exit z',
-  ])
+  assert.deepEqual(namesOf([strip], [fix(0, 0, -80), fix(5, 0, -40), ...parked, ...evening]), ['enter z', 'exit z'])
 })
 
 for (const [what, beside] of [
@@ -316,17 +308,12 @@ test('what else the caller knows of a fix is neither kept nor told', () => {
 test('a last fix from a time that cannot have been does not block those that follow', () => {
   const watched = watchedZones([strip])
   const yearMs = 365 * 86_400_000
-  const { state } = follow(
-    [strip],
-    [fix(0, 0, 50), fix(5, 0, 50), { ...fix(10, 0, 50), atMs: START_MS + yearMs }],
-  )
+  const { state } = follow([strip], [fix(0, 0, 50), fix(5, 0, 50), { ...fix(10, 0, 50), atMs: START_MS + yearMs }])
   const latestMs = START_MS + 300_000
   const next = watch(state, watched, fix(20, 0, 50), latestMs)
   assert.equal(next.state.last?.atMs, START_MS + 20_000)
   assert.deepEqual(next.events, [])
-  assert.deepEqual(namesOf([strip], [fix(25, 0, 50), fix(30, 0, 160), fix(35, 0, 160)], next.state), [
-    'exit z',
-  ])
+  assert.deepEqual(namesOf([strip], [fix(25, 0, 50), fix(30, 0, 160), fix(35, 0, 160)], next.state), ['exit z'])
 })
 
 test('nor do they seem reached from it straight through a zone', () => {
@@ -414,18 +401,9 @@ const ZONES = [
 const track = fc
   .array(
     fc.record({
-      seconds: fc.oneof(
-        { weight: 9, arbitrary: fc.integer({ min: 1, max: 20 }) },
-        fc.integer({ min: -300, max: 300 }),
-      ),
-      east: fc.oneof(
-        { weight: 9, arbitrary: fc.integer({ min: -40, max: 40 }) },
-        fc.integer({ min: -900, max: 900 }),
-      ),
-      north: fc.oneof(
-        { weight: 9, arbitrary: fc.integer({ min: -40, max: 40 }) },
-        fc.integer({ min: -900, max: 900 }),
-      ),
+      seconds: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: 1, max: 20 }) }, fc.integer({ min: -300, max: 300 })),
+      east: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: -40, max: 40 }) }, fc.integer({ min: -900, max: 900 })),
+      north: fc.oneof({ weight: 9, arbitrary: fc.integer({ min: -40, max: 40 }) }, fc.integer({ min: -900, max: 900 })),
     }),
     { maxLength: 120, size: 'max' },
   )

@@ -146,8 +146,7 @@ export function knownZones(state: WatchState, watched: WatchedZones): (zone: Wat
 }
 
 function stateOf(known: ZoneState | undefined, { id }: WatchedZone, last: Fix | null): ZoneState {
-  if (known === undefined)
-    return last === null ? { id, isInside: false } : { id, isInside: false, outsideAt: last }
+  if (known === undefined) return last === null ? { id, isInside: false } : { id, isInside: false, outsideAt: last }
   if (!known.isInside || known.sinceMs !== undefined || last === null) return known
   return { ...known, sinceMs: last.atMs }
 }
@@ -169,9 +168,7 @@ function firstSight(
     return where === 'inside' ? assumed : stepInside(assumed, zone, fix, where, [])
   }
   if (where === 'outside') return null
-  return where === 'inside'
-    ? { id, isInside: true, isAssumed: true, sinceMs: fix.atMs }
-    : { id, isInside: false }
+  return where === 'inside' ? { id, isInside: true, isAssumed: true, sinceMs: fix.atMs } : { id, isInside: false }
 }
 
 /** Since when a device is inside that was inside at its last fix: since before, if it was in the zone as it was then. */
@@ -187,9 +184,7 @@ function step(
   where: Whereabouts,
   events: ZoneEvent[],
 ): ZoneState | null {
-  return state.isInside
-    ? stepInside(state, zone, fix, where, events)
-    : stepOutside(state, zone, fix, where, events)
+  return state.isInside ? stepInside(state, zone, fix, where, events) : stepOutside(state, zone, fix, where, events)
 }
 
 function stepInside(

@@ -5,9 +5,7 @@ export const ZONE_TYPES = ['alert', 'stop', 'slow', 'parking', 'message', 'bound
 export type ZoneType = (typeof ZONE_TYPES)[number]
 
 /** A simple polygon, its ring not closed by repeating the first point; or a circle. */
-export type ZoneShape =
-  | { kind: 'polygon'; ring: readonly Point[] }
-  | { kind: 'circle'; center: Point; radiusM: number }
+export type ZoneShape = { kind: 'polygon'; ring: readonly Point[] } | { kind: 'circle'; center: Point; radiusM: number }
 
 /** One area of the course, of the site's set or of a group's own. */
 export interface Zone {

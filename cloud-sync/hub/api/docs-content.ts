@@ -42,9 +42,7 @@ export const TOUR: Tour = {
     {
       title: 'Create a user',
       text: 'A viewer reads its sites, an operator may also create intents there. The answer has the api_key of the user; it is shown only once.',
-      actions: [
-        { method: 'POST', path: '/users', body: { name: 'Jane', role: 'operator', site_ids: ['north'] } },
-      ],
+      actions: [{ method: 'POST', path: '/users', body: { name: 'Jane', role: 'operator', site_ids: ['north'] } }],
     },
     {
       title: 'List devices and events',

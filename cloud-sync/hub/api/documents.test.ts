@@ -56,9 +56,7 @@ test('every endpoint has a scenario test, a line in docs/api.md, and the chapter
 
 test('every reference leads somewhere, and every error code has the status of an error', () => {
   for (const [, path] of JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)) {
-    const target = (path ?? '')
-      .split('/')
-      .reduce<unknown>((value, key) => Reflect.get(Object(value), key), document)
+    const target = (path ?? '').split('/').reduce<unknown>((value, key) => Reflect.get(Object(value), key), document)
     assert.ok(target !== undefined, path)
   }
   for (const [code, { status }] of Object.entries(document['x-error-codes'])) {
@@ -98,11 +96,7 @@ test('who may call is as the document says', async () => {
   for (const { method, path, security, operationId } of operations) {
     const at = path.replaceAll(/\{.+?\}/g, '1')
     const codeFor = async (key: string | null) => (await people.request(method, at, { key })).body.code
-    assert.equal(
-      (await codeFor(null)) === 'missing_api_key',
-      security.length > 0,
-      `${operationId} for nobody`,
-    )
+    assert.equal((await codeFor(null)) === 'missing_api_key', security.length > 0, `${operationId} for nobody`)
     if (security.length === 0) continue
     const roles = security.flatMap(({ ApiKeyAuth }) => ApiKeyAuth)
     assert.equal((await codeFor(viewer.key)) === 'admin_required', roles.includes('admin'), operationId)
@@ -116,10 +110,7 @@ test('the page has every operation, code and setting, needs nothing from elsewhe
   const { body: page, headers } = await people.request('GET', '/docs', { key: null })
   assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'/)
   for (const { operationId } of operations) assert.ok(page.includes(`id="${operationId}"`), operationId)
-  for (const name of [
-    ...Object.keys(document['x-error-codes']),
-    ...describeHubSettings().map(({ name }) => name),
-  ])
+  for (const name of [...Object.keys(document['x-error-codes']), ...describeHubSettings().map(({ name }) => name)])
     assert.ok(page.includes(`<th scope="row"><code>${name}</code>`), name)
   const ids = new Set([...page.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id))
   for (const [, id] of page.matchAll(/\shref="#([^"]*)"/g)) assert.ok(ids.has(id), id)

@@ -103,10 +103,7 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
       const { site, id } = c.req.valid('param')
       const { hardwareId } = await requireDevice(database, c.var.user, site, id)
       if (!(await deleteRestored(database, site, hardwareId)))
-        throw new ConflictError(
-          'device_not_restored',
-          'the gateway of the site has this device: delete it there',
-        )
+        throw new ConflictError('device_not_restored', 'the gateway of the site has this device: delete it there')
       return c.json({ success: true as const, deleted: hardwareId }, 200)
     },
   )

@@ -23,8 +23,7 @@ export const realPathsOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
 }
 
 export const adminOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
-  if (!isHubAdmin(c.var.user))
-    throw new ForbiddenError('admin_required', 'this request needs the key of an admin')
+  if (!isHubAdmin(c.var.user)) throw new ForbiddenError('admin_required', 'this request needs the key of an admin')
   await next()
 }
 

@@ -9,9 +9,7 @@ import { createHubPart, type HubEnv } from './env.ts'
 
 const hubHealthSchema = z
   .object({
-    status: z
-      .enum(['ok', 'error'])
-      .meta({ description: 'error: the database does not answer, or takes no writes.' }),
+    status: z.enum(['ok', 'error']).meta({ description: 'error: the database does not answer, or takes no writes.' }),
     timestamp: isoSchema,
   })
   .meta({ id: 'HubHealth' })

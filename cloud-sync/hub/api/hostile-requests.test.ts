@@ -9,17 +9,7 @@ import { type HostileRequest, HostileRequests, type Target } from '#shared/testi
 /** Set CARTBARN_TEST_LONG=1 for all of what is wrong one at a time. */
 const STRIDE = process.env.CARTBARN_TEST_LONG !== undefined ? 1 : 29
 
-const TABLES = [
-  'site',
-  'site_key',
-  'intent',
-  'quarantine',
-  'hub_user',
-  'entity',
-  'event',
-  'segment',
-  'site_epoch',
-]
+const TABLES = ['site', 'site_key', 'intent', 'quarantine', 'hub_user', 'entity', 'event', 'segment', 'site_epoch']
 
 const AT = '2026-05-01T08:30:00.000Z'
 const CART = {
@@ -62,9 +52,7 @@ async function restore(): Promise<void> {
     const gateway = hub.client('north', made.body.key)
     await gateway.hello()
     await gateway.latest({ devices: [CART] })
-    await gateway.push(
-      gateway.part('telemetry', { data: Buffer.from('poison'), count: 1, encoding: 'runs-1' }),
-    )
+    await gateway.push(gateway.part('telemetry', { data: Buffer.from('poison'), count: 1, encoding: 'runs-1' }))
   }
   const intent = { kind: 'resend', body: {} }
   const { body } = await people.request('POST', '/sites/north/intents', { body: intent })

@@ -126,10 +126,7 @@ test('an intent that was not fetched in time has expired, in lists too', async (
   hub.clock.aheadMs += 60_000
   try {
     const { body } = await people.request('GET', `${path}/${id}`)
-    assert.deepEqual(
-      [body.status, body.reason],
-      ['expired', 'the gateway did not fetch the intent before it expired'],
-    )
+    assert.deepEqual([body.status, body.reason], ['expired', 'the gateway did not fetch the intent before it expired'])
     const { intents } = (await people.request('GET', `${path}?status=expired&kind=command.send`)).body
     assert.ok(intents.some((one: { intent_id: string }) => one.intent_id === id))
     const pending = (await people.request('GET', `${path}?status=pending`)).body.intents
@@ -142,10 +139,9 @@ test('an intent that was not fetched in time has expired, in lists too', async (
 test('intents that are created at once have different numbers without gaps', async () => {
   const ids = await Promise.all(Array.from({ length: 12 }, () => createIntent(LOCK)))
   assert.equal(new Set(ids).size, 12)
-  const rows = await hub.hub.database.all<{ seq: number }>(
-    'SELECT seq FROM intent WHERE site_id = $1 ORDER BY seq',
-    [site.siteId],
-  )
+  const rows = await hub.hub.database.all<{ seq: number }>('SELECT seq FROM intent WHERE site_id = $1 ORDER BY seq', [
+    site.siteId,
+  ])
   assert.deepEqual(
     rows.map(({ seq }) => seq),
     rows.map((_, i) => i + 1),
@@ -233,10 +229,7 @@ test('operators and admins can list the revisions that intents name', async () =
 test('what is not there is 404, what is too large 413', async () => {
   assert.equal((await people.request('GET', `${path}/nothing`)).body.code, 'intent_not_found')
   assert.equal((await people.request('DELETE', `${path}/nothing`)).body.code, 'intent_not_found')
-  assert.equal(
-    (await people.request('POST', '/sites/nowhere/intents', { body: LOCK })).body.code,
-    'site_not_found',
-  )
+  assert.equal((await people.request('POST', '/sites/nowhere/intents', { body: LOCK })).body.code, 'site_not_found')
   assert.equal((await people.request('GET', `${path}?status=gone`)).body.code, 'invalid_status')
   const body = { kind: 'config.set', body: { hardware_id: 'x', config: { text: 'x'.repeat(1_100_000) } } }
   assert.equal((await people.request('POST', path, { body })).status, 413)

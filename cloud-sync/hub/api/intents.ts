@@ -1,12 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { isHubAdmin, requireSite } from '#hub/access.ts'
-import {
-  findIntent,
-  type IntentRow,
-  insertIntent,
-  listIntents,
-  withdrawIntent,
-} from '#hub/store/site-intents.ts'
+import { findIntent, type IntentRow, insertIntent, listIntents, withdrawIntent } from '#hub/store/site-intents.ts'
 import { ConflictError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import { listRoute } from '#shared/http/list-route.ts'
 import { jsonBodyUpTo } from '#shared/http/request-guards.ts'
@@ -82,13 +76,7 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
   api.openapi(
     listRoute('/sites/{site}/intents', 'List the intents of a site', {
       request: { params: siteParams, query: siteIntentListQuerySchema },
-      responses: answers(
-        siteIntentListSchema,
-        'Intents, newest first unless order says otherwise.',
-        400,
-        403,
-        404,
-      ),
+      responses: answers(siteIntentListSchema, 'Intents, newest first unless order says otherwise.', 400, 403, 404),
     }),
     async (c) => {
       const { site } = c.req.valid('param')

@@ -108,8 +108,7 @@ function withSamples(schema: unknown, name = ''): unknown {
   }
   if (typeof schema !== 'object' || schema === null) return schema
   if (Array.isArray(schema)) return schema.map((one) => withSamples(one))
-  if ('type' in schema && schema.type === 'string' && samples[name] !== undefined)
-    return { const: samples[name] }
+  if ('type' in schema && schema.type === 'string' && samples[name] !== undefined) return { const: samples[name] }
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withSamples(value, key)]))
 }
 

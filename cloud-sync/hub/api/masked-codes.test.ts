@@ -6,19 +6,7 @@ import { ADMIN_KEY, People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 
-const CODES = [
-  '04A1B2C3',
-  '14A1B2C3',
-  '0815',
-  'C3',
-  '7',
-  '%_\\\\',
-  'a_%',
-  'b%_',
-  'xy%%',
-  '\u{1f6a9}ab',
-  'x\u{1f6a9}b',
-]
+const CODES = ['04A1B2C3', '14A1B2C3', '0815', 'C3', '7', '%_\\\\', 'a_%', 'b%_', 'xy%%', '\u{1f6a9}ab', 'x\u{1f6a9}b']
 
 for (const kind of LONG_SUITE_KINDS) {
   describe(`a user with masked codes at a hub on ${kind.name}`, { skip: kind.skip }, () => {

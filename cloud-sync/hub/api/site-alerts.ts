@@ -4,13 +4,7 @@ import { ForbiddenError, NotFoundError } from '#shared/errors.ts'
 import { paginationOf } from '#shared/http/api-env.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import { ALERT_KINDS } from '#shared/wire/alert-kinds.ts'
-import {
-  type AlertJson,
-  alertIdParams,
-  alertListSchema,
-  alertQuerySchema,
-  alertSchema,
-} from '#shared/wire/alerts.ts'
+import { type AlertJson, alertIdParams, alertListSchema, alertQuerySchema, alertSchema } from '#shared/wire/alerts.ts'
 import type { AlertBody } from '#shared/wire/replication/sync.ts'
 import { siteList, siteNoun } from './site-noun.ts'
 

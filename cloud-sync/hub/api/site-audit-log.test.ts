@@ -59,8 +59,7 @@ for (const kind of LONG_SUITE_KINDS) {
       assert.equal((await push(site, entries)).status, 200)
       return site
     }
-    const list = (site: SiteClient, query = '') =>
-      people.request('GET', `/sites/${site.siteId}/audit-log${query}`)
+    const list = (site: SiteClient, query = '') => people.request('GET', `/sites/${site.siteId}/audit-log${query}`)
     const ids = async (site: SiteClient, query = '') => {
       const { status, body } = await list(site, query)
       assert.equal(status, 200, JSON.stringify(body))
@@ -215,9 +214,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const site = await newSite(all)
       await hub.hub.retention.run()
       assert.deepEqual(await ids(site), [4, 3])
-      const kept = await hub.hub.database.all<object>('SELECT * FROM audit_entry WHERE site_id = $1', [
-        site.siteId,
-      ])
+      const kept = await hub.hub.database.all<object>('SELECT * FROM audit_entry WHERE site_id = $1', [site.siteId])
       assert.equal(kept.length, 4)
       assert.ok(!JSON.stringify(kept.filter((row) => Reflect.get(row, 'body') === null)).includes('usr_'))
       for (let night = 0; night < 2; night++) assert.deepEqual(await audit(site, all), even)

@@ -89,9 +89,7 @@ const piecesOf = (content: Buffer, size: number, hash = HASH) =>
   }))
 // each is told under a number of its own, when it is told
 const tellRows = async (rows: readonly object[]) => {
-  const { status } = await site.push(
-    site.part('entities', rowsContent(rows.map((row) => ({ ...row, seq: ++seq })))),
-  )
+  const { status } = await site.push(site.part('entities', rowsContent(rows.map((row) => ({ ...row, seq: ++seq })))))
   assert.equal(status, 200)
 }
 const refer = (content: Buffer, pieces: number, hash = HASH) => ({ hash, bytes: content.length, pieces })
@@ -122,9 +120,7 @@ test('a photo is shown once all of its pieces are there, whatever came first, an
   assert.deepEqual((await course()).photo, { corners, content_type: 'image/png', bytes: image.length, etag })
   const shown = await photo()
   assert.deepEqual(
-    ['content-type', 'content-length', 'etag', 'content-security-policy'].map((name) =>
-      shown.headers.get(name),
-    ),
+    ['content-type', 'content-length', 'etag', 'content-security-policy'].map((name) => shown.headers.get(name)),
     ['image/png', `${image.length}`, etag, "default-src 'none'; sandbox"],
   )
   assert.deepEqual(Buffer.from(await shown.arrayBuffer()), image)

@@ -35,10 +35,7 @@ export const SITE_COURSE_PHOTO: SiteRoute = (api, { sql }) =>
       await requireSite(sql, c.var.user, site)
       const photo = await sitePhotoOf(sql, site)
       if (photo === null)
-        throw new NotFoundError(
-          'photo_not_found',
-          'there is no photo of the course, or not all of it has come yet',
-        )
+        throw new NotFoundError('photo_not_found', 'there is no photo of the course, or not all of it has come yet')
       const known = { ...photo, contentType: photo.content_type }
       return described(answerKnownPhoto(c, known) ?? answerPhoto(c, known, sitePieces(sql, site, photo)))
     },

@@ -213,9 +213,7 @@ test('the map has the devices of all sites in scope', async () => {
   }
   const seen = async (who: Who, query = '') => {
     const { body } = await people.request('GET', `/devices${query}`, { key: keys[who] })
-    return body.devices.map(
-      (one: { site_id: string; hardware_id: string }) => `${one.site_id} ${one.hardware_id}`,
-    )
+    return body.devices.map((one: { site_id: string; hardware_id: string }) => `${one.site_id} ${one.hardware_id}`)
   }
   const mine = CARTS.map((cart) => `${site.siteId} ${cart.hardware_id}`)
   const all = [...mine, `${other.siteId} cart-9`]
@@ -281,10 +279,7 @@ test('events of a device that was registered again are told from those before, o
   )
   const listed = async (query: string) => {
     const { body } = await people.request('GET', `/sites/${again.siteId}/lock-events${query}`)
-    return body.events.map((one: { event_id: string; device_removed?: true }) => [
-      one.event_id,
-      one.device_removed,
-    ])
+    return body.events.map((one: { event_id: string; device_removed?: true }) => [one.event_id, one.device_removed])
   }
   assert.deepEqual(await listed(''), [
     ['before', true],

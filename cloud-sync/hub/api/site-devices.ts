@@ -12,12 +12,7 @@ import {
   deviceSchema,
   siteDeviceListQuerySchema,
 } from '#shared/wire/devices.ts'
-import {
-  hubDeviceListQuerySchema,
-  hubDeviceListSchema,
-  siteDeviceParams,
-  siteParams,
-} from '#shared/wire/sites.ts'
+import { hubDeviceListQuerySchema, hubDeviceListSchema, siteDeviceParams, siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
 /** The devices of sites with their latest states, as their gateways reported them. */
@@ -40,9 +35,7 @@ export function createSiteDevicesApi(sql: Sql): OpenAPIHono<HubEnv> {
         wanted === undefined ? visible : wanted.filter((site) => visible === null || visible.includes(site))
       const rows = await searchDevices(sql, searchOf(query, siteIds))
       // behind what the gateway wrote: of two fields of a name the last one counts
-      const texts = rows.map(
-        ({ site_id, body }) => `${shown(body).slice(0, -1)},"site_id":${JSON.stringify(site_id)}}`,
-      )
+      const texts = rows.map(({ site_id, body }) => `${shown(body).slice(0, -1)},"site_id":${JSON.stringify(site_id)}}`)
       return jsonText(c, listText(texts, query))
     },
   )

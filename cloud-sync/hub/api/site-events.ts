@@ -19,15 +19,7 @@ import { siteList } from './site-noun.ts'
 type Row = Record<string, unknown>
 
 // Rows fit their schemas when they are taken; words a later gateway adds go on as they are, as values may be added.
-function toLockEventJson({
-  event_id,
-  hardware_id,
-  event,
-  at_ms,
-  source,
-  code,
-  metadata,
-}: Row): LockEventJson {
+function toLockEventJson({ event_id, hardware_id, event, at_ms, source, code, metadata }: Row): LockEventJson {
   return {
     event_id,
     hardware_id,
@@ -98,9 +90,7 @@ export const SITE_LOCK_EVENTS = siteList({
     const isMasked = !seesCodes(of.user)
     const asked = isMasked ? { ...query, maskedCode: code } : query
     const fields = { source, event, ...(isMasked ? {} : { code }) }
-    return listEvents(of, 'lock_events', asked, fields, (row) =>
-      toLockEventJson(isMasked ? masked(row) : row),
-    )
+    return listEvents(of, 'lock_events', asked, fields, (row) => toLockEventJson(isMasked ? masked(row) : row))
   },
 })
 

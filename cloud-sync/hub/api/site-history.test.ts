@@ -169,11 +169,7 @@ test('a device that has sent records and no state yet answers from what is there
   await early.push(
     early.part('telemetry', runsContent([{ hardwareId: 'new-1', stream: 'gps', records: gpsFrom(0, 3) }])),
   )
-  for (const path of [
-    'devices/new-1/gps',
-    'devices/new-1/gps/latest',
-    'trips/new-1?from=2026-05-01&to=2026-05-02',
-  ]) {
+  for (const path of ['devices/new-1/gps', 'devices/new-1/gps/latest', 'trips/new-1?from=2026-05-01&to=2026-05-02']) {
     const { status } = await people.request('GET', `/sites/${early.siteId}/${path}`)
     assert.equal(status, 200, path)
   }

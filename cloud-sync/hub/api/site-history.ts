@@ -60,10 +60,7 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
   }
 
   /** A track has one direction: the records that were chosen, newest first or not, are written oldest first. */
-  async function writeForward(
-    request: Omit<HistoryRequest, 'previousMs'>,
-    device: TrackedDevice,
-  ): Promise<void> {
+  async function writeForward(request: Omit<HistoryRequest, 'previousMs'>, device: TrackedDevice): Promise<void> {
     if (request.order === 'asc') return
     request.order = 'asc'
     if (request.limit > HISTORY_LIMIT_MAX) return
@@ -78,8 +75,7 @@ export function createSiteHistoryApi(sql: Sql, downloads: Slots): OpenAPIHono<Hu
   ): Promise<(page: HistoryRequest) => Promise<HistoryPage>> {
     if (stream === 'gps') {
       const pending = await pendingTelemetry(sql, GPS, device, all)
-      return async (page) =>
-        historyPageOf(page, { gps: await readTelemetry(sql, GPS, device, rangeOf(page), pending) })
+      return async (page) => historyPageOf(page, { gps: await readTelemetry(sql, GPS, device, rangeOf(page), pending) })
     }
     const pending = await pendingTelemetry(sql, BATTERY, device, all)
     return async (page) =>

@@ -46,9 +46,7 @@ before(async () => {
 after(() => hub.stop())
 
 const tell = (settings: unknown) =>
-  site.push(
-    site.part('entities', rowsContent([{ seq: ++seq, table: 'site', key: 'site', body: { settings } }])),
-  )
+  site.push(site.part('entities', rowsContent([{ seq: ++seq, table: 'site', key: 'site', body: { settings } }])))
 const get = async (path: string) => (await people.request('GET', `/sites/${site.siteId}${path}`)).body
 const settingsOfSite = async () => (await people.request('GET', `/sites/${site.siteId}/site`)).body
 

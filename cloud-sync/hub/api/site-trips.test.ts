@@ -87,10 +87,7 @@ for (const { name, config, nowMs, maxAgeSeconds, lookbackSeconds, expect } of ac
     try {
       const { body } = await people.request('GET', `/sites/${site.siteId}/trips/${name}/active?${query}`)
       assert.equal(body.active, expect.active)
-      const listed = await people.request(
-        'GET',
-        `/sites/${site.siteId}/trips/active?hardware_ids=${name}&${query}`,
-      )
+      const listed = await people.request('GET', `/sites/${site.siteId}/trips/active?hardware_ids=${name}&${query}`)
       assert.deepEqual(listed.body.activeTrips, expect.active ? [body.activeTrip] : [])
       if (!expect.active) return
       assert.equal(Date.parse(body.activeTrip.last_position_at), expect.lastPositionMs)
@@ -129,8 +126,7 @@ test('order=desc is the same list backwards, and not for maps', async () => {
 
 test('more than fifty devices must be told apart, more than 31 days are too many', async () => {
   const range = 'from=2026-05-01&to=2026-05-02'
-  const ask = async (query: string) =>
-    (await people.request('GET', `/sites/${site.siteId}/trips${query}`)).body
+  const ask = async (query: string) => (await people.request('GET', `/sites/${site.siteId}/trips${query}`)).body
   assert.equal((await ask(`?${range}`)).code, 'too_many_devices')
   assert.equal((await ask('/active')).code, 'too_many_devices')
   assert.equal((await ask(`?${range}&hardware_ids=${EMPTY.slice(0, 51).join()}`)).code, 'too_many_devices')
@@ -190,9 +186,7 @@ test('trips as GeoJSON are those of the JSON: a line for each trip, a point for 
 })
 
 test('a long trip is a line with all its positions, written a page at a time', async () => {
-  const { records } = new Ride({ atMs: Date.UTC(2026, 4, 4, 8), lat: 28.4, long: -81.6 })
-    .drive(12_000, 15, 1)
-    .wait(600)
+  const { records } = new Ride({ atMs: Date.UTC(2026, 4, 4, 8), lat: 28.4, long: -81.6 }).drive(12_000, 15, 1).wait(600)
   const points = records.map(({ atMs, lat, long, speedKmh }) => ({ atMs, lat, long, speed: speedKmh }))
   const runs = [{ hardwareId: 'long-1', stream: 'gps' as const, records: recordsOf(points) }]
   const long = await hub.site()

@@ -66,10 +66,7 @@ export function createSiteTripsApi({ database: sql, clock }: PeopleApiDeps): Ope
   const defaultsOf = async (siteId: string) => tripDefaultsOf(await siteSettingsOf(sql, siteId))
 
   /** The devices of a list that the site has, all of them where none are named; by hardware id. */
-  async function queriedDevices(
-    siteId: string,
-    hardwareIds: readonly string[] | undefined,
-  ): Promise<TripDevice[]> {
+  async function queriedDevices(siteId: string, hardwareIds: readonly string[] | undefined): Promise<TripDevice[]> {
     requireFewDevices(hardwareIds ?? [])
     const found = await searchDevices(sql, {
       siteIds: [siteId],

@@ -89,10 +89,7 @@ test('events of zones of the site are of no group', async () => {
   })
   await site.push(site.part('geofence_events', rowsContent([event('a', 0), event('b', 2)])))
   const { events } = (await people.request('GET', `/sites/${site.siteId}/geofence-events`)).body
-  const shown = events.map((one: { event_id: string; group_id: number | null }) => [
-    one.event_id,
-    one.group_id,
-  ])
+  const shown = events.map((one: { event_id: string; group_id: number | null }) => [one.event_id, one.group_id])
   assert.deepEqual(shown, [
     ['b', 2],
     ['a', null],

@@ -143,10 +143,7 @@ test('a site says how it is doing, for programs and in words', async () => {
   const path = `/sites/${gateway.siteId}`
   await gateway.latest({ backlog: { rows: 0, oldest_ms: null }, devices: [{ hardware_id: 'cart-1' }] })
   const well = (await people.request('GET', path)).body
-  assert.deepEqual(
-    [well.state, well.devices, well.backlog, well.keys],
-    ['ok', 1, { rows: 0, oldest: null }, 1],
-  )
+  assert.deepEqual([well.state, well.devices, well.backlog, well.keys], ['ok', 1, { rows: 0, oldest: null }, 1])
   assert.match(
     well.explanation,
     /^All is well: last contact \d+ seconds? ago, all data is here except that of the last seconds/,
@@ -183,10 +180,7 @@ test('a site whose gateway compares is not all there, and says how many rows are
     assert.doesNotMatch(explanation, /all data is here|All is well/)
   }
   await tell(0)
-  assert.match(
-    (await people.request('GET', path)).body.explanation,
-    /all data is here except that of the last seconds/,
-  )
+  assert.match((await people.request('GET', path)).body.explanation, /all data is here except that of the last seconds/)
 })
 
 test('a hub says nothing of what a gateway told it before its start: it may be a copy of another day', async (t) => {
@@ -295,8 +289,8 @@ test('what was looked at is cleared, one by one or all, and the site is well aga
   const site = (await people.request('GET', `/sites/${gateway.siteId}`)).body
   assert.deepEqual([site.state, site.warnings], ['ok', []])
   assert.deepEqual(
-    (await gateway.push(gateway.part('telemetry', { data: Buffer.alloc(0), count: 0, encoding: 'runs-1' })))
-      .body.warnings,
+    (await gateway.push(gateway.part('telemetry', { data: Buffer.alloc(0), count: 0, encoding: 'runs-1' }))).body
+      .warnings,
     [],
   )
   assert.deepEqual(

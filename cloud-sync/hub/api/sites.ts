@@ -82,8 +82,7 @@ export function createSitesApi({
 
   api.openapi(
     route.post('/sites', 'Add a site', {
-      description:
-        'Issues the key with which the gateway of the site connects; only this answer shows it. For admins.',
+      description: 'Issues the key with which the gateway of the site connects; only this answer shows it. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newSiteSchema) },
       responses: {
@@ -104,8 +103,7 @@ export function createSitesApi({
       request: { params: siteParams },
       responses: answers(siteSchema, 'The site and its state.', 403, 404),
     }),
-    async (c) =>
-      c.json(await oneJson(await requireSite(database, c.var.user, c.req.valid('param').site)), 200),
+    async (c) => c.json(await oneJson(await requireSite(database, c.var.user, c.req.valid('param').site)), 200),
   )
 
   api.openapi(

@@ -34,11 +34,7 @@ export class SlowBodyError extends AppError {
 export async function readJson(request: Request, { maxBytes, ...limits }: BodyLimits): Promise<unknown> {
   const encoding = request.headers.get('content-encoding')?.toLowerCase() ?? 'identity'
   if (encoding !== 'gzip' && encoding !== 'identity') {
-    throw new AppError(
-      'unsupported_media_type',
-      'unsupported_media_type',
-      'send the body as gzip or as it is',
-    )
+    throw new AppError('unsupported_media_type', 'unsupported_media_type', 'send the body as gzip or as it is')
   }
   const isGzip = encoding === 'gzip'
   const bytes = await readBytes(request, { ...limits, maxBytes: isGzip ? maxBytes + GZIP_BYTES : maxBytes })
@@ -60,10 +56,7 @@ export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   throw new InvalidRequestError('invalid_body', message, errors)
 }
 
-async function readBytes(
-  request: Request,
-  { maxBytes, onBytes, timeoutMs = BODY_MS }: BodyLimits,
-): Promise<Buffer> {
+async function readBytes(request: Request, { maxBytes, onBytes, timeoutMs = BODY_MS }: BodyLimits): Promise<Buffer> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
   if (request.body === null) return Buffer.alloc(0)
   const chunks: Uint8Array[] = []

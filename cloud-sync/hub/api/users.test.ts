@@ -43,10 +43,7 @@ test('a new user reads nothing until it is given sites, and its key is shown onc
   assert.equal(headers.get('location'), `/users/${body.user.user_id}`)
   assert.match(body.api_key, /^cbh_[A-Za-z0-9_-]{43}$/)
   const { name, role, site_ids, is_active } = body.user
-  assert.deepEqual(
-    { name, role, site_ids, is_active },
-    { name: 'Jane', role: 'viewer', site_ids: [], is_active: true },
-  )
+  assert.deepEqual({ name, role, site_ids, is_active }, { name: 'Jane', role: 'viewer', site_ids: [], is_active: true })
   const read = (await people.request('GET', `/users/${body.user.user_id}`)).body
   assert.deepEqual(read, body.user)
   const listed = (await people.request('GET', '/users')).body

@@ -37,15 +37,7 @@ const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
   rotateKey: 'The old key is void at once.',
 })
 
-function toUserJson({
-  userId,
-  name,
-  role,
-  siteIds,
-  isActive,
-  masksCodes,
-  createdAtMs,
-}: HubUser): HubUserJson {
+function toUserJson({ userId, name, role, siteIds, isActive, masksCodes, createdAtMs }: HubUser): HubUserJson {
   return {
     user_id: userId,
     name,
@@ -74,9 +66,7 @@ export function createHubUsersApi({ database, clock }: PeopleApiDeps): OpenAPIHo
     return c.json({ user: toUserJson(user), api_key: apiKey, warning: KEY_WARNING }, 201)
   })
 
-  api.openapi(routes.get, async (c) =>
-    c.json(toUserJson(await requireHubUser(database, c.req.valid('param').id)), 200),
-  )
+  api.openapi(routes.get, async (c) => c.json(toUserJson(await requireHubUser(database, c.req.valid('param').id)), 200))
 
   api.openapi(routes.change, async (c) => {
     const { name, role, site_ids, is_active, mask_codes } = c.req.valid('json')

@@ -31,9 +31,7 @@ const NO_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: n
 export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promise<SiteCart[]> {
   const site = await siteSettingsOf(sql, siteId)
   const settings: CartSettings = { ...site, movingKmh: tripDefaultsOf(site).speedThreshold }
-  const notes = new Map(
-    (await cartNotesOf(sql, siteId)).map(({ key, body }) => [key, readNotes(body, nowMs)]),
-  )
+  const notes = new Map((await cartNotesOf(sql, siteId)).map(({ key, body }) => [key, readNotes(body, nowMs)]))
   const alerts = Map.groupBy(await openCartAlerts(sql, siteId), ({ cart }) => cart)
   const devices = (await cartDevicesOf(sql, siteId)).map(readDevice)
   return [...groupByCart(devices)].map(([key, members]) => {

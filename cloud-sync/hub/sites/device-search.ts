@@ -1,10 +1,5 @@
 import type { Sql } from '#hub/store/database/database.ts'
-import {
-  type DevicePlace,
-  devicesBehind,
-  type SiteDeviceQuery,
-  type SiteDeviceRow,
-} from '#hub/store/site-devices.ts'
+import { type DevicePlace, devicesBehind, type SiteDeviceQuery, type SiteDeviceRow } from '#hub/store/site-devices.ts'
 import {
   type AttributeFilter,
   type AttributeValue,

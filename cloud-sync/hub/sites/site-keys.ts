@@ -54,8 +54,7 @@ export class SiteKeys {
 
   #wrong(address: string): AppError {
     this.#refused.add('wrong_site_key')
-    if (this.#failures.take(addressOwner(address)))
-      return refusal('invalid_site_key', 'this is not a valid site key')
+    if (this.#failures.take(addressOwner(address))) return refusal('invalid_site_key', 'this is not a valid site key')
     return new RateLimitedError('too many failed site keys from this address', RETRY_S)
   }
 

@@ -27,10 +27,7 @@ export class Sites {
       )
     }
     if (name.trim() === '' || name.length > MAX_NAME) {
-      throw new InvalidRequestError(
-        'invalid_site_name',
-        `the name of a site must have 1 to ${MAX_NAME} characters`,
-      )
+      throw new InvalidRequestError('invalid_site_name', `the name of a site must have 1 to ${MAX_NAME} characters`)
     }
     const key = newSiteKey(siteId)
     await insertSite(this.#database, {

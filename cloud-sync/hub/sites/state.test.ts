@@ -36,12 +36,7 @@ const FIGURES: SiteFigures = {
 const FORK = { site_id: 'north', epoch: 'b', forked_from: 'a', reason: 'restored from a backup' }
 
 for (const [state, words, site, figures] of [
-  [
-    'ok',
-    /^All is well: last contact 4 seconds ago, all data is here except that of the last seconds/,
-    {},
-    {},
-  ],
+  ['ok', /^All is well: last contact 4 seconds ago, all data is here except that of the last seconds/, {}, {}],
   ['ok', /the rest is being sent/, { backlog_rows: 3, backlog_oldest_ms: NOW_MS - 5000 }, {}],
   ['never_seen', /give the site key .* to the gateway/, { last_seen_ms: null }, {}],
   ['never_seen', /the site has no key/, { last_seen_ms: null }, { keys: 0 }],
@@ -64,12 +59,7 @@ for (const [state, words, site, figures] of [
   ['quarantined', /^The hub could not read 2 pieces of its data/, {}, { quarantined: 2 }],
   ['two_gateways', /^Two gateways send as this site/, { two_gateways_ms: NOW_MS - MINUTE_MS }, {}],
   ['ok', /^All is well/, { two_gateways_ms: NOW_MS - 60 * MINUTE_MS }, {}],
-  [
-    'ok',
-    /clock of the gateway is 10 minutes ahead of that of the hub/,
-    { clock_offset_ms: 10 * MINUTE_MS },
-    {},
-  ],
+  ['ok', /clock of the gateway is 10 minutes ahead of that of the hub/, { clock_offset_ms: 10 * MINUTE_MS }, {}],
   ['ok', /clock of the gateway is 60 seconds behind that of the hub/, { clock_offset_ms: -MINUTE_MS }, {}],
   ['ok', /all data is here[^.]*\.$/, { clock_offset_ms: MINUTE_MS - 1 }, {}],
   ['comparing', /^Whenever it is connected, .* 12 rows are not confirmed\.$/, { unconfirmed_rows: 12 }, {}],
@@ -82,19 +72,9 @@ for (const [state, words, site, figures] of [
     { last_seen_ms: NOW_MS - 3 * MINUTE_MS, unconfirmed_rows: 12 },
     {},
   ],
-  [
-    'ok',
-    /The clock of the gateway is not set\.$/,
-    { is_clock_trusted: false, clock_offset_ms: 10 * MINUTE_MS },
-    {},
-  ],
+  ['ok', /The clock of the gateway is not set\.$/, { is_clock_trusted: false, clock_offset_ms: 10 * MINUTE_MS }, {}],
   ['ok', /deleted up to 42 records before it could send them/, {}, { gapCount: 1, gapRows: 42 }],
-  [
-    'ok',
-    /\(restored from a backup\)/,
-    {},
-    { epochs: [{ ...FORK, first_seen_ms: NOW_MS - 1, last_seen_ms: NOW_MS }] },
-  ],
+  ['ok', /\(restored from a backup\)/, {}, { epochs: [{ ...FORK, first_seen_ms: NOW_MS - 1, last_seen_ms: NOW_MS }] }],
   ['ok', /all data is here[^.]*\.$/, {}, { epochs: [{ ...FORK, first_seen_ms: 0, last_seen_ms: NOW_MS }] }],
   [
     'ok',
@@ -105,12 +85,7 @@ for (const [state, words, site, figures] of [
 ] as const) {
   test(`${state}: ${words.source}`, () => {
     // the table has read-only literals; the code under test does not write to the figures
-    const health = siteHealth(
-      { ...WELL, ...site },
-      { ...FIGURES, ...figures } as SiteFigures,
-      TIMES,
-      MAX_BYTES,
-    )
+    const health = siteHealth({ ...WELL, ...site }, { ...FIGURES, ...figures } as SiteFigures, TIMES, MAX_BYTES)
     assert.equal(health.state, state)
     assert.match(health.explanation, words)
   })
@@ -120,8 +95,7 @@ test('the worst problem is the state, and the explanation lists all problems', (
   const site = { ...WELL, two_gateways_ms: NOW_MS, last_seen_ms: NOW_MS - 60 * MINUTE_MS }
   const { state, explanation, warnings } = siteHealth(site, { ...FIGURES, quarantined: 1 }, TIMES, MAX_BYTES)
   assert.equal(state, 'two_gateways')
-  for (const words of [/Two gateways/, /Not connected since/, /1 piece of its data/])
-    assert.match(explanation, words)
+  for (const words of [/Two gateways/, /Not connected since/, /1 piece of its data/]) assert.match(explanation, words)
   assert.deepEqual(warnings, ['two_gateways', 'quarantined'])
 })
 
@@ -130,15 +104,9 @@ test('after the database changed no report and no time of before is believed, of
   const health = (site: Partial<SiteRow>) => siteHealth({ ...WELL, ...site }, FIGURES, times, MAX_BYTES)
   const connected = health({})
   assert.equal(connected.state, 'comparing')
-  assert.match(
-    connected.explanation,
-    /^The database of the hub is on another server than before, or went back/,
-  )
+  assert.match(connected.explanation, /^The database of the hub is on another server than before, or went back/)
   const silent = health({ last_seen_ms: NOW_MS - 3 * MINUTE_MS })
   assert.equal(silent.state, 'silent')
-  assert.match(
-    silent.explanation,
-    /the last contact that the database still knows of .*The database of the hub is on/,
-  )
+  assert.match(silent.explanation, /the last contact that the database still knows of .*The database of the hub is on/)
   assert.equal(health({ reported_ms: NOW_MS - 500 }).state, 'ok')
 })

@@ -47,12 +47,7 @@ export async function timesOf(
  * Derives the state of a site. The worst problem is the state; the explanation lists all problems. `maxBytes`: what may be
  * kept of it; 0 is no limit.
  */
-export function siteHealth(
-  site: SiteRow,
-  figures: SiteFigures,
-  times: HubTimes,
-  maxBytes: number,
-): SiteHealth {
+export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteHealth {
   const { nowMs } = times
   const isTwice = areTwoGateways(site.two_gateways_ms, nowMs)
   const silentMs = site.last_seen_ms === null ? null : nowMs - site.last_seen_ms
@@ -79,8 +74,7 @@ export function siteHealth(
   if (silentMs !== null) found.push(...comparison(site, times))
   const words = found.map(([, sentence]) => sentence)
   if (found.length === 0) words.push(allIsWell(site, silentMs ?? 0))
-  if (isNearlyFull)
-    words.push(`The hub keeps ${inGb(site.stored_bytes)} of this site, of ${inGb(maxBytes)} at most.`)
+  if (isNearlyFull) words.push(`The hub keeps ${inGb(site.stored_bytes)} of this site, of ${inGb(maxBytes)} at most.`)
   words.push(...remarks(site, figures, nowMs))
   const [worst] = found
   return {
@@ -104,8 +98,7 @@ function neverSeen({ keys }: SiteFigures): string {
 
 function silent({ last_seen_ms }: SiteRow, { keys }: SiteFigures, times: HubTimes): string {
   const reason = keys === 0 ? 'its key is revoked' : 'it has no power or no network, or was stopped'
-  const later =
-    'The gateway works without the head office, keeps its data while its disk has room, and sends it later.'
+  const later = 'The gateway works without the head office, keeps its data while its disk has room, and sends it later.'
   const lastMs = last_seen_ms ?? 0
   return times.because === 'database' && lastMs < times.trustedSinceMs
     ? `Not connected now; the last contact that the database still knows of was at ${toIso(lastMs)}. ${later}`
@@ -129,8 +122,7 @@ function comparison(site: SiteRow, times: HubTimes): [SiteState, string][] {
   if (!isReportTrusted(site, times))
     return [['comparing', UNREPORTED[site.reported_ms === null ? 'never' : times.because]]]
   const verb = rows === 1 ? 'is' : 'are'
-  const open =
-    rows === null ? 'what is missing is not counted yet' : `${count(rows, 'row')} ${verb} not confirmed`
+  const open = rows === null ? 'what is missing is not counted yet' : `${count(rows, 'row')} ${verb} not confirmed`
   return [
     [
       'comparing',
@@ -165,11 +157,7 @@ function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
 }
 
 /** Remarks that do not change the state. */
-function* remarks(
-  site: SiteRow,
-  { epochs, gapCount, gapRows }: SiteFigures,
-  nowMs: number,
-): Generator<string> {
+function* remarks(site: SiteRow, { epochs, gapCount, gapRows }: SiteFigures, nowMs: number): Generator<string> {
   for (const { forked_from, reason, first_seen_ms } of epochs) {
     if (forked_from === null || nowMs - first_seen_ms > FORK_TOLD_MS) continue
     const since = `Since ${toIso(first_seen_ms)} the gateway has a different database than before`

@@ -259,7 +259,6 @@ function withRoom(records: GpsRecords, count: number, more: number): GpsRecords 
   if (count + more <= records.atMs.length) return records
   const grown = GPS.allocate(Math.max(count + more, Math.ceil(count * 1.5)))
   grown.atMs.set(records.atMs.subarray(0, count))
-  for (const [i, column] of GPS.columnsOf(records).entries())
-    GPS.columnsOf(grown)[i]?.set(column.subarray(0, count))
+  for (const [i, column] of GPS.columnsOf(records).entries()) GPS.columnsOf(grown)[i]?.set(column.subarray(0, count))
   return grown
 }

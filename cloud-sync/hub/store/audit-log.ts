@@ -72,11 +72,7 @@ async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEn
           sumOf(textOf(key, body)),
         ])
       else if (isErasedFrom(JSON.parse(known), JSON.parse(body)))
-        await sql.run('UPDATE audit_entry SET body = $3 WHERE site_id = $1 AND entry_id = $2', [
-          siteId,
-          key,
-          body,
-        ])
+        await sql.run('UPDATE audit_entry SET body = $3 WHERE site_id = $1 AND entry_id = $2', [siteId, key, body])
     }
   }
 }
@@ -111,12 +107,7 @@ export async function sumAuditEntries(
 }
 
 /** Forgets the deleted entries that this epoch sent and that are not among its newest `count`: it has no others. */
-export async function forgetDeletedEntries(
-  sql: Sql,
-  siteId: string,
-  epoch: string,
-  count: number,
-): Promise<void> {
+export async function forgetDeletedEntries(sql: Sql, siteId: string, epoch: string, count: number): Promise<void> {
   await sql.run(
     `DELETE FROM audit_entry WHERE site_id = $1 AND epoch = $2 AND body IS NULL AND entry_id NOT IN
        (SELECT entry_id FROM audit_entry WHERE site_id = $1 AND epoch = $2 ORDER BY at_ms DESC, seq DESC LIMIT $3)`,

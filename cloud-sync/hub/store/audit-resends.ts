@@ -40,11 +40,7 @@ export async function replaceAuditResends(
   { kind, dayMs }: AuditedDay,
   resends: readonly AuditResend[],
 ): Promise<void> {
-  await sql.run('DELETE FROM audit_resend WHERE site_id = $1 AND kind = $2 AND day_ms = $3', [
-    siteId,
-    kind,
-    dayMs,
-  ])
+  await sql.run('DELETE FROM audit_resend WHERE site_id = $1 AND kind = $2 AND day_ms = $3', [siteId, kind, dayMs])
   await insertRows(
     sql,
     'audit_resend',

@@ -5,10 +5,10 @@ import { insertRows } from './database/insert-rows.ts'
 
 /** The cursors of an epoch; a stream without a row is at its beginning. */
 export async function readCursors(sql: Sql, siteId: string, epoch: string): Promise<SyncCursors> {
-  const rows = await sql.all<CursorRow>(
-    'SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2',
-    [siteId, epoch],
-  )
+  const rows = await sql.all<CursorRow>('SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2', [
+    siteId,
+    epoch,
+  ])
   return cursorsOf(rows)
 }
 

@@ -66,11 +66,7 @@ export async function recordHello(sql: Sql, siteId: string, hello: Hello, nowMs:
     [siteId, instance, epoch, nowMs],
   )
   // after a fork the same start goes on as another epoch
-  await sql.run('UPDATE site_instance SET epoch = $3 WHERE site_id = $1 AND instance = $2', [
-    siteId,
-    instance,
-    epoch,
-  ])
+  await sql.run('UPDATE site_instance SET epoch = $3 WHERE site_id = $1 AND instance = $2', [siteId, instance, epoch])
   await sql.run(
     `UPDATE site SET epoch = $2, program = $3, clock_offset_ms = $4, is_clock_trusted = $5,
             last_hello_ms = $6, last_seen_ms = $6 WHERE site_id = $1`,

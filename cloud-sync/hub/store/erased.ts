@@ -90,10 +90,7 @@ export async function restoreErased(
 }
 
 /** What a query for rows of this scope adds to the site and the time, and all its values. */
-function inScope(
-  siteId: string,
-  { sinceMs, hardwareIds }: RestoreScope,
-): { among: string; values: SqlValue[] } {
+function inScope(siteId: string, { sinceMs, hardwareIds }: RestoreScope): { among: string; values: SqlValue[] } {
   if (hardwareIds === undefined) return { among: '', values: [siteId, sinceMs] }
   return { among: 'AND hardware_id = ANY($3)', values: [siteId, sinceMs, hardwareIds] }
 }
@@ -142,10 +139,12 @@ async function restoreSome(sql: Sql, siteId: string, scope: RestoreScope): Promi
   const of = { siteId, hardwareId: next.hardwareId }
   const bodies = blocks.map(({ body }) => body)
   const records = await (stream === 'gps' ? putBack(sql, of, GPS, bodies) : putBack(sql, of, BATTERY, bodies))
-  await sql.run(
-    'DELETE FROM erased_block WHERE site_id = $1 AND note_id = $2 AND stream = $3 AND last_ms <= $4',
-    [siteId, noteId, stream, blocks.at(-1)?.lastMs ?? 0],
-  )
+  await sql.run('DELETE FROM erased_block WHERE site_id = $1 AND note_id = $2 AND stream = $3 AND last_ms <= $4', [
+    siteId,
+    noteId,
+    stream,
+    blocks.at(-1)?.lastMs ?? 0,
+  ])
   // parts that are still on their way have these records as well
   await sql.run('DELETE FROM erasure WHERE site_id = $1 AND note_id = $2', [siteId, noteId])
   return records
@@ -175,10 +174,7 @@ export function deleteErased(database: Database, siteId: string, throughMs: numb
   return inSite(database, siteId, async (sql) => {
     const values = [siteId, throughMs]
     const blocks = await sql.run('DELETE FROM erased_block WHERE site_id = $1 AND erased_at_ms <= $2', values)
-    const devices = await sql.run(
-      'DELETE FROM erased_device WHERE site_id = $1 AND erased_at_ms <= $2',
-      values,
-    )
+    const devices = await sql.run('DELETE FROM erased_device WHERE site_id = $1 AND erased_at_ms <= $2', values)
     return blocks + devices
   })
 }

@@ -59,11 +59,7 @@ export async function insertEvents(
 }
 
 /** Takes out of lock events what the site erased; those the hub does not have come without it. */
-export async function blankLockEvents(
-  sql: Sql,
-  siteId: string,
-  blanked: readonly BlankedEvent[],
-): Promise<void> {
+export async function blankLockEvents(sql: Sql, siteId: string, blanked: readonly BlankedEvent[]): Promise<void> {
   for (const event of blanked) {
     const known = await sql.get<{ body: string }>(
       "SELECT body FROM event WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2",
@@ -74,10 +70,11 @@ export async function blankLockEvents(
     const places = new Set(event.metadata.map((path) => JSON.stringify(path)))
     const metadata = blankStrings(body.metadata, (_, path) => places.has(JSON.stringify(path))).value
     const text = JSON.stringify({ ...body, ...(event.code ? { code: null } : {}), metadata })
-    await sql.run(
-      "UPDATE event SET body = $3 WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2",
-      [siteId, event.event_id, text],
-    )
+    await sql.run("UPDATE event SET body = $3 WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2", [
+      siteId,
+      event.event_id,
+      text,
+    ])
   }
 }
 

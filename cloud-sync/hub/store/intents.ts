@@ -13,12 +13,7 @@ export interface WaitingIntent {
 }
 
 /** Intents behind a position that have no result yet, in order. */
-export async function waitingIntents(
-  sql: Sql,
-  siteId: string,
-  after: number,
-  limit: number,
-): Promise<WaitingIntent[]> {
+export async function waitingIntents(sql: Sql, siteId: string, after: number, limit: number): Promise<WaitingIntent[]> {
   return sql.all<WaitingIntent>(
     `SELECT intent_id AS "intentId", seq, kind, body, issued_at_ms AS "issuedAtMs",
             expires_at_ms AS "expiresAtMs", base_rev AS "baseRev"
@@ -40,10 +35,7 @@ export async function lastIntents(sql: Sql, siteIds: readonly string[]): Promise
 export async function recordIntentsAsked(database: Database, siteId: string, after: number): Promise<number> {
   const last = (await lastIntents(database, [siteId])).get(siteId) ?? 0
   if (after > last) return skipNumbers(database, siteId, after)
-  await database.run('UPDATE site SET intents_after = $2 WHERE site_id = $1 AND intents_after <> $2', [
-    siteId,
-    after,
-  ])
+  await database.run('UPDATE site SET intents_after = $2 WHERE site_id = $1 AND intents_after <> $2', [siteId, after])
   return last
 }
 
@@ -56,17 +48,9 @@ function skipNumbers(database: Database, siteId: string, after: number): Promise
     let seq = Math.max(after, site.intentSeq)
     for (const { intentId } of await waitingIntents(sql, siteId, 0, Number.MAX_SAFE_INTEGER)) {
       seq++
-      await sql.run('UPDATE intent SET seq = $3 WHERE site_id = $1 AND intent_id = $2', [
-        siteId,
-        intentId,
-        seq,
-      ])
+      await sql.run('UPDATE intent SET seq = $3 WHERE site_id = $1 AND intent_id = $2', [siteId, intentId, seq])
     }
-    await sql.run('UPDATE site SET intent_seq = $2, intents_after = $3 WHERE site_id = $1', [
-      siteId,
-      seq,
-      after,
-    ])
+    await sql.run('UPDATE site SET intent_seq = $2, intents_after = $3 WHERE site_id = $1', [siteId, seq, after])
     return seq
   })
 }

@@ -9,10 +9,9 @@ export interface CartDeviceRow {
 
 /** All devices of a site, by hardware id. */
 export function cartDevicesOf(sql: Sql, siteId: string): Promise<CartDeviceRow[]> {
-  return sql.all(
-    `SELECT body, cart_said AS "cartSaid" FROM site_latest WHERE site_id = $1 ORDER BY hardware_id`,
-    [siteId],
-  )
+  return sql.all(`SELECT body, cart_said AS "cartSaid" FROM site_latest WHERE site_id = $1 ORDER BY hardware_id`, [
+    siteId,
+  ])
 }
 
 /** What people of a site say of its carts, as JSON, by the cart's key. */

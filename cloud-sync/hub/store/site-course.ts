@@ -63,11 +63,7 @@ async function bodyOf(sql: Sql, siteId: string): Promise<CourseBody> {
 }
 
 /** Whether all pieces are there, and not more of them than a gateway makes: a site may send anything. */
-async function isComplete(
-  sql: Sql,
-  siteId: string,
-  { hash, bytes, pieces }: CourseContent,
-): Promise<boolean> {
+async function isComplete(sql: Sql, siteId: string, { hash, bytes, pieces }: CourseContent): Promise<boolean> {
   const found = await sql.get<{ pieces: number; bytes: number }>(
     `SELECT COUNT(*) AS pieces, CAST(COALESCE(SUM(octet_length(body)), 0) AS BIGINT) AS bytes FROM entity
       WHERE site_id = $1 AND entity_table = 'course_piece' AND entity_key LIKE $2 AND body IS NOT NULL`,

@@ -76,11 +76,7 @@ export async function registrationsOf(
 }
 
 /** A device by its hardware id, else by its short id. */
-export async function findSiteDevice(
-  sql: Sql,
-  siteId: string,
-  id: string,
-): Promise<SiteDeviceRow | undefined> {
+export async function findSiteDevice(sql: Sql, siteId: string, id: string): Promise<SiteDeviceRow | undefined> {
   const found = await sql.get<SiteDeviceRow>(
     'SELECT site_id, hardware_id, body FROM site_latest WHERE site_id = $1 AND hardware_id = $2',
     [siteId, id],

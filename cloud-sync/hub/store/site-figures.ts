@@ -72,9 +72,7 @@ export function pageOfSites(
 
 /** Throws `site_not_found`. */
 export async function renameSite(database: Database, siteId: string, name: string): Promise<void> {
-  await inSite(database, siteId, (sql) =>
-    sql.run('UPDATE site SET name = $2 WHERE site_id = $1', [siteId, name]),
-  )
+  await inSite(database, siteId, (sql) => sql.run('UPDATE site SET name = $2 WHERE site_id = $1', [siteId, name]))
 }
 
 type Counted = { site_id: string; count: number }
@@ -105,10 +103,9 @@ export async function siteFigures(sql: Sql, siteIds: readonly string[]): Promise
        WHERE site_id = ANY($1) GROUP BY site_id`,
       [siteIds],
     ),
-    sql.all<Counted>(
-      'SELECT site_id, COUNT(*) AS count FROM quarantine WHERE site_id = ANY($1) GROUP BY site_id',
-      [siteIds],
-    ),
+    sql.all<Counted>('SELECT site_id, COUNT(*) AS count FROM quarantine WHERE site_id = ANY($1) GROUP BY site_id', [
+      siteIds,
+    ]),
     sql.all<AuditFigures & { site_id: string }>(
       `SELECT site_id, MAX(audited_at_ms) AS "auditedAtMs", SUM(row_count) AS rows,
          SUM(CASE WHEN missing_groups = 0 THEN row_count ELSE 0 END) AS confirmed,
@@ -128,8 +125,7 @@ export async function siteFigures(sql: Sql, siteIds: readonly string[]): Promise
   }
   for (const [siteId, count] of devices) of(siteId, (one) => Object.assign(one, { devices: count }))
   for (const row of keys) of(row.site_id, (one) => Object.assign(one, { keys: row.count }))
-  for (const row of gaps)
-    of(row.site_id, (one) => Object.assign(one, { gapCount: row.count, gapRows: row.row_count }))
+  for (const row of gaps) of(row.site_id, (one) => Object.assign(one, { gapCount: row.count, gapRows: row.row_count }))
   for (const row of quarantined) of(row.site_id, (one) => Object.assign(one, { quarantined: row.count }))
   for (const { site_id, ...audit } of audits) of(site_id, (one) => Object.assign(one, { audit }))
   for (const row of epochs) of(row.site_id, (one) => one.epochs.push(row))

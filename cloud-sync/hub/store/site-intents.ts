@@ -82,12 +82,7 @@ export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promi
 }
 
 /** Withdraws an intent that the gateway has not fetched; returns false when it is too late. */
-export function withdrawIntent(
-  database: Database,
-  siteId: string,
-  intentId: string,
-  nowMs: number,
-): Promise<boolean> {
+export function withdrawIntent(database: Database, siteId: string, intentId: string, nowMs: number): Promise<boolean> {
   return inSite(database, siteId, async (sql, site) => {
     const changed = await sql.run(
       `UPDATE intent SET status = 'withdrawn', finished_at_ms = $3

@@ -40,11 +40,7 @@ export interface QuarantineRow {
 }
 
 /** The pieces in quarantine, by time, without their bytes. */
-export function listQuarantine(
-  sql: Sql,
-  siteId: string,
-  { order, limit, offset }: Page,
-): Promise<QuarantineRow[]> {
+export function listQuarantine(sql: Sql, siteId: string, { order, limit, offset }: Page): Promise<QuarantineRow[]> {
   return sql.all<QuarantineRow>(
     `SELECT quarantine_id, epoch, stream, seq_from, seq_to, reason, received_at_ms, octet_length(body) AS bytes
      FROM quarantine WHERE site_id = $1 ORDER BY received_at_ms ${order}, quarantine_id LIMIT $2 OFFSET $3`,
@@ -60,14 +56,8 @@ export function clearQuarantine(
 ): Promise<number> {
   return inSite(database, siteId, (sql) =>
     'quarantineId' in which
-      ? sql.run('DELETE FROM quarantine WHERE site_id = $1 AND quarantine_id = $2', [
-          siteId,
-          which.quarantineId,
-        ])
-      : sql.run('DELETE FROM quarantine WHERE site_id = $1 AND received_at_ms <= $2', [
-          siteId,
-          which.throughMs,
-        ]),
+      ? sql.run('DELETE FROM quarantine WHERE site_id = $1 AND quarantine_id = $2', [siteId, which.quarantineId])
+      : sql.run('DELETE FROM quarantine WHERE site_id = $1 AND received_at_ms <= $2', [siteId, which.throughMs]),
   )
 }
 

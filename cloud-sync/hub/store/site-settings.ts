@@ -10,7 +10,5 @@ export async function siteSettingsOf(sql: Sql, siteId: string): Promise<SiteSett
     [siteId],
   )
   const parsed = siteBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
-  return parsed.success
-    ? patchSiteSettings(DEFAULT_SITE_SETTINGS, parsed.data.settings)
-    : DEFAULT_SITE_SETTINGS
+  return parsed.success ? patchSiteSettings(DEFAULT_SITE_SETTINGS, parsed.data.settings) : DEFAULT_SITE_SETTINGS
 }

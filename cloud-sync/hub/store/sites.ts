@@ -25,9 +25,7 @@ export function inSite<Result>(
   work: (sql: Sql, site: LockedSite) => Promise<Result>,
 ): Promise<Result> {
   return database.transaction(async (sql) => {
-    const site = await sql.get<LockedSite>(`SELECT ${LOCKED} FROM site WHERE site_id = $1 FOR UPDATE`, [
-      siteId,
-    ])
+    const site = await sql.get<LockedSite>(`SELECT ${LOCKED} FROM site WHERE site_id = $1 FOR UPDATE`, [siteId])
     if (site === undefined) throw siteNotFound(siteId)
     return work(sql, site)
   })
@@ -87,10 +85,7 @@ export interface NewSite {
 }
 
 /** Throws `site_exists`. */
-export async function insertSite(
-  database: Database,
-  { siteId, name, keyHash, nowMs }: NewSite,
-): Promise<void> {
+export async function insertSite(database: Database, { siteId, name, keyHash, nowMs }: NewSite): Promise<void> {
   await database.transaction(async (sql) => {
     const inserted = await sql.run(
       `INSERT INTO site (site_id, name, created_at_ms, intent_seq, intents_after) VALUES ($1, $2, $3, 0, 0)
@@ -138,11 +133,7 @@ export async function listSites(sql: Sql): Promise<SiteSummary[]> {
 }
 
 /** Whether a key of a site is good, was revoked, or never was one. */
-export async function siteKeyState(
-  sql: Sql,
-  siteId: string,
-  keyHash: string,
-): Promise<'good' | 'revoked' | 'unknown'> {
+export async function siteKeyState(sql: Sql, siteId: string, keyHash: string): Promise<'good' | 'revoked' | 'unknown'> {
   const row = await sql.get<{ revokedAtMs: number | null }>(
     'SELECT revoked_at_ms AS "revokedAtMs" FROM site_key WHERE site_id = $1 AND key_hash = $2',
     [siteId, keyHash],
@@ -158,9 +149,5 @@ export async function allSiteKeys(sql: Sql): Promise<string[]> {
 }
 
 async function insertSiteKey(sql: Sql, siteId: string, keyHash: string, nowMs: number): Promise<void> {
-  await sql.run('INSERT INTO site_key (site_id, key_hash, created_at_ms) VALUES ($1, $2, $3)', [
-    siteId,
-    keyHash,
-    nowMs,
-  ])
+  await sql.run('INSERT INTO site_key (site_id, key_hash, created_at_ms) VALUES ($1, $2, $3)', [siteId, keyHash, nowMs])
 }

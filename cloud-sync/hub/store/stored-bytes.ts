@@ -50,9 +50,7 @@ export function storedBytesOfAll(sql: Sql): Promise<StoredBytes[]> {
 
 /** Of one site; 0 for one that does not exist. */
 export async function storedBytesOf(sql: Sql, siteId: string): Promise<number> {
-  const row = await sql.get<{ bytes: number }>('SELECT stored_bytes AS bytes FROM site WHERE site_id = $1', [
-    siteId,
-  ])
+  const row = await sql.get<{ bytes: number }>('SELECT stored_bytes AS bytes FROM site WHERE site_id = $1', [siteId])
   return row?.bytes ?? 0
 }
 
@@ -74,13 +72,7 @@ export async function countStoredBytes(sql: Sql, siteId: string, nowMs: number):
     `UPDATE site SET stored_bytes = stored_bytes - $2 + $3, counted_bytes = $3, counted_at_ms = $4
       WHERE site_id = $1 AND stored_bytes >= $2 AND counted_at_ms = $5 RETURNING stored_bytes AS bytes`,
     // another count of the same millisecond must not pass for this one
-    [
-      siteId,
-      before.bytes,
-      counted?.bytes ?? 0,
-      nowMs === before.countedAtMs ? nowMs + 1 : nowMs,
-      before.countedAtMs,
-    ],
+    [siteId, before.bytes, counted?.bytes ?? 0, nowMs === before.countedAtMs ? nowMs + 1 : nowMs, before.countedAtMs],
   )
   return row?.bytes
 }

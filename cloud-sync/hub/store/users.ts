@@ -68,24 +68,13 @@ export async function createHubUser(sql: Sql, user: NewHubUser): Promise<boolean
   const created = await sql.run(
     `INSERT INTO hub_user (user_id, name, role, key_hash, site_ids, is_active, mask_codes, created_at_ms)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING`,
-    [
-      userId,
-      name,
-      role,
-      keyHash,
-      siteIds === null ? null : JSON.stringify(siteIds),
-      isActive,
-      masksCodes,
-      createdAtMs,
-    ],
+    [userId, name, role, keyHash, siteIds === null ? null : JSON.stringify(siteIds), isActive, masksCodes, createdAtMs],
   )
   return created > 0
 }
 
 export async function hasHubAdmin(sql: Sql): Promise<boolean> {
-  return (
-    (await sql.get(`SELECT user_id FROM hub_user WHERE role = 'admin' AND is_active LIMIT 1`)) !== undefined
-  )
+  return (await sql.get(`SELECT user_id FROM hub_user WHERE role = 'admin' AND is_active LIMIT 1`)) !== undefined
 }
 
 type Changeable = Pick<NewHubUser, 'name' | 'role' | 'siteIds' | 'isActive' | 'masksCodes' | 'keyHash'>

@@ -43,10 +43,7 @@ export async function applyRows(
   if (stream === 'entities') return applyEntities(sql, rows, target)
   if (stream === 'notes') return applyNotes(sql, rows, target)
   const schema = stream === 'lock_events' ? lockEventRowSchema : geofenceEventRowSchema
-  const { good, bad } = readRows<{ event_id: string; hardware_id: string; at_ms: number; seq: number }>(
-    schema,
-    rows,
-  )
+  const { good, bad } = readRows<{ event_id: string; hardware_id: string; at_ms: number; seq: number }>(schema, rows)
   const events = good.map(
     ({ row, body }): EventRow => ({
       eventId: row.event_id,

@@ -46,8 +46,7 @@ export async function applyTelemetry(
   const runs = withoutErased(content.runs, erased)
   if (part.stream === 'telemetry' && part.is_resend !== true) {
     // this is the newest encoding: what came is stored as it came, unless something of it was erased or it is bloated
-    const isKept =
-      runs.length === content.runs.length && data.length <= HEAD_BYTES + part.count * RECORD_BYTES
+    const isKept = runs.length === content.runs.length && data.length <= HEAD_BYTES + part.count * RECORD_BYTES
     const body = isKept ? data : encodeRuns(runs)
     return keepSegment(sql, siteId, epoch, { ...part, body }, runs, nowMs)
   }

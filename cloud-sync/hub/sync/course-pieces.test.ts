@@ -105,8 +105,7 @@ for (const kind of LONG_SUITE_KINDS) {
         assert.equal(await site.push(site.partOf(row)), 200)
       const late = older.pieces.slice(2).map((row) => site.partOf(row))
       const restored = await site.forked()
-      for (const row of [newer.course, ...newer.pieces])
-        assert.equal(await restored.push(restored.partOf(row)), 200)
+      for (const row of [newer.course, ...newer.pieces]) assert.equal(await restored.push(restored.partOf(row)), 200)
       for (const part of late) await site.push(part)
       assert.deepEqual(await shown(hub, site.siteId), newer.image)
     })
@@ -115,8 +114,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const maxBytes = 600_000
       const { hub, site, people } = await open(t, maxBytes)
       const before = newPhoto(1, randomBytes(30_000))
-      for (const row of [before.course, ...before.pieces])
-        assert.equal(await site.push(site.partOf(row)), 200)
+      for (const row of [before.course, ...before.pieces]) assert.equal(await site.push(site.partOf(row)), 200)
       const photo = newPhoto(2, randomBytes(PIECE_BYTES * 20))
       const rows = [photo.course, ...before.pieces.map(gone), ...photo.pieces]
       let refused: SyncPart | undefined
@@ -134,8 +132,7 @@ for (const kind of LONG_SUITE_KINDS) {
 
       // as it is counted when an admin has made room
       const { database } = hub.hub
-      const makeRoom = () =>
-        database.run('UPDATE site SET stored_bytes = 0 WHERE site_id = $1', [site.siteId])
+      const makeRoom = () => database.run('UPDATE site SET stored_bytes = 0 WHERE site_id = $1', [site.siteId])
       await makeRoom()
       site.backTo(refused)
       for (const row of rows) {

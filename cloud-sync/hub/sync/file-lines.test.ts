@@ -15,8 +15,7 @@ async function read(bytes: Uint8Array, size = 7): Promise<string[]> {
 
 test('lines come out as they went in, however the bytes are cut', async () => {
   const lines = ['one', '', 'grün', 'x'.repeat(70_000)]
-  for (const size of [1, 7, 4096])
-    assert.deepEqual(await read(gzipSync(`${lines.join('\n')}\n`), size), lines)
+  for (const size of [1, 7, 4096]) assert.deepEqual(await read(gzipSync(`${lines.join('\n')}\n`), size), lines)
 })
 
 test('what is no gzip, or not all of one, is refused', async () => {

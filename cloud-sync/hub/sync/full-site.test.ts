@@ -130,10 +130,7 @@ for (const kind of LONG_SUITE_KINDS) {
       forked.epoch = randomBytes(16).toString('hex')
       assert.deepEqual(codeOf(await forked.hello()), FULL, 'not as another epoch')
       // the state of what is left is taken, and what is not is not thrown away for it
-      assert.equal(
-        (await site.latest({ is_complete: true, devices: [{ hardware_id: 'cart-1' }] })).status,
-        200,
-      )
+      assert.equal((await site.latest({ is_complete: true, devices: [{ hardware_id: 'cart-1' }] })).status, 200)
       const devices = (await new People(hub).request('GET', `/sites/${site.siteId}`)).body.devices
       assert.equal(devices, 2)
     })

@@ -119,8 +119,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const attacker = await hub.site()
       const whole = attacker.part('telemetry', evenRecords(20_000))
       const parts = [whole]
-      for (let n = 1; n < 6; n++)
-        parts.push(attacker.part('telemetry', evenRecords(20_000), { before: parts.at(-1) }))
+      for (let n = 1; n < 6; n++) parts.push(attacker.part('telemetry', evenRecords(20_000), { before: parts.at(-1) }))
       const answer = await attacker.push(...parts)
       assert.deepEqual([answer.status, answer.body.code], [413, 'payload_too_large'])
       assert.match(answer.body.detail, /100000 records/)
@@ -135,9 +134,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const bomb = attacker.part('telemetry', { ...evenRecords(250_000), count: 1 }, { to: 1 })
       const { status, body } = await attacker.push(bomb)
       assert.ok(status === 400 || (status === 200 && body.warnings.includes('quarantined')), `${status}`)
-      const segments = await hub.hub.database.all('SELECT 1 FROM segment WHERE site_id = $1', [
-        attacker.siteId,
-      ])
+      const segments = await hub.hub.database.all('SELECT 1 FROM segment WHERE site_id = $1', [attacker.siteId])
       assert.equal(segments.length, 0)
     })
 
@@ -146,10 +143,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const bad = Array.from({ length: 10_001 }, (_, n) => ({ seq: n + 1, event_id: n }))
       const answer = await attacker.push(attacker.part('lock_events', rowsContent(bad)))
       assert.deepEqual([answer.status, answer.body.code], [400, 'quarantine_full'])
-      assert.equal(
-        (await attacker.push(attacker.part('lock_events', rowsContent(bad.slice(0, 5))))).status,
-        200,
-      )
+      assert.equal((await attacker.push(attacker.part('lock_events', rowsContent(bad.slice(0, 5))))).status, 200)
       assert.equal((await attacker.push(attacker.part('entities', rowsContent([groupRow(1)])))).status, 200)
       assert.equal(hub.hub.refused.get('quarantine_full'), 1)
     })
@@ -236,11 +230,7 @@ describe('what one site may cost', () => {
     assert.equal(hub.hub.refused.get('wrong_site_key'), 400)
     assert.equal((await site.latest({})).status, 200)
     const rotated = await hub.hub.sites.rotate(site.siteId)
-    assert.equal(
-      (await hub.client(site.siteId, rotated).hello()).status,
-      200,
-      'not even one it never heard of',
-    )
+    assert.equal((await hub.client(site.siteId, rotated).hello()).status, 200, 'not even one it never heard of')
     assert.equal((await site.latest({})).body.code, 'revoked_site_key')
   })
 })

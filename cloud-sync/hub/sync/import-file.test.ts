@@ -42,8 +42,7 @@ function partsOf(site: SiteClient, count: number): SyncPart[] {
     let before: SyncPart | undefined
     for (let i = 1; i <= count; i++) {
       const seq = site.cursors[stream].seq + i
-      const content =
-        stream === 'telemetry' ? runsContent([gpsRun([seq * 1000])]) : rowsContent([lockEvent(seq)])
+      const content = stream === 'telemetry' ? runsContent([gpsRun([seq * 1000])]) : rowsContent([lockEvent(seq)])
       before = site.part(stream, content, { to: seq, before })
       parts.push(before)
     }
@@ -90,10 +89,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const first = await upload(site.siteId, file)
       assert.deepEqual([first.status, first.body.taken, first.body.known, first.body.rows], [200, 6, 0, 6])
       const second = await upload(site.siteId, file)
-      assert.deepEqual(
-        [second.status, second.body.taken, second.body.known, second.body.rows],
-        [200, 0, 6, 0],
-      )
+      assert.deepEqual([second.status, second.body.taken, second.body.known, second.body.rows], [200, 0, 6, 0])
       await site.hello()
       assert.deepEqual([first.body.cursors, second.body.cursors], [site.cursors, site.cursors])
       assert.deepEqual(await contentOf(site), {
@@ -104,36 +100,29 @@ for (const kind of LONG_SUITE_KINDS) {
 
     test('cut off anywhere it leaves what a gateway may have sent, and the whole file completes it', async () => {
       await fc.assert(
-        fc.asyncProperty(
-          fc.integer({ min: 1, max: 40 }),
-          fc.double({ min: 0, max: 1 }),
-          async (count, cut) => {
-            const site = await hub.site()
-            const file = fileOf(fileLinesOf(site, partsOf(site, count)))
-            const length = Math.floor(cut * (file.length - 1))
-            const partly = await upload(site.siteId, file.subarray(0, length))
-            // gzip's own last bytes may be missing: then all of it was there
-            assert.ok(
-              partly.status === 400 || (partly.status === 200 && file.length - length <= 10),
-              `${partly.status}`,
-            )
-            const { times, events } = await contentOf(site)
-            assert.deepEqual(
-              times,
-              Array.from({ length: times.length }, (_, i) => (i + 1) * 1000),
-            )
-            assert.deepEqual(
-              events,
-              Array.from({ length: events.length }, (_, i) => `event-${i + 1}`),
-            )
-            await site.hello()
-            assert.equal(site.cursors.telemetry.seq, times.length)
-            assert.equal(site.cursors.lock_events.seq, events.length)
-            assert.equal((await upload(site.siteId, file)).status, 200)
-            const whole = await contentOf(site)
-            assert.deepEqual([whole.times.length, whole.events.length], [count, count])
-          },
-        ),
+        fc.asyncProperty(fc.integer({ min: 1, max: 40 }), fc.double({ min: 0, max: 1 }), async (count, cut) => {
+          const site = await hub.site()
+          const file = fileOf(fileLinesOf(site, partsOf(site, count)))
+          const length = Math.floor(cut * (file.length - 1))
+          const partly = await upload(site.siteId, file.subarray(0, length))
+          // gzip's own last bytes may be missing: then all of it was there
+          assert.ok(partly.status === 400 || (partly.status === 200 && file.length - length <= 10), `${partly.status}`)
+          const { times, events } = await contentOf(site)
+          assert.deepEqual(
+            times,
+            Array.from({ length: times.length }, (_, i) => (i + 1) * 1000),
+          )
+          assert.deepEqual(
+            events,
+            Array.from({ length: events.length }, (_, i) => `event-${i + 1}`),
+          )
+          await site.hello()
+          assert.equal(site.cursors.telemetry.seq, times.length)
+          assert.equal(site.cursors.lock_events.seq, events.length)
+          assert.equal((await upload(site.siteId, file)).status, 200)
+          const whole = await contentOf(site)
+          assert.deepEqual([whole.times.length, whole.events.length], [count, count])
+        }),
         { numRuns: IS_LONG ? 50 : 6 },
       )
     })
@@ -168,16 +157,9 @@ for (const kind of LONG_SUITE_KINDS) {
       }
       assert.equal((await upload(site.siteId, fileOf(lines))).status, 200)
       for (const text of [...broken, changed]) {
-        if (
-          text.join('') === lines.join('') ||
-          text.filter((line) => line.startsWith('{"devices"')).length > 1
-        )
+        if (text.join('') === lines.join('') || text.filter((line) => line.startsWith('{"devices"')).length > 1)
           continue
-        assert.notEqual(
-          (await upload(site.siteId, fileOf(text))).status,
-          200,
-          'a receipt for what is not here',
-        )
+        assert.notEqual((await upload(site.siteId, fileOf(text))).status, 200, 'a receipt for what is not here')
       }
     })
 
@@ -207,10 +189,7 @@ for (const kind of LONG_SUITE_KINDS) {
       const file = fileOf(fileLinesOf(other, partsOf(other, 1)))
       const wrong = await upload(site.siteId, file)
       assert.deepEqual([wrong.status, wrong.body.code], [403, 'wrong_site'])
-      const foreign = await upload(
-        site.siteId,
-        fileOf(fileLinesOf(site, [], { head: { epoch: other.epoch } })),
-      )
+      const foreign = await upload(site.siteId, fileOf(fileLinesOf(site, [], { head: { epoch: other.epoch } })))
       assert.deepEqual([foreign.status, foreign.body.code], [409, 'foreign_epoch'])
       const ahead = site.restarted()
       ahead.cursors = { ...ahead.cursors, telemetry: { seq: 5, hash: 'a'.repeat(64) } }
@@ -317,19 +296,14 @@ for (const kind of LONG_SUITE_KINDS) {
         { ...device('cart-9', 'gone'), seq: 2 },
         { seq: 3, table: 'audit_entry', key: 'entry-1', body: entry },
       ]
-      const parts = [
-        old.part('entities', rowsContent(rows)),
-        old.part('telemetry', runsContent([gpsRun([1234])])),
-      ]
+      const parts = [old.part('entities', rowsContent(rows)), old.part('telemetry', runsContent([gpsRun([1234])]))]
       const head = { exported_at_ms: hub.clock.nowMs() - 1000 }
       const { status, body } = await upload(site.siteId, fileOf(fileLinesOf(old, parts, { head })))
       assert.deepEqual([status, body.taken], [200, 2])
       assert.deepEqual((await contentOf(site)).times, [1234])
       assert.deepEqual(await name(), ['cart-1: {"name":"new"}'])
       assert.deepEqual(
-        await hub.hub.database.all('SELECT entry_id AS id FROM audit_entry WHERE site_id = $1', [
-          site.siteId,
-        ]),
+        await hub.hub.database.all('SELECT entry_id AS id FROM audit_entry WHERE site_id = $1', [site.siteId]),
         [{ id: 'entry-1' }],
         'what was done then was done',
       )

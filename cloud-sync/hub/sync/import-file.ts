@@ -53,8 +53,7 @@ export async function importFile(
       file = await FileImport.begin(deps, siteId, content.head)
       continue
     }
-    if (file === undefined)
-      throw new InvalidRequestError('invalid_file', 'the file does not begin with a head line')
+    if (file === undefined) throw new InvalidRequestError('invalid_file', 'the file does not begin with a head line')
     if ('part' in content) await file.add(content.part)
     else if ('devices' in content) file.keep(content.devices)
     else return await file.finish(content.end)
@@ -113,13 +112,9 @@ class FileImport {
   static async begin(deps: ImportDeps, siteId: string, head: SyncFileHead): Promise<FileImport> {
     const { database, clock } = deps
     const { epoch } = head
-    if (head.site !== siteId)
-      throw new ForbiddenError('wrong_site', `this file belongs to the site ${head.site}`)
+    if (head.site !== siteId) throw new ForbiddenError('wrong_site', `this file belongs to the site ${head.site}`)
     if (await isEpochOfAnother(database, siteId, epoch))
-      throw new ConflictError(
-        'foreign_epoch',
-        'the database of this file has already been replicated as another site',
-      )
+      throw new ConflictError('foreign_epoch', 'the database of this file has already been replicated as another site')
     return await inSite(database, siteId, async (sql) => {
       const nowMs = clock.nowMs()
       const supersededMs = await supersededAt(sql, siteId, head)
@@ -161,8 +156,7 @@ class FileImport {
     this.#waiting.push(checkFilePart(part))
     this.#waitingBytes += part.data.length
     this.#cursors = { ...this.#cursors, [stream]: { seq: to, hash: part.hash } }
-    if (this.#waiting.length >= LIMITS.parts || this.#waitingBytes >= LIMITS.body_bytes / 2)
-      await this.#apply()
+    if (this.#waiting.length >= LIMITS.parts || this.#waitingBytes >= LIMITS.body_bytes / 2) await this.#apply()
   }
 
   /** The states of some devices when the file was written; the calls together have those of all devices. */
@@ -184,8 +178,7 @@ class FileImport {
       const nowMs = clock.nowMs()
       // the file was written before now, even if the clock of the gateway says otherwise
       const atMs = Math.min(this.#head.exported_at_ms, nowMs)
-      if (this.#states !== undefined)
-        await putOlderStates(sql, site, { atMs, nowMs, keepsErased }, this.#states)
+      if (this.#states !== undefined) await putOlderStates(sql, site, { atMs, nowMs, keepsErased }, this.#states)
       await recordFile(sql, site, { ...this.#head, exported_at_ms: atMs })
       return readCursors(sql, site, epoch)
     })

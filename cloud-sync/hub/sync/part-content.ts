@@ -34,10 +34,7 @@ export function checkPart(part: SyncPart): CheckedPart {
     throw new InvalidRequestError('invalid_data', `the data of ${stream} is not base64`)
   }
   if (partHash(part, data) !== part.hash) {
-    throw new InvalidRequestError(
-      'invalid_hash',
-      `the hash of the ${stream} part up to ${to} does not match its data`,
-    )
+    throw new InvalidRequestError('invalid_hash', `the hash of the ${stream} part up to ${to} does not match its data`)
   }
   const content = readContent(part, data)
   const count = countOf(content)

@@ -46,8 +46,7 @@ export function keptBytes(parts: readonly CheckedPart[]): number {
 function keptOf({ part: { stream, is_resend }, data, content }: CheckedPart): number {
   if (content.type === 'unreadable') return data.length + ROW_BYTES
   if (content.type === 'rows') {
-    const rowBytes =
-      stream === 'notes' ? 2 * ROW_BYTES + (is_resend === true ? RESENT_NOTE_BYTES : 0) : ROW_BYTES
+    const rowBytes = stream === 'notes' ? 2 * ROW_BYTES + (is_resend === true ? RESENT_NOTE_BYTES : 0) : ROW_BYTES
     return data.length + content.rows.length * rowBytes
   }
   const pieces = content.type === 'runs' ? content.runs : content.blocks

@@ -7,14 +7,7 @@ import { inHeardSite } from '#hub/store/sites.ts'
 import { storedBytesOf } from '#hub/store/stored-bytes.ts'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
-import type {
-  AuditKind,
-  Push,
-  PushAnswer,
-  SyncCursor,
-  SyncCursors,
-  SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import type { AuditKind, Push, PushAnswer, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import { applyRows } from './apply-rows.ts'
 import { applyTelemetry, type Erased, EVERYTHING } from './apply-telemetry.ts'
 import { CursorConflictError, toldLimits } from './hello.ts'
@@ -120,11 +113,7 @@ export async function moveAndApply(
   }
   const quarantined = await applyParts(sql, target, parts, erased)
   const entities = moves.get('entities')
-  if (
-    entities !== undefined &&
-    target.isPast !== true &&
-    reaches(entities.to.seq, cursors.entities.seq, entitiesEnd)
-  ) {
+  if (entities !== undefined && target.isPast !== true && reaches(entities.to.seq, cursors.entities.seq, entitiesEnd)) {
     await deleteEarlierEntities(sql, siteId, epoch)
   }
   return { acked: Object.fromEntries([...moves].map(([stream, { to }]) => [stream, to])), quarantined }
@@ -223,13 +212,9 @@ function resentRows(stream: SyncStream, content: PartContent): ResentRows[] {
   }
   if (content.type === 'rows' && stream !== 'telemetry' && stream !== 'history') {
     for (const row of content.rows) {
-      const { table, at_ms, hardware_id } = { ...(typeof row === 'object' ? row : {}) } as Record<
-        string,
-        unknown
-      >
+      const { table, at_ms, hardware_id } = { ...(typeof row === 'object' ? row : {}) } as Record<string, unknown>
       if (stream === 'entities') add(stream, -1, String(table))
-      else if (typeof at_ms === 'number')
-        add(stream, dayOf(at_ms), stream === 'notes' ? '' : String(hardware_id))
+      else if (typeof at_ms === 'number') add(stream, dayOf(at_ms), stream === 'notes' ? '' : String(hardware_id))
     }
   } else if (content.type === 'runs' || content.type === 'blocks') {
     const pieces = content.type === 'runs' ? content.runs : content.blocks

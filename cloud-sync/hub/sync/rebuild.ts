@@ -122,9 +122,7 @@ function rowPage(rows: readonly KeptRow[], kind: RebuildKind): RebuildPage {
   for (const { table, key, body } of rows) {
     if (bytes >= ROW_PAGE_BYTES) break
     const isEntity = kind === 'entities' || kind === 'audit_entries'
-    const text = isEntity
-      ? `{"table":${JSON.stringify(table)},"key":${JSON.stringify(key)},"body":${body}}`
-      : body
+    const text = isEntity ? `{"table":${JSON.stringify(table)},"key":${JSON.stringify(key)},"body":${body}}` : body
     texts.push(text)
     bytes += text.length
   }
@@ -156,11 +154,7 @@ async function recordPage<R extends Records>(
   }))
   const content = length === 0 ? '' : Buffer.from(encodeBlocks(blocks)).toString('base64')
   const lastMs = records.atMs[length - 1]
-  return pageOf(
-    length,
-    length < RECORDS || lastMs === undefined ? [hardwareId] : [hardwareId, lastMs],
-    content,
-  )
+  return pageOf(length, length < RECORDS || lastMs === undefined ? [hardwareId] : [hardwareId, lastMs], content)
 }
 
 function pageOf(count: number, next: readonly (string | number)[] | null, content: string): RebuildPage {

@@ -1,12 +1,6 @@
 import { areTwoGateways, TWO_GATEWAYS_SHOWN_MS } from '#hub/sites/state.ts'
 import type { Sql } from '#hub/store/database/database.ts'
-import {
-  findSender,
-  type KnownSender,
-  recordSeen,
-  recordTwoGateways,
-  type Sender,
-} from '#hub/store/epochs.ts'
+import { findSender, type KnownSender, recordSeen, recordTwoGateways, type Sender } from '#hub/store/epochs.ts'
 import type { LockedSite } from '#hub/store/sites.ts'
 import { ConflictError } from '#shared/errors.ts'
 import type { SyncWarning } from '#shared/wire/replication/sync.ts'

@@ -90,10 +90,7 @@ export class SiteBudgets {
   reserveBody(siteId: string): BodyReservation {
     const use = this.#of(siteId)
     if (use.bodies >= BODIES)
-      throw this.refusal(
-        'site_bodies',
-        new RateLimitedError('too many requests of this site at once', RETRY_S),
-      )
+      throw this.refusal('site_bodies', new RateLimitedError('too many requests of this site at once', RETRY_S))
     use.bodies++
     let reserved = 0
     let isReleased = false
@@ -103,10 +100,7 @@ export class SiteBudgets {
         use.bodyBytes += bytes
         this.#bodyBytes += bytes
         if (use.bodyBytes > BODY_BYTES)
-          throw this.refusal(
-            'site_bodies',
-            new RateLimitedError('too many bytes of this site at once', RETRY_S),
-          )
+          throw this.refusal('site_bodies', new RateLimitedError('too many bytes of this site at once', RETRY_S))
         if (this.#bodyBytes > ALL_BODY_BYTES) throw this.refusal('all_bodies', busy())
       },
       release: () => {

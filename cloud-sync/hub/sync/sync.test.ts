@@ -78,10 +78,9 @@ for (const kind of DATABASE_KINDS) {
       return [...(await readTelemetry(database(), GPS, of, EVER)).atMs]
     }
     const count = async (site: SiteClient, table: string) => {
-      const row = await database().get<{ count: number }>(
-        `SELECT COUNT(*) AS count FROM ${table} WHERE site_id = $1`,
-        [site.siteId],
-      )
+      const row = await database().get<{ count: number }>(`SELECT COUNT(*) AS count FROM ${table} WHERE site_id = $1`, [
+        site.siteId,
+      ])
       return row?.count ?? 0
     }
 
@@ -214,10 +213,7 @@ for (const kind of DATABASE_KINDS) {
     describe('what is damaged on its way', () => {
       const wrongs: Record<string, (part: SyncPart) => [SyncPart, string]> = {
         'another hash': (part) => [{ ...part, hash: '0'.repeat(64) }, 'invalid_hash'],
-        'data that is not base64': (part) => [
-          { ...part, data: `${part.data.slice(0, -4)}!*#=` },
-          'invalid_data',
-        ],
+        'data that is not base64': (part) => [{ ...part, data: `${part.data.slice(0, -4)}!*#=` }, 'invalid_data'],
         'data that is cut off': (part) => [{ ...part, data: part.data.slice(0, -4) }, 'invalid_hash'],
         'no way forward': (part) => [{ ...part, to: part.from }, 'invalid_body'],
         'an unknown stream': (part) => [{ ...part, stream: 'secrets' as 'notes' }, 'invalid_body'],
@@ -227,10 +223,7 @@ for (const kind of DATABASE_KINDS) {
       test('is refused with a code, and nothing of the request is taken', async () => {
         const site = await test_.site()
         for (const [name, damage] of Object.entries(wrongs)) {
-          const good = site.part(
-            'notes',
-            rowsContent([{ seq: 1, note_id: 'n', kind: 'x', at_ms: 0, body: {} }]),
-          )
+          const good = site.part('notes', rowsContent([{ seq: 1, note_id: 'n', kind: 'x', at_ms: 0, body: {} }]))
           const [part, code] = damage(site.part('lock_events', rowsContent([lockEvent(1)])))
           const answer = await site.push(good, part)
           assert.deepEqual([answer.status, answer.body.code], [400, code], name)
@@ -254,18 +247,12 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await code(Buffer.from('not gzip')), [400, 'invalid_body'])
         assert.deepEqual(await code(gzip('{}').subarray(0, 15)), [400, 'invalid_body'])
         assert.deepEqual(await code(gzip('[]')), [400, 'invalid_body'])
-        assert.deepEqual(await code(gzip(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)), [
-          400,
-          'invalid_body',
-        ])
+        assert.deepEqual(await code(gzip(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)), [400, 'invalid_body'])
         assert.deepEqual(await code(gzip(Buffer.alloc(60_000_000))), [413, 'payload_too_large'])
         assert.deepEqual(await code(Buffer.alloc(100_000_000, 'x')), [413, 'payload_too_large'])
         const plain = { 'content-encoding': 'identity' }
         assert.deepEqual(await code(Buffer.alloc(10_000_000, ' '), plain), [413, 'payload_too_large'])
-        assert.deepEqual(await code(Buffer.from('{}'), { 'content-encoding': 'br' }), [
-          415,
-          'unsupported_media_type',
-        ])
+        assert.deepEqual(await code(Buffer.from('{}'), { 'content-encoding': 'br' }), [415, 'unsupported_media_type'])
         const parts = Array.from({ length: 65 }, () => site.part('notes', rowsContent([])))
         assert.equal((await site.push(...parts)).status, 413)
         assert.equal(await count(site, 'quarantine'), 0)
@@ -414,14 +401,11 @@ for (const kind of DATABASE_KINDS) {
         await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [500, 1000, 2500])])))
         assert.deepEqual(await times(site), [500, 1000, 2000, 2500, 3000])
         await compactSegments(database(), site.siteId, 0)
-        await site.push(
-          site.part('history', blocksContent([gpsBlock('cart-1', [100, 2000, 2999, 3000, 9000])])),
-        )
+        await site.push(site.part('history', blocksContent([gpsBlock('cart-1', [100, 2000, 2999, 3000, 9000])])))
         assert.deepEqual(await times(site), [100, 500, 1000, 2000, 2500, 2999, 3000, 9000])
-        const rows = await database().get(
-          'SELECT SUM(record_count) AS sum FROM telemetry_block WHERE site_id = $1',
-          [site.siteId],
-        )
+        const rows = await database().get('SELECT SUM(record_count) AS sum FROM telemetry_block WHERE site_id = $1', [
+          site.siteId,
+        ])
         assert.deepEqual(rows, { sum: 8 })
       })
 
@@ -455,9 +439,7 @@ for (const kind of DATABASE_KINDS) {
         await fork.hello({ forked_from: { epoch: site.epoch, reason: 'restored from a backup' } })
         await fork.push(fork.part('notes', rowsContent([note])))
         assert.deepEqual(await times(site), [7000])
-        await fork.push(
-          fork.part('telemetry', runsContent([gpsRun('cart-1', [1]), gpsRun('cart-2', [1])]), { to: 5 }),
-        )
+        await fork.push(fork.part('telemetry', runsContent([gpsRun('cart-1', [1]), gpsRun('cart-2', [1])]), { to: 5 }))
         assert.deepEqual([await times(site), await times(site, 'cart-2')], [[7000], [1]])
         await fork.push(fork.part('telemetry', runsContent([gpsRun('cart-1', [7000, 8000])]), { to: 11 }))
         assert.deepEqual(await times(site), [7000, 8000])
@@ -499,13 +481,9 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: '{"v":1}' })
         await site.push(site.part('entities', rowsContent([entity(4, 'b', null)])))
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null })
-        const stale = site.part(
-          'entities',
-          rowsContent([entity(2, 'b', { v: 1 }), entity(9, 'c', { v: 9 })]),
-          {
-            isResend: true,
-          },
-        )
+        const stale = site.part('entities', rowsContent([entity(2, 'b', { v: 1 }), entity(9, 'c', { v: 9 })]), {
+          isResend: true,
+        })
         assert.equal((await site.push(stale)).status, 200)
         assert.deepEqual(await bodies(site), { a: '{"v":2}', b: null, c: '{"v":9}' })
       })
@@ -573,9 +551,7 @@ for (const kind of DATABASE_KINDS) {
         await at(NOON_MS - DAY_MS, [device('b', 4)])
         assert.deepEqual(await states(site), { b: 4, c: 3 }, 'the clock was set back')
         assert.deepEqual(
-          await database().get('SELECT backlog_rows, backlog_oldest_ms FROM site WHERE site_id = $1', [
-            site.siteId,
-          ]),
+          await database().get('SELECT backlog_rows, backlog_oldest_ms FROM site WHERE site_id = $1', [site.siteId]),
           { backlog_rows: 12, backlog_oldest_ms: 5 },
         )
         const bad = await at(NOON_MS, [{ v: 1 }])
@@ -680,9 +656,7 @@ for (const kind of DATABASE_KINDS) {
         const note = { seq: 1, note_id: 'r', kind: 'intent_result', at_ms: 77, body: result }
         await site.push(site.part('notes', rowsContent([note])))
         assert.deepEqual(
-          await database().get('SELECT status, reason, finished_at_ms FROM intent WHERE site_id = $1', [
-            site.siteId,
-          ]),
+          await database().get('SELECT status, reason, finished_at_ms FROM intent WHERE site_id = $1', [site.siteId]),
           { status: 'rejected', reason: 'no such device', finished_at_ms: 77 },
         )
         assert.deepEqual((await site.request('GET', '/intents?after=0')).body, { intents: [] })
@@ -744,10 +718,7 @@ for (const kind of DATABASE_KINDS) {
         const at = (ms: number[]) => ms.map((each) => day + each)
         const late = gpsRun('cart-3', [day + DAY_MS - 1, day + DAY_MS])
         await site.push(
-          site.part(
-            'telemetry',
-            runsContent([gpsRun('cart-1', at([0, 1, 2])), gpsRun('cart-2', at([5, 6])), late]),
-          ),
+          site.part('telemetry', runsContent([gpsRun('cart-1', at([0, 1, 2])), gpsRun('cart-2', at([5, 6])), late])),
         )
         const groups = [
           { group: 'cart-1', ...sumOf(gpsAt(at([0, 1, 2]))) },
@@ -798,10 +769,7 @@ for (const kind of DATABASE_KINDS) {
         for (let night = 0; night < 2; night++)
           assert.deepEqual(await ask(), { resend: [], extra: [{ group: 'cart-1', count: 2 }] })
         assert.deepEqual(await times(site), at([0, 1, 2, 3, 4]))
-        await database().run('DELETE FROM telemetry_block WHERE site_id = $1 AND last_ms = $2', [
-          site.siteId,
-          day + 4,
-        ])
+        await database().run('DELETE FROM telemetry_block WHERE site_id = $1 AND last_ms = $2', [site.siteId, day + 4])
         assert.deepEqual((await ask()).resend, ['cart-1'], 'what was lost since is asked for again')
       })
 
@@ -829,25 +797,17 @@ for (const kind of DATABASE_KINDS) {
         const counted = { group: 'cart-1', count: 1, sum: sum.toString() }
         const through = { ...counted, through_ms: NOON_MS + 1 }
         assert.deepEqual((await site.audit('lock_events', day, [through])).body, { resend: [], extra: [] })
-        assert.deepEqual((await site.audit('lock_events', day, [counted])).body.extra, [
-          { group: 'cart-1', count: 1 },
-        ])
+        assert.deepEqual((await site.audit('lock_events', day, [counted])).body.extra, [{ group: 'cart-1', count: 1 }])
       })
 
       test('compare events by what they say and entities without a day', async () => {
         const site = await test_.site()
-        const rows = [
-          lockEvent(1, { metadata: { '10': 'ten', a: 1.5e300 } }),
-          lockEvent(2, { hardware_id: 'cart-2' }),
-        ]
+        const rows = [lockEvent(1, { metadata: { '10': 'ten', a: 1.5e300 } }), lockEvent(2, { hardware_id: 'cart-2' })]
         const entities = [
           { seq: 1, table: 'device', key: 'a', body: { name: 'é \u{1f6a9} "x"' } },
           { seq: 2, table: 'device', key: 'b', body: null },
         ]
-        await site.push(
-          site.part('lock_events', rowsContent(rows)),
-          site.part('entities', rowsContent(entities)),
-        )
+        await site.push(site.part('lock_events', rowsContent(rows)), site.part('entities', rowsContent(entities)))
         const sum = new RowSum()
         const { seq: _, ...first } = rows[0] ?? { seq: 0 }
         sum.addText(JSON.stringify(first))
@@ -860,8 +820,7 @@ for (const kind of DATABASE_KINDS) {
         const entitySum = new RowSum()
         entitySum.addText(JSON.stringify(['device', 'a', entities[0]?.body]))
         assert.deepEqual(
-          (await site.audit('entities', null, [{ group: 'device', count: 1, sum: entitySum.toString() }]))
-            .body,
+          (await site.audit('entities', null, [{ group: 'device', count: 1, sum: entitySum.toString() }])).body,
           { resend: [], extra: [] },
         )
         assert.equal((await site.audit('entities', day, [])).status, 400)
@@ -880,9 +839,7 @@ for (const kind of DATABASE_KINDS) {
       const lost = await site.latest({ devices, backlog: { ...backlog, acked: { lock_events: 2 } } })
       assert.deepEqual([lost.status, lost.body.code], [409, 'cursor'])
       assert.deepEqual(lost.body.cursors, site.cursors)
-      const row = await database().get('SELECT hardware_id FROM site_latest WHERE site_id = $1', [
-        site.siteId,
-      ])
+      const row = await database().get('SELECT hardware_id FROM site_latest WHERE site_id = $1', [site.siteId])
       assert.equal(row, undefined)
     })
 

@@ -56,12 +56,7 @@ export class People {
     return new DocumentedAnswers(JSON.parse(String(text)))
   }
 
-  async createUser(fields: {
-    role?: HubRole
-    site_ids?: string[] | null
-    name?: string
-    mask_codes?: boolean
-  }) {
+  async createUser(fields: { role?: HubRole; site_ids?: string[] | null; name?: string; mask_codes?: boolean }) {
     const { body } = await this.request('POST', '/users', { body: { name: 'Somebody', ...fields } })
     return { userId: String(body.user.user_id), key: String(body.api_key) }
   }
@@ -70,8 +65,7 @@ export class People {
   async callers(siteId: string): Promise<Record<Who, string | null>> {
     const disabled = await this.createUser({ site_ids: [siteId] })
     await this.request('PATCH', `/users/${disabled.userId}`, { body: { is_active: false } })
-    const keyOf = async (role: HubRole, siteIds: string[]) =>
-      (await this.createUser({ role, site_ids: siteIds })).key
+    const keyOf = async (role: HubRole, siteIds: string[]) => (await this.createUser({ role, site_ids: siteIds })).key
     return {
       nobody: null,
       'a bad key': 'cbh_this_key_opens_nothing_at_all',
@@ -84,11 +78,7 @@ export class People {
     }
   }
 
-  async #send(
-    method: string,
-    path: string,
-    { key = ADMIN_KEY, body, headers = {} }: RequestOptions,
-  ): Promise<Answer> {
+  async #send(method: string, path: string, { key = ADMIN_KEY, body, headers = {} }: RequestOptions): Promise<Answer> {
     const init: RequestInit = { method, headers: { ...headers } }
     if (key !== null) init.headers = { 'x-api-key': key, ...init.headers }
     if (body !== undefined) {
@@ -130,10 +120,7 @@ export const REFUSED_AS_NO_ADMIN: Refusal[] = [
 ]
 
 /** Who is refused by endpoints that ask a site for something. */
-export const REFUSED_AS_NO_OPERATOR: Refusal[] = [
-  ...REFUSED_OUTSIDE_SCOPE,
-  ['a viewer', 403, 'operator_required'],
-]
+export const REFUSED_AS_NO_OPERATOR: Refusal[] = [...REFUSED_OUTSIDE_SCOPE, ['a viewer', 403, 'operator_required']]
 
 /** Who is refused by endpoints for everybody with a key. */
 export const REFUSED_WITHOUT_KEY: Refusal[] = NOT_LET_IN

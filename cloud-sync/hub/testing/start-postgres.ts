@@ -41,10 +41,7 @@ export class PostgresServer {
   #port = 0
   #supervisor: ChildProcess | undefined
 
-  constructor(
-    native: string,
-    { fsync = false, survivesKill = fsync, within = tmpdir() }: PostgresServerOptions = {},
-  ) {
+  constructor(native: string, { fsync = false, survivesKill = fsync, within = tmpdir() }: PostgresServerOptions = {}) {
     this.#native = native
     this.#fsync = fsync
     this.#survivesKill = survivesKill
@@ -144,16 +141,7 @@ export class PostgresServer {
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const supervisor = spawn(
       'sh',
-      [
-        '-c',
-        SUPERVISOR,
-        'sh',
-        this.#folder,
-        join(this.#native, 'bin/postgres'),
-        '-D',
-        this.#dataDir,
-        ...args,
-      ],
+      ['-c', SUPERVISOR, 'sh', this.#folder, join(this.#native, 'bin/postgres'), '-D', this.#dataDir, ...args],
       // a session of its own: Ctrl-C is for the tests, and the folder is to be tidied up then
       { ...identity(), cwd: this.#folder, stdio: ['pipe', 'ignore', 'pipe'], detached: true },
     )

@@ -44,12 +44,7 @@ function writeBuild(folder: string, page = PAGE): void {
 }
 
 /** Over a socket, with nothing that a client would add or take away. */
-async function ask(
-  { http }: TestGateway,
-  path: string,
-  headers: Record<string, string> = {},
-  method = 'GET',
-) {
+async function ask({ http }: TestGateway, path: string, headers: Record<string, string> = {}, method = 'GET') {
   const { hostname, port } = new URL(http)
   const asked = request({ hostname, port, path, method, headers })
   asked.end()
@@ -112,14 +107,8 @@ describe('a gateway whose app is built', () => {
   ] as const) {
     test(`sends ${path} as ${type}, ${policy ? 'with' : 'without'} the policy of the app`, async () => {
       const { status, headers } = await ask(g, path)
-      assert.deepEqual(
-        [status, headers['content-type'], headers['content-security-policy']],
-        [200, type, policy],
-      )
-      const size = Object.entries(headers).reduce(
-        (sum, [name, value]) => sum + name.length + `${value}`.length + 4,
-        0,
-      )
+      assert.deepEqual([status, headers['content-type'], headers['content-security-policy']], [200, type, policy])
+      const size = Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + `${value}`.length + 4, 0)
       assert.ok(policy !== undefined || size < 500, `${size} bytes of headers`)
     })
   }
@@ -151,9 +140,7 @@ describe('a gateway whose app is built', () => {
 
   test('gives each encoding a tag of its own', async () => {
     const encodings = ['br', 'gzip', 'identity']
-    const answers = await Promise.all(
-      encodings.map((encoding) => ask(g, SCRIPT_PATH, { 'accept-encoding': encoding })),
-    )
+    const answers = await Promise.all(encodings.map((encoding) => ask(g, SCRIPT_PATH, { 'accept-encoding': encoding })))
     assert.equal(new Set(answers.map(({ headers }) => headers.etag)).size, 3)
   })
 
@@ -189,20 +176,11 @@ describe('a gateway whose app is built', () => {
       `/app/${'x'.repeat(10_000)}`,
     ]) {
       const { status, headers, text } = await ask(g, path)
-      assert.deepEqual(
-        [status, headers['content-type']],
-        [404, 'application/problem+json'],
-        path.slice(0, 60),
-      )
+      assert.deepEqual([status, headers['content-type']], [404, 'application/problem+json'], path.slice(0, 60))
       assert.equal(JSON.parse(text).code, 'not_found')
       assert.equal(headers['cache-control'], 'no-store')
     }
-    for (const path of [
-      '/app/../build.json',
-      '/app/%2e%2e/%2e%2e/package.json',
-      '/app/../../etc/passwd',
-      '/apps/',
-    ])
+    for (const path of ['/app/../build.json', '/app/%2e%2e/%2e%2e/package.json', '/app/../../etc/passwd', '/apps/'])
       assert.equal((await ask(g, path)).status, 401, path)
   })
 

@@ -35,8 +35,7 @@ export class Dashboard implements Pick<Part, 'start'> {
       return readBuiltFiles(this.#folder)
     } catch (error) {
       const reason = describeError(error)
-      if (reason !== this.#said)
-        this.#log.warn({ reason }, 'cannot serve the app: npm run build:app builds it anew')
+      if (reason !== this.#said) this.#log.warn({ reason }, 'cannot serve the app: npm run build:app builds it anew')
       this.#said = reason
       return undefined
     }

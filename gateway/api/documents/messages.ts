@@ -139,8 +139,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     example: { type: 'unsubscribed', hardwareIds: ['cart-07'] },
   },
   device_data: {
-    description:
-      'The values that changed, and no others: one message may have a position, the next a voltage.',
+    description: 'The values that changed, and no others: one message may have a position, the next a voltage.',
     example: {
       type: 'device_data',
       hardwareId: 'cart-07',
@@ -166,8 +165,7 @@ const FROM_GATEWAY: Described<ServerMessage> = {
     },
   },
   device_unlocked: {
-    description:
-      'A lock event; code is the tag or keypad code; users with mask_codes see its last two characters.',
+    description: 'A lock event; code is the tag or keypad code; users with mask_codes see its last two characters.',
     example: {
       type: 'device_unlocked',
       hardwareId: 'cart-07',
@@ -343,8 +341,7 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
   cfg: {
     qos: 1,
     retained: true,
-    description:
-      'The configuration of the device, with a version that only grows; group_id says which zones to read.',
+    description: 'The configuration of the device, with a version that only grows; group_id says which zones to read.',
     example: { v: 12, ts: 1765967400123, group_id: 42, config: { realtime_enabled: true } },
   },
   key: {

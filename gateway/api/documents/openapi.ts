@@ -3,13 +3,7 @@ import { createOpenApiDocument, type Doors, type OpenApiDocument } from '#shared
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import type { ApiEnv } from '../api-env.ts'
 import { TAGS } from '../tags.ts'
-import {
-  MQTT_TOPICS,
-  type MqttTopic,
-  REALTIME_MESSAGES,
-  REALTIME_PATH,
-  type RealtimeMessage,
-} from './messages.ts'
+import { MQTT_TOPICS, type MqttTopic, REALTIME_MESSAGES, REALTIME_PATH, type RealtimeMessage } from './messages.ts'
 
 /** What holds for every operation, as CommonMark: the description of the API in `/openapi.json`. */
 const INTRODUCTION = `The fleet gateway of a golf course: carts and tee boxes report over MQTT, people and programs use this API.

@@ -2,13 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { renderMarkdown } from './markdown.ts'
 
-const render = (markdown: string) =>
-  renderMarkdown(markdown, (href) => (href === 'there' ? '/here' : undefined))
+const render = (markdown: string) => renderMarkdown(markdown, (href) => (href === 'there' ? '/here' : undefined))
 
 test('headings get the names that GitHub gives them, each its own', () => {
-  const { title, anchors, html } = render(
-    '# A `code` & *more*\n\n## When, exactly?\n\n## When exactly\n\n## Süd_1\n',
-  )
+  const { title, anchors, html } = render('# A `code` & *more*\n\n## When, exactly?\n\n## When exactly\n\n## Süd_1\n')
   assert.deepEqual(anchors, ['a-code--more', 'when-exactly', 'when-exactly-1', 'süd_1'])
   assert.equal(title, 'A code & more')
   assert.match(html, /<h2 id="when-exactly-1">When exactly<\/h2>/)

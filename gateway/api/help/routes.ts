@@ -31,9 +31,7 @@ function renderHelpPage(document: RenderedDocument): Html {
 
 /** All pages there are. */
 function renderHelpIndex({ pages }: HelpShelf): Html {
-  const rows = [...pages].map(
-    ([page, { title }]) => html`<li><a href="${helpAddress(page)}">${title}</a></li>`,
-  )
+  const rows = [...pages].map(([page, { title }]) => html`<li><a href="${helpAddress(page)}">${title}</a></li>`)
   return frame(
     'Help',
     html`<h1>Help</h1>
@@ -93,7 +91,6 @@ export function createHelpApi(folder = DOCS): OpenAPIHono<ApiEnv> {
 async function keptHelp(shelf: HelpShelf): Promise<ReadonlyMap<string, KeptDocument>> {
   const kept = new Map<string, KeptDocument>()
   for (const [name, bytes] of shelf.pictures) kept.set(`${PICTURES}${name}`, keptBytes('image/png', bytes))
-  for (const [name, page] of shelf.pages)
-    kept.set(name, await keptText(PAGE, String(await renderHelpPage(page))))
+  for (const [name, page] of shelf.pages) kept.set(name, await keptText(PAGE, String(await renderHelpPage(page))))
   return kept.set('', await keptText(PAGE, String(await renderHelpIndex(shelf))))
 }

@@ -13,11 +13,7 @@ const target = `${join(folder, 'stick')}/`
 const DONE_WITHIN_MS = 240_000
 /** The backup that was begun has ended. */
 const isDone = () =>
-  eventually(
-    async () => (await g.request('GET', '/backups')).body.state === 'idle',
-    'the backup',
-    DONE_WITHIN_MS,
-  )
+  eventually(async () => (await g.request('GET', '/backups')).body.state === 'idle', 'the backup', DONE_WITHIN_MS)
 let g: TestGateway
 let keys: Record<Who, string | null>
 

@@ -60,8 +60,7 @@ test('a copied card says so, goes on with its devices, and sends the head office
   assert.equal((await health(g)).machine, undefined)
 
   await moveTo(SECOND)
-  const heard = () =>
-    [hub.hellos, hub.pushes, hub.latest, hub.audits, hub.intentQueries].map(({ length }) => length)
+  const heard = () => [hub.hellos, hub.pushes, hub.latest, hub.audits, hub.intentQueries].map(({ length }) => length)
   const before = heard()
   const { status, machine, machine_detail } = await health(g)
   assert.deepEqual([status, machine], ['ok', 'other'])

@@ -26,10 +26,7 @@ export function toSessionJson(session: Session, parts: Pick<Parts, 'users' | 'cl
   }
 }
 
-function toPersonJson(
-  { acting }: Session,
-  { users, clock }: Pick<Parts, 'users' | 'clock'>,
-): SessionJson['person'] {
+function toPersonJson({ acting }: Session, { users, clock }: Pick<Parts, 'users' | 'clock'>): SessionJson['person'] {
   const person = acting === null ? undefined : users.find(acting.userId)
   if (acting === null || person === undefined || isPast(clock, acting.until)) return null
   const { userId, name } = person.row

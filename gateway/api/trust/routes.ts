@@ -69,8 +69,7 @@ export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
   api.use('/trust/*', async (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD') return next()
     const certificate = authority()
-    if (certificate === undefined)
-      throw new NotFoundError('not_found', 'this gateway has no authority of its own')
+    if (certificate === undefined) throw new NotFoundError('not_found', 'this gateway has no authority of its own')
     switch (c.req.path) {
       case '/trust': {
         const asked = c.req.query('lang')

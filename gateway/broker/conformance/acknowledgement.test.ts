@@ -92,9 +92,7 @@ describe('an acknowledgement is harmless', () => {
     once.client.send(...[puback, puback].map((type) => acknowledgement(type, once.id)))
     await assertUnharmed(once.client)
     const twice = await receiver(2)
-    twice.client.send(
-      ...[pubrec, pubrec, pubcomp, pubcomp, pubrec].map((type) => acknowledgement(type, twice.id)),
-    )
+    twice.client.send(...[pubrec, pubrec, pubcomp, pubcomp, pubrec].map((type) => acknowledgement(type, twice.id)))
     await assertUnharmed(twice.client)
   })
 

@@ -203,8 +203,7 @@ describe('the client id', () => {
       assert.deepEqual(await client.subscribe({ 'unnamed/x': 1 }), [1])
     }
     await (await rawProgram(gateway)).publish('unnamed/x', 'to all')
-    for (const client of clients)
-      assert.equal(readPublish(await client.next(PACKET.publish)).payload, 'to all')
+    for (const client of clients) assert.equal(readPublish(await client.next(PACKET.publish)).payload, 'to all')
   })
 
   test('[MQTT-3.1.3-7] [MQTT-3.1.3-8] of zero bytes with clean session 0 gets return code 2', async () => {
@@ -419,11 +418,7 @@ describe('DISCONNECT', () => {
     const reader = await rawProgram(gateway)
     await reader.subscribe({ 'afterlife/#': 1 })
     const client = await rawProgram(gateway)
-    client.send(
-      DISCONNECT,
-      publishPacket('afterlife/x', 'never', { qos: 0 }),
-      publishPacket('afterlife/x', 'n'),
-    )
+    client.send(DISCONNECT, publishPacket('afterlife/x', 'never', { qos: 0 }), publishPacket('afterlife/x', 'n'))
     await client.closed()
     await (await rawProgram(gateway)).publish('afterlife/y', 'after')
     assert.equal(readPublish(await reader.next(PACKET.publish)).payload, 'after')
@@ -433,9 +428,7 @@ describe('DISCONNECT', () => {
 describe('packets that are no packets close the connection', () => {
   test('[MQTT-2.2.2-1] [MQTT-2.2.2-2] [MQTT-3.6.1-1] [MQTT-3.8.1-1] [MQTT-3.10.1-1] reserved flags of the fixed header', async () => {
     const packets = [
-      ...[PACKET.puback, PACKET.pubrec, PACKET.pubrel, PACKET.pubcomp].map((type) =>
-        acknowledgement(type, 1),
-      ),
+      ...[PACKET.puback, PACKET.pubrec, PACKET.pubrel, PACKET.pubcomp].map((type) => acknowledgement(type, 1)),
       subscribePacket({ x: 0 }),
       unsubscribePacket(['x']),
       PINGREQ,

@@ -86,19 +86,7 @@ for (const protocol of ['mqtt', 'mqtts'] as const) {
 
     test('a request finds its response', async () => {
       const responder = await clients.subscribe('-t', 'ask')
-      const answer = clients.run(
-        'mosquitto_rr',
-        '-t',
-        'ask',
-        '-e',
-        'tell',
-        '-m',
-        'question',
-        '-q',
-        '1',
-        '-W',
-        '5',
-      )
+      const answer = clients.run('mosquitto_rr', '-t', 'ask', '-e', 'tell', '-m', 'question', '-q', '1', '-W', '5')
       assert.equal((await responder.next()).payload, 'question')
       await publish('-t', 'tell', '-m', 'answer', '-q', '1')
       assert.deepEqual(await answer, { code: 0, output: 'answer\n' })

@@ -1,14 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import {
-  acknowledgement,
-  idOf,
-  PACKET,
-  packetOf,
-  publishPacket,
-  readPublish,
-  text,
-} from '#testing/mqtt-packets.ts'
+import { acknowledgement, idOf, PACKET, packetOf, publishPacket, readPublish, text } from '#testing/mqtt-packets.ts'
 import type { RawMqtt } from '#testing/raw-mqtt.ts'
 import { rawProgram } from '#testing/raw-program.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
@@ -37,11 +29,7 @@ async function nextMessage(reader: RawMqtt): Promise<ReturnType<typeof readPubli
 }
 
 /** What a subscriber gets of retained messages: all up to one that the sender has retained last of all. */
-async function retainedFor(
-  sender: RawMqtt,
-  filter: string,
-  qos = 2,
-): Promise<ReturnType<typeof readPublish>[]> {
+async function retainedFor(sender: RawMqtt, filter: string, qos = 2): Promise<ReturnType<typeof readPublish>[]> {
   const last = `${filter.replace(/\/?#$/, '')}/last`
   await sender.publish(last, 'last', { isRetained: true })
   const reader = await rawProgram(gateway)
@@ -152,13 +140,7 @@ describe('a PUBLISH that is none closes the connection', () => {
   })
 
   test('[MQTT-3.3.2-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] [MQTT-4.7.3-2] a topic that is no UTF-8 or holds U+0000', async () => {
-    for (const bytes of [
-      [0xff],
-      [0xed, 0xa0, 0x80],
-      [0xed, 0xbf, 0xbf],
-      [0xc1, 0xbf],
-      [0xf5, 0x80, 0x80, 0x80],
-    ])
+    for (const bytes of [[0xff], [0xed, 0xa0, 0x80], [0xed, 0xbf, 0xbf], [0xc1, 0xbf], [0xf5, 0x80, 0x80, 0x80]])
       await closes(publishPacket(Buffer.from([0x61, ...bytes, 0x62]), 'x'))
     await closes(publishPacket('a\u0000b', 'x'))
     await closes(publishPacket('\u0000', 'x', { qos: 0 }))
@@ -240,9 +222,7 @@ describe('what a subscriber is sent', () => {
       for (const clean of [true, false]) {
         const topic = newTopic()
         const root = `r${count}`
-        const own = Object.fromEntries(
-          Object.entries(filters).map(([filter, qos]) => [`${root}/${filter}`, qos]),
-        )
+        const own = Object.fromEntries(Object.entries(filters).map(([filter, qos]) => [`${root}/${filter}`, qos]))
         const reader = await rawProgram(gateway, { clean })
         await reader.subscribe(own)
         await (await rawProgram(gateway)).publish(`${root}/${topic}`, 'x', { qos: published })

@@ -46,9 +46,7 @@ test('every statement that binds a server has a test that names it, or a reason 
 })
 
 test('no statement that has a test is said to have none', () => {
-  const both = Object.entries(STATEMENTS).filter(
-    ([id, { untested }]) => untested !== undefined && proven.has(id),
-  )
+  const both = Object.entries(STATEMENTS).filter(([id, { untested }]) => untested !== undefined && proven.has(id))
   assert.deepEqual(
     both.map(([id]) => id),
     [],
@@ -56,11 +54,10 @@ test('no statement that has a test is said to have none', () => {
 })
 
 test('no file names a statement that the standard has not', () => {
-  const unknown = globSync('**/*.ts', { cwd: GATEWAY, exclude: ['testing/mqtt-statements.ts'] }).flatMap(
-    (file) =>
-      idsIn(readFileSync(join(GATEWAY, file), 'utf8'))
-        .filter((id) => STATEMENTS[id] === undefined)
-        .map((id) => `${file}: ${id}`),
+  const unknown = globSync('**/*.ts', { cwd: GATEWAY, exclude: ['testing/mqtt-statements.ts'] }).flatMap((file) =>
+    idsIn(readFileSync(join(GATEWAY, file), 'utf8'))
+      .filter((id) => STATEMENTS[id] === undefined)
+      .map((id) => `${file}: ${id}`),
   )
   assert.deepEqual(unknown, [])
 })

@@ -79,8 +79,7 @@ describe('a session that is kept', () => {
     const client = await kept('unacknowledged')
     await client.subscribe({ 'unacknowledged/x': 2 })
     const sender = await rawProgram(gateway)
-    for (let i = 0; i < 6; i++)
-      await sender.publish('unacknowledged/x', `${i}`, { qos: 1 + (i % 2), id: i + 1 })
+    for (let i = 0; i < 6; i++) await sender.publish('unacknowledged/x', `${i}`, { qos: 1 + (i % 2), id: i + 1 })
     const first: unknown[][] = []
     for (let i = 0; i < 6; i++) first.push(describeAgain(await client.next(PACKET.publish)))
     assert.ok(first.every(([, , , isDup]) => isDup === false))

@@ -149,10 +149,7 @@ describe('SUBSCRIBE', () => {
     const client = await rawProgram(gateway)
     const topic = 'behind/x'
     for (const qos of [0, 1]) {
-      client.send(
-        subscribePacket({ [`${topic}/${qos}`]: 1 }),
-        publishPacket(`${topic}/${qos}`, 'own', { qos }),
-      )
+      client.send(subscribePacket({ [`${topic}/${qos}`]: 1 }), publishPacket(`${topic}/${qos}`, 'own', { qos }))
       assert.equal(await nextPayload(client), 'own')
     }
   })
@@ -180,41 +177,13 @@ describe('SUBSCRIBE', () => {
   })
 
   test('[MQTT-4.7.1-2] [MQTT-4.7.1-3] [MQTT-4.7.3-1] with a malformed filter closes the connection', async () => {
-    for (const filter of [
-      '',
-      'a+',
-      '+a',
-      'a/+b',
-      'a+/b',
-      '#/a',
-      'a#',
-      'a/#/b',
-      '##',
-      '++',
-      '+#',
-      '/#a',
-      'a/b#',
-    ])
+    for (const filter of ['', 'a+', '+a', 'a/+b', 'a+/b', '#/a', 'a#', 'a/#/b', '##', '++', '+#', '/#a', 'a/b#'])
       await assertCloses(subscribePacket({ [filter]: 0 }), filter)
   })
 
   test('[MQTT-3.8.3-2] [MQTT-4.7.1-2] [MQTT-4.7.1-3] with wildcards wherever they may be is granted', async () => {
     const client = await rawProgram(gateway)
-    for (const filter of [
-      '#',
-      '+',
-      '/#',
-      '/+',
-      '+/+',
-      '+/#',
-      'a/#',
-      'a/+',
-      'a/+/b',
-      '+/a/#',
-      'a//+',
-      '//',
-      '/',
-    ])
+    for (const filter of ['#', '+', '/#', '/+', '+/+', '+/#', 'a/#', 'a/+', 'a/+/b', '+/a/#', 'a//+', '//', '/'])
       assert.deepEqual(await client.subscribe({ [filter]: 1 }), [1], filter)
   })
 })
@@ -311,17 +280,14 @@ describe('UNSUBSCRIBE', () => {
     assert.equal(idOf(await client.next(PACKET.pubrel)), two.id)
   })
 
-  test('[MQTT-3.10.3-2] without a topic filter closes the connection', () =>
-    assertCloses(unsubscribePacket([])))
+  test('[MQTT-3.10.3-2] without a topic filter closes the connection', () => assertCloses(unsubscribePacket([])))
 
   test('[MQTT-3.10.3-1] [MQTT-1.5.3-1] [MQTT-1.5.3-2] with a filter that is no UTF-8 or holds U+0000 closes the connection', async () => {
-    for (const filter of [...NOT_UTF8, Buffer.from('a\u0000')])
-      await assertCloses(unsubscribePacket(['fine', filter]))
+    for (const filter of [...NOT_UTF8, Buffer.from('a\u0000')]) await assertCloses(unsubscribePacket(['fine', filter]))
   })
 
   test('[MQTT-4.7.1-2] [MQTT-4.7.1-3] [MQTT-4.7.3-1] with a malformed filter closes the connection', async () => {
-    for (const filter of ['', 'a+', '+a', 'a#', '#/a'])
-      await assertCloses(unsubscribePacket([filter]), filter)
+    for (const filter of ['', 'a+', '+a', 'a#', '#/a']) await assertCloses(unsubscribePacket([filter]), filter)
   })
 })
 

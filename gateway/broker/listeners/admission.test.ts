@@ -39,8 +39,7 @@ test('an address that tries passwords gets a hundred handshakes of TLS, and nobo
   const connections = new Connections({ total: 1000, perAddress: 1000 }, doorOf())
   for (let i = 0; i < 100; i++) assert.equal(connections.loginFailed('guesser'), 0)
   assert.ok(connections.loginFailed('guesser') > 0)
-  const admit = (address: string, isHandshake: boolean) =>
-    connections.admit(new Idle(), address, { isHandshake })
+  const admit = (address: string, isHandshake: boolean) => connections.admit(new Idle(), address, { isHandshake })
   const admitted = Array.from({ length: 300 }, () => admit('guesser', true))
   const taken = admitted.filter((refusal) => refusal === undefined).length
   // and what the time this takes adds to it

@@ -72,11 +72,7 @@ export class Connections implements Part {
   readonly #isProxy: (address: string) => boolean
 
   /** `isProxy` tells the addresses that stand for many clients: each of their connections counts by itself. */
-  constructor(
-    limits: ConnectionLimits,
-    budgets: DoorBudgets,
-    isProxy: (address: string) => boolean = () => false,
-  ) {
+  constructor(limits: ConnectionLimits, budgets: DoorBudgets, isProxy: (address: string) => boolean = () => false) {
     this.#limits = limits
     this.#budgets = budgets
     this.#isProxy = isProxy
@@ -88,8 +84,7 @@ export class Connections implements Part {
     const isOnProbation = this.#budgets.failedLogins.waitMs(known.owner) > 0
     if (isHandshake && isOnProbation && !known.handshakes.take()) return 'too_many_failed_logins'
     if (this.#open.size >= this.#limits.total && !this.#makeRoom(known)) return 'too_many_connections'
-    if (known.open >= this.#limits.perAddress && !this.#makeRoomWithin(known))
-      return 'too_many_connections_of_address'
+    if (known.open >= this.#limits.perAddress && !this.#makeRoomWithin(known)) return 'too_many_connections_of_address'
     if (!this.#takeHalfOpen(known)) return 'too_many_half_open'
     this.#enter({ socket, address: known, sinceMs: performance.now(), isHeld: false })
     return undefined

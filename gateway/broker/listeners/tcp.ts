@@ -44,19 +44,16 @@ export class TcpListener implements Part {
   /** Throws when the port cannot be had. */
   async start(): Promise<void> {
     const { host, port, connections, isHandshake = false } = this.#options
-    const server = createServer(
-      { noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 },
-      (socket) => {
-        const address = remoteAddressOf(socket)
-        const refusal = connections.admit(socket, address, { isHandshake })
-        if (refusal === undefined) {
-          this.#arrived(socket, address)
-        } else {
-          socket.destroy()
-          this.#events.onDropped(refusal, address)
-        }
-      },
-    )
+    const server = createServer({ noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 }, (socket) => {
+      const address = remoteAddressOf(socket)
+      const refusal = connections.admit(socket, address, { isHandshake })
+      if (refusal === undefined) {
+        this.#arrived(socket, address)
+      } else {
+        socket.destroy()
+        this.#events.onDropped(refusal, address)
+      }
+    })
     await listenOn(server, { port, host, backlog: BACKLOG })
     this.#server = server
   }

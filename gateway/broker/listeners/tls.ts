@@ -17,11 +17,7 @@ export class TlsListener implements Part {
   /** Connections in their handshake, by the client's address and port. */
   readonly #handshakes = new Map<string, string>()
 
-  constructor(
-    options: TcpListenerOptions,
-    events: TlsListenerEvents,
-    handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS,
-  ) {
+  constructor(options: TcpListenerOptions, events: TlsListenerEvents, handshakeTimeoutMs = HANDSHAKE_TIMEOUT_MS) {
     this.#events = events
     this.#tcp = new TcpListener(
       { ...options, isHandshake: true },

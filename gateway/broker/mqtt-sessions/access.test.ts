@@ -162,11 +162,7 @@ describe('a window full of what may not be read any more', () => {
 describe('an open connection of a user ends', () => {
   const CHANGES: [what: string, change: (user: User) => Promise<unknown>, kept: number][] = [
     ['its key is replaced', ({ userId }) => gateway.request('POST', `/users/${userId}/rotate-key`), 1],
-    [
-      'it is disabled',
-      ({ userId }) => gateway.request('PATCH', `/users/${userId}`, { body: { is_active: false } }),
-      1,
-    ],
+    ['it is disabled', ({ userId }) => gateway.request('PATCH', `/users/${userId}`, { body: { is_active: false } }), 1],
     ['it is deleted', ({ userId }) => gateway.request('DELETE', `/users/${userId}`), 0],
   ]
   for (const [what, change, kept] of CHANGES) {

@@ -61,13 +61,7 @@ class Opened {
   }
 }
 
-const READS = new Set([
-  'subscriptionsByClient',
-  'subscriptionsByTopic',
-  'countOffline',
-  'incomingGetPacket',
-  'getWill',
-])
+const READS = new Set(['subscriptionsByClient', 'subscriptionsByTopic', 'countOffline', 'incomingGetPacket', 'getWill'])
 const STREAMS = new Set([
   'createRetainedStream',
   'createRetainedStreamCombi',

@@ -138,11 +138,7 @@ export class AedesPersistence {
     for (const entry of session.outbox.entries()) {
       const { brokerId, brokerCounter } = fieldsOf(entry.message.extra)
       if (brokerId !== packet.brokerId || brokerCounter !== packet.brokerCounter) continue
-      await this.#sessions.amend(
-        session,
-        entry,
-        messageOf({ ...pickKept(packet), messageId: packet.messageId }),
-      )
+      await this.#sessions.amend(session, entry, messageOf({ ...pickKept(packet), messageId: packet.messageId }))
       return
     }
   }
@@ -251,9 +247,7 @@ function messageOf({ topic, payload, qos, retain, ...rest }: KeptPacket): Stored
 }
 
 function payloadOf(payload: Uint8Array | string): Buffer | string {
-  return typeof payload === 'string'
-    ? payload
-    : Buffer.from(payload.buffer, payload.byteOffset, payload.length)
+  return typeof payload === 'string' ? payload : Buffer.from(payload.buffer, payload.byteOffset, payload.length)
 }
 
 // what was written by this class, or by the broker, which writes null

@@ -32,9 +32,7 @@ export class BrokerPersistence extends AedesPersistence {
    * Aedes tells a client that its session is present if it has subscriptions; a session is one without them too
    * [MQTT-3.2.2-2].
    */
-  override async subscriptionsByClient(
-    client: Client,
-  ): ReturnType<AedesPersistence['subscriptionsByClient']> {
+  override async subscriptionsByClient(client: Client): ReturnType<AedesPersistence['subscriptionsByClient']> {
     const subscriptions = await super.subscriptionsByClient(client)
     const isBare = subscriptions.length === 0 && this.#sessions.get(client.id) !== undefined
     return isBare ? [{ topic: SESSION_MARK, qos: 0 }] : subscriptions

@@ -178,8 +178,7 @@ test('after anything that can happen a restart finds what was in memory', async 
         else if (kind === 'write') disk.write(at)
         else if (kind === 'restart') await restart()
         else if (session === undefined) continue
-        else if (kind === 'leave' && session.connection !== undefined)
-          sessions.leave(session, session.connection)
+        else if (kind === 'leave' && session.connection !== undefined) sessions.leave(session, session.connection)
         else if (kind === 'discard') void sessions.discard(id)
         else if (kind === 'subscribe')
           void sessions.subscribe(session, [

@@ -47,12 +47,7 @@ async function sleeper(side: OpenBroker, clientId: string): Promise<void> {
   await leave(side, client)
 }
 
-async function publish(
-  side: OpenBroker,
-  topic: string,
-  payloads: string[],
-  isRetained = false,
-): Promise<void> {
+async function publish(side: OpenBroker, topic: string, payloads: string[], isRetained = false): Promise<void> {
   const writer = await connect(side, 'writer', true)
   for (const [i, payload] of payloads.entries()) {
     writer.send(publishPacket(topic, payload, { id: i + 1, isRetained }))

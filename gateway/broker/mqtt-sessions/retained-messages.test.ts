@@ -46,8 +46,5 @@ test('what is below a prefix is deleted, and no neighbour', () => {
   for (const each of ['dev/1/st', 'dev/1/a/b', 'dev/10/st', 'dev/1'])
     retained.set({ topic: each, payload: 'x', qos: 1, isRetained: true, extra: null })
   retained.deleteBelow('dev/1/')
-  assert.deepEqual([...retained.matching(['#'])].map((message) => message.topic).sort(), [
-    'dev/1',
-    'dev/10/st',
-  ])
+  assert.deepEqual([...retained.matching(['#'])].map((message) => message.topic).sort(), ['dev/1', 'dev/10/st'])
 })

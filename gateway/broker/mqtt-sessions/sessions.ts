@@ -149,9 +149,7 @@ export class Sessions implements Part {
 
   /** A session that lasts as long as its connection and is never written down. */
   createTransient(clientId: string, owner: string): Session {
-    const outbox = new Outbox(this.#limits.outbox, owner, this.queued, (_entry, reason) =>
-      this.dropped.add(reason),
-    )
+    const outbox = new Outbox(this.#limits.outbox, owner, this.queued, (_entry, reason) => this.dropped.add(reason))
     return new Session(clientId, owner, false, outbox)
   }
 
@@ -161,8 +159,7 @@ export class Sessions implements Part {
     const { clientId, owner, isPersistent } = session
     if (!isPersistent) return
     forgetUnkept(session)
-    if (!this.#byClientId.has(clientId) || session.idleHours > 0)
-      this.#note({ kind: 'opened', clientId, owner })
+    if (!this.#byClientId.has(clientId) || session.idleHours > 0) this.#note({ kind: 'opened', clientId, owner })
     const other = this.#byClientId.get(clientId)
     if (other !== undefined && other !== session) this.#uncount(other)
     this.#byClientId.set(clientId, session)
@@ -224,9 +221,7 @@ export class Sessions implements Part {
     }
     const { clientId, isPersistent } = session
     if (!isPersistent) return Promise.resolve()
-    return this.write(
-      ...known.map((topicFilter) => ({ kind: 'unsubscribed' as const, clientId, topicFilter })),
-    )
+    return this.write(...known.map((topicFilter) => ({ kind: 'unsubscribed' as const, clientId, topicFilter })))
   }
 
   /** Subscriptions of all clients, connected or not. */

@@ -157,9 +157,6 @@ test('packets and bytes are counted as they are on the wire', async () => {
   const { received, sent } = (await g.request('GET', '/mqtt/clients?search=wire')).body.clients[0]
   assert.deepEqual([received.messages, received.bytes, sent.messages, sent.bytes], [3, 7, 3, 7])
   const { bytesRead, bytesWritten } = admin.stream as unknown as { bytesRead: number; bytesWritten: number }
-  assert.deepEqual(
-    [grown('received', 'packet_bytes'), grown('sent', 'packet_bytes')],
-    [bytesWritten, bytesRead],
-  )
+  assert.deepEqual([grown('received', 'packet_bytes'), grown('sent', 'packet_bytes')], [bytesWritten, bytesRead])
   await admin.endAsync()
 })

@@ -18,12 +18,7 @@ const zone = (id: string, type: 'alert' | 'stop', since: number, enabled = true)
   })
 const ZONES = [zone('a', 'alert', 10), zone('b', 'stop', 20), zone('off', 'alert', 5, false)]
 
-function event(
-  hardwareId: string,
-  kind: 'enter' | 'exit',
-  zoneId: string,
-  minute: number,
-): GeofenceEventJson {
+function event(hardwareId: string, kind: 'enter' | 'exit', zoneId: string, minute: number): GeofenceEventJson {
   return {
     event_id: `${hardwareId} ${kind} ${zoneId} ${minute}`,
     hardware_id: hardwareId,

@@ -19,9 +19,7 @@ export interface Breach {
 export function breachQuery(zones: readonly ZoneJson[]): { types: ZoneType[]; from: string } | null {
   const on = zones.filter(isSwitchedOn)
   const [from] = on.flatMap(({ properties }) => properties.switched_at ?? []).sort()
-  return from === undefined
-    ? null
-    : { types: [...new Set(on.map(({ properties }) => properties.type))], from }
+  return from === undefined ? null : { types: [...new Set(on.map(({ properties }) => properties.type))], from }
 }
 
 /** Who was in these zones since they were switched on, newest first. A cart that may drive there is left out. */
@@ -36,17 +34,14 @@ export function breachesOf(
   for (const event of events.toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1))) {
     const zone = byId.get(event.zone_id)
     const cart = cartOf.get(event.hardware_id)
-    if (zone === undefined || cart === undefined || event.timestamp < (zone.properties.switched_at ?? ''))
-      continue
+    if (zone === undefined || cart === undefined || event.timestamp < (zone.properties.switched_at ?? '')) continue
     if (cart.exempt?.zone_types.includes(zone.properties.type) === true) continue
     const key = JSON.stringify([cart.cart, zone.id])
     const known = stays.get(key) ?? []
     stays.set(key, known)
     takeEvent(known, event, { cart: cart.cart, zoneName: zone.properties.name })
   }
-  return [...stays.values()]
-    .flatMap((all) => all.map(({ breach }) => breach))
-    .sort((a, b) => b.fromMs - a.fromMs)
+  return [...stays.values()].flatMap((all) => all.map(({ breach }) => breach)).sort((a, b) => b.fromMs - a.fromMs)
 }
 
 /** Two devices of a cart in one zone are one stay, from the first that enters to the last that leaves. */

@@ -12,8 +12,7 @@ test('a code is read from the address, and nothing else is', () => {
 })
 
 test('what is typed is a code when it looks like one', () => {
-  for (const text of ['7K3M9QXA2BFT', '7k3m-9qxa-2bft', ' 7K3M 9QXA 2BFT '])
-    assert.ok(isTypedCode(text), text)
+  for (const text of ['7K3M9QXA2BFT', '7k3m-9qxa-2bft', ' 7K3M 9QXA 2BFT ']) assert.ok(isTypedCode(text), text)
   for (const text of ['', 'flt_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG', '7K3M9QXA2BF', 'admin_key_01'])
     assert.ok(!isTypedCode(text), text)
 })

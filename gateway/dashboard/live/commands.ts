@@ -159,9 +159,7 @@ export class CommandDesk {
     this.#sending++
     try {
       const { api, act = (action) => action() } = this.#deps
-      const command = await act(() =>
-        api.call('POST /devices/{id}/commands', { ...call, signal: this.#patience() }),
-      )
+      const command = await act(() => api.call('POST /devices/{id}/commands', { ...call, signal: this.#patience() }))
       this.#accepted(course, command)
     } catch (error) {
       this.#unanswered(course, key, error)
@@ -250,7 +248,5 @@ export class CommandDesk {
 
 /** Made without `randomUUID`, which a page over plain HTTP does not have. */
 function randomKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))]
-    .map((byte) => byte.toString(16).padStart(2, '0'))
-    .join('')
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }

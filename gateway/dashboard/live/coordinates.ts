@@ -29,10 +29,7 @@ function readSexagesimal(text: string): Coordinates | null {
   const parts = SEXAGESIMAL.exec(text)
   if (parts === null) return null
   const degrees = (at: number) =>
-    signed(
-      Number(parts[at]) + Number(parts[at + 1]) / 60 + Number(parts[at + 2] ?? 0) / 3600,
-      parts[at + 3] ?? '',
-    )
+    signed(Number(parts[at]) + Number(parts[at + 1]) / 60 + Number(parts[at + 2] ?? 0) / 3600, parts[at + 3] ?? '')
   return { lat: degrees(1), long: degrees(5) }
 }
 

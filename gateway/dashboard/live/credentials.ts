@@ -18,9 +18,7 @@ export function toQrText(mqtt: string, { hardwareId, password }: Credential): st
  * find that too, unless it is one that only the gateway's computer has.
  */
 export function brokerChoices(hostname: string, addresses: readonly string[]): string[] {
-  const here = isLoopbackHost(hostname)
-    ? []
-    : addresses.map((url) => url.replace(/\/\/.*:/, `//${hostname}:`))
+  const here = isLoopbackHost(hostname) ? [] : addresses.map((url) => url.replace(/\/\/.*:/, `//${hostname}:`))
   return [...new Set([...here, ...addresses])].sort((a, b) => Number(isLoopback(a)) - Number(isLoopback(b)))
 }
 
@@ -34,11 +32,7 @@ function isLoopbackHost(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host)
 }
 
-export function toCredentialsCsv(
-  mqtt: string,
-  credentials: readonly Credential[],
-  language: Language,
-): string {
+export function toCredentialsCsv(mqtt: string, credentials: readonly Credential[], language: Language): string {
   const rows = credentials.map(({ hardwareId, name, cart, password }) => [
     hardwareId,
     name,

@@ -65,7 +65,6 @@ function areTogether(one: RoundJson, other: RoundJson): boolean {
 }
 
 function byWorst(a: RoundJson, b: RoundJson): number {
-  const worse =
-    (b.minutes_behind ?? Number.NEGATIVE_INFINITY) - (a.minutes_behind ?? Number.NEGATIVE_INFINITY)
+  const worse = (b.minutes_behind ?? Number.NEGATIVE_INFINITY) - (a.minutes_behind ?? Number.NEGATIVE_INFINITY)
   return Number.isNaN(worse) || worse === 0 ? Date.parse(a.started_at) - Date.parse(b.started_at) : worse
 }

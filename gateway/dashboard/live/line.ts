@@ -114,8 +114,7 @@ export class Line {
 
   /** Asks how everything is, for whoever acts now; a line that is not there asks when it is. */
   subscribe(): void {
-    if (this.#isLetIn)
-      this.#socket?.send(JSON.stringify({ type: 'subscribe', hardwareIds: ['*'], snapshot: true }))
+    if (this.#isLetIn) this.#socket?.send(JSON.stringify({ type: 'subscribe', hardwareIds: ['*'], snapshot: true }))
   }
 
   /** The tablet woke up, or its network came back: no need to wait. */

@@ -11,9 +11,7 @@ const NOON_MS = Date.parse('2026-05-01T12:00:00Z')
 /** A tablet of a role, on which somebody acts until a time. */
 function me(role: Role, untilMs: number | null): MeJson {
   const person =
-    untilMs === null
-      ? null
-      : { user_id: 'jane', name: 'Jane', role: 'staff', until: new Date(untilMs).toISOString() }
+    untilMs === null ? null : { user_id: 'jane', name: 'Jane', role: 'staff', until: new Date(untilMs).toISOString() }
   // what the gate looks at
   return { user: { role }, role, session: { session_id: 's', name: 'Shop', person } } as MeJson
 }
@@ -111,10 +109,7 @@ test('a tablet that could never do it is refused, and so is what no person chang
 
 test('one answer serves all that waits for it, and a question for more rights takes its place', async () => {
   const { gate } = bench('admin', null)
-  const [one, other] = [
-    gate.ask({ reason: 'rights', role: 'staff' }),
-    gate.ask({ reason: 'idle', role: 'user' }),
-  ]
+  const [one, other] = [gate.ask({ reason: 'rights', role: 'staff' }), gate.ask({ reason: 'idle', role: 'user' })]
   gate.done()
   await Promise.all([one, other])
   const idle = gate.ask({ reason: 'idle', role: 'user' })

@@ -26,11 +26,7 @@ const cases: [string, Parameters<typeof placeOf>[0], ReturnType<typeof placeOf>]
     { position, zones: [zone('alert', 'Pond', 8), zone('hole', 'Hole 7', 7)], state: 'out' },
     { kind: 'hole', hole: 7 },
   ],
-  [
-    'a zone of a hole',
-    { position, zones: [zone('stop', 'Green 8', 8)], state: 'out' },
-    { kind: 'hole', hole: 8 },
-  ],
+  ['a zone of a hole', { position, zones: [zone('stop', 'Green 8', 8)], state: 'out' }, { kind: 'hole', hole: 8 }],
   [
     'a zone of no hole',
     { position, zones: [course, zone('slow', 'Car park')], state: 'out' },

@@ -11,8 +11,7 @@ export function placeOf({ position, zones, state }: Pick<CartJson, 'position' | 
   if (position === null) return { kind: 'unknown' }
   const parking = zones.find(({ type }) => type === 'parking')
   if (parking !== undefined) return { kind: 'zone', name: parking.name }
-  const hole =
-    zones.find(({ type }) => type === 'hole')?.hole ?? zones.find((zone) => zone.hole != null)?.hole
+  const hole = zones.find(({ type }) => type === 'hole')?.hole ?? zones.find((zone) => zone.hole != null)?.hole
   if (hole !== undefined) return { kind: 'hole', hole }
   const other = zones.find(({ type }) => type !== 'boundary')
   if (other !== undefined) return { kind: 'zone', name: other.name }

@@ -103,10 +103,7 @@ test('it is begun and ended; a refusal is thrown', async () => {
   await recall.end()
   assert.deepEqual([recall.now.value, recall.endedText.value], [null, 'All in'])
   gateway.answers = [{ status: 409, body: { code: 'recall_active', detail: 'x' } }]
-  await assert.rejects(
-    recall.begin(''),
-    (error) => error instanceof ApiError && error.code === 'recall_active',
-  )
+  await assert.rejects(recall.begin(''), (error) => error instanceof ApiError && error.code === 'recall_active')
 })
 
 test('a user is not asked for it', async () => {

@@ -15,11 +15,7 @@ function at(speed: number | null): Pick<CartJson, 'position'> {
 }
 
 test('the tee box locks, and of two the one that is connected', () => {
-  const [screen, gone, here] = [
-    device('cc', 'cartcaddie'),
-    device('tb-1', 'teebox', false),
-    device('tb-2', 'teebox'),
-  ]
+  const [screen, gone, here] = [device('cc', 'cartcaddie'), device('tb-1', 'teebox', false), device('tb-2', 'teebox')]
   assert.equal(lockDeviceOf({ devices: [screen, gone, here] }), here)
   assert.equal(lockDeviceOf({ devices: [screen, gone] }), gone)
   assert.equal(lockDeviceOf({ devices: [screen] }), screen)

@@ -23,8 +23,6 @@ export function hardwareIdsIn({ isAll, typed }: Scope, carts: Carts): string[] {
     .split(/[,;\n]/)
     .map((word) => word.trim())
     .filter((word) => word !== '')
-  const ids = words.flatMap(
-    (word) => carts.get(word)?.devices.map(({ hardware_id }) => hardware_id) ?? [word],
-  )
+  const ids = words.flatMap((word) => carts.get(word)?.devices.map(({ hardware_id }) => hardware_id) ?? [word])
   return [...new Set(ids)]
 }

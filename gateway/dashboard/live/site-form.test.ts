@@ -92,10 +92,7 @@ test('of opening hours the days that changed are sent, all where none were known
 
 test('changes are counted as people would', () => {
   assert.equal(changesIn(SITE, { name: 'Pebble' }, 'metric'), 0)
-  assert.equal(
-    changesIn(SITE, { numbers: { 'pack.low_v': '', 'pack.full_v': '', zone_stay_s: '5' } }, 'metric'),
-    3,
-  )
+  assert.equal(changesIn(SITE, { numbers: { 'pack.low_v': '', 'pack.full_v': '', zone_stay_s: '5' } }, 'metric'), 3)
   assert.equal(changesIn(SITE, { name: 'Beach', numbers: { zone_stay_s: 'x' } }, 'metric'), 1)
 })
 

@@ -30,8 +30,7 @@ export type HoursJson = SiteSettingsJson['opening_hours']
 type Hours = NonNullable<HoursJson>
 
 /** What somebody has changed and not saved; numbers as they were typed. */
-export interface SiteEdits
-  extends Partial<Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>> {
+export interface SiteEdits extends Partial<Pick<SiteSettingsJson, 'name' | 'time_zone' | 'units' | 'language'>> {
   lock_at_closing?: boolean
   opening_hours?: HoursJson
   numbers?: Readonly<Partial<Record<NumberField, string>>>
@@ -106,16 +105,11 @@ export function patchOf(
     const measure = MEASURES[field]
     if (number === undefined) noNumbers.push(field)
     else if (String(number ?? '') !== shownNumber(settings, field, units))
-      putNumber(
-        patch,
-        field,
-        number === null || measure === undefined ? number : fromUnits(number, measure, units),
-      )
+      putNumber(patch, field, number === null || measure === undefined ? number : fromUnits(number, measure, units))
   }
   if (noNumbers.length > 0) return { noNumbers }
   const known: Readonly<Record<string, unknown>> = settings
-  for (const [name, value] of Object.entries(plain))
-    if (value !== known[name]) Object.assign(patch, { [name]: value })
+  for (const [name, value] of Object.entries(plain)) if (value !== known[name]) Object.assign(patch, { [name]: value })
   const changedHours = hours === undefined ? undefined : hoursPatch(settings.opening_hours, hours)
   return { patch: changedHours === undefined ? patch : { ...patch, opening_hours: changedHours } }
 }

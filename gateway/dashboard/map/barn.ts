@@ -30,10 +30,7 @@ export function circleAt(x: number, y: number, barn: ZoneJson | undefined): Circ
 }
 
 /** The cart that stands nearest to a circle, and how far from its middle; null while no cart has a position. */
-export function nearestCart(
-  circle: Circle,
-  carts: Iterable<CartJson>,
-): { cart: string; distanceM: number } | null {
+export function nearestCart(circle: Circle, carts: Iterable<CartJson>): { cart: string; distanceM: number } | null {
   const middle = { latE7: toE7(toLat(circle.y)), longE7: toE7(toLong(circle.x)) }
   let nearest: { cart: string; distanceM: number } | null = null
   for (const { cart, position } of carts) {
@@ -78,9 +75,7 @@ export function withBarn(zones: ZonesJson, circle: Circle, name: string): ZonesJ
       radius_m,
     },
   }
-  return barn === undefined
-    ? [...zones.features, made]
-    : zones.features.map((zone) => (zone === barn ? made : zone))
+  return barn === undefined ? [...zones.features, made] : zones.features.map((zone) => (zone === barn ? made : zone))
 }
 
 function radiusOf({ geometry, properties }: ZoneJson): number {

@@ -128,11 +128,7 @@ export class CartBitmaps {
     return parts.map(({ text }) => Math.ceil(context.measureText(text).width) + 20)
   }
 
-  #draw(
-    halfWidthPx: number,
-    halfHeightPx: number,
-    draw: (context: CanvasRenderingContext2D) => void,
-  ): Bitmap {
+  #draw(halfWidthPx: number, halfHeightPx: number, draw: (context: CanvasRenderingContext2D) => void): Bitmap {
     const canvas = document.createElement('canvas')
     canvas.width = Math.ceil(2 * halfWidthPx * this.#ratio)
     canvas.height = Math.ceil(2 * halfHeightPx * this.#ratio)

@@ -80,12 +80,7 @@ export class CartLayer {
     this.#show(0, 0)
   }
 
-  #drawAll(
-    context: CanvasRenderingContext2D,
-    bitmaps: CartBitmaps,
-    markers: Markers,
-    frame: CartFrame,
-  ): void {
+  #drawAll(context: CanvasRenderingContext2D, bitmaps: CartBitmaps, markers: Markers, frame: CartFrame): void {
     const { chosen } = frame
     const isFar = frame.metresPerPx * Math.sqrt(markers.all.length) > DOTS_ABOVE_M_PER_PX
     const turned = Math.round((frame.rotation / (2 * Math.PI)) * HEADINGS)
@@ -96,8 +91,7 @@ export class CartLayer {
         this.#drawPills(context, bitmaps, markers.pills, frame.words)
         arePillsDrawn = true
       }
-      if (marker.isShown && marker.cart.cart !== chosen)
-        this.#drawMarker(context, bitmaps, marker, turned, isFar)
+      if (marker.isShown && marker.cart.cart !== chosen) this.#drawMarker(context, bitmaps, marker, turned, isFar)
     }
     if (!arePillsDrawn) this.#drawPills(context, bitmaps, markers.pills, frame.words)
     const one = chosen === null ? undefined : markers.find(chosen)
@@ -139,21 +133,13 @@ export class CartLayer {
     isFar: boolean,
   ): void {
     const isDot = isFar && (marker.look === 'out' || marker.look === 'in')
-    if (marker.heading >= 0 && !isDot)
-      this.#blit(context, bitmaps.arrow(marker.heading + turned), marker.px, marker.py)
+    if (marker.heading >= 0 && !isDot) this.#blit(context, bitmaps.arrow(marker.heading + turned), marker.px, marker.py)
     this.#blit(context, bitmaps.body(marker.look, isDot ? '' : marker.label), marker.px, marker.py)
-    if (marker.cart.exempt !== null)
-      this.#blit(context, bitmaps.flag(), marker.px + FLAG_PX, marker.py - FLAG_PX)
-    if (isLockedOut(marker.cart))
-      this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
+    if (marker.cart.exempt !== null) this.#blit(context, bitmaps.flag(), marker.px + FLAG_PX, marker.py - FLAG_PX)
+    if (isLockedOut(marker.cart)) this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
   }
 
-  #drawPills(
-    context: CanvasRenderingContext2D,
-    bitmaps: CartBitmaps,
-    pills: Iterable<Pill>,
-    words: PillWords,
-  ): void {
+  #drawPills(context: CanvasRenderingContext2D, bitmaps: CartBitmaps, pills: Iterable<Pill>, words: PillWords): void {
     for (const pill of pills) {
       if (!pill.isShown) continue
       const bitmap = bitmaps.pill([

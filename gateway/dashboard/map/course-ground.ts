@@ -151,9 +151,7 @@ function extentOfPhoto({ image, affine }: PlacedPhoto): Extent | null {
 
 /** Of what golf is played on, not of the ways and houses around it. */
 function extentOf(features: readonly CourseFeature[]): Extent | null {
-  const ofGolf = features.filter(
-    ({ properties }) => properties.golf !== undefined || properties.leisure !== undefined,
-  )
+  const ofGolf = features.filter(({ properties }) => properties.golf !== undefined || properties.leisure !== undefined)
   const places = (ofGolf.length > 0 ? ofGolf : features).flatMap(positionsOf)
   return extentAround(places.map(([long, lat]) => [toX(long), toY(lat)]))
 }

@@ -31,9 +31,7 @@ export class CourseLayer {
     drawn.sort((a, b) => a.rank - b.rank)
     this.#source.clear(true)
     this.#source.addFeatures([
-      ...drawn.map(
-        ({ feature, kind }) => new Feature({ geometry: toGeometry(feature.geometry), type: kind }),
-      ),
+      ...drawn.map(({ feature, kind }) => new Feature({ geometry: toGeometry(feature.geometry), type: kind })),
       ...drawn.filter(({ kind }) => kind === 'hole').flatMap(({ feature }) => toLabel(feature)),
     ])
   }

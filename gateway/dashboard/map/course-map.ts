@@ -270,8 +270,7 @@ export class CourseMap {
     const { resolution, rotation, center } = frame.viewState
     const metresPerPx = Number((resolution * metresPerUnit(center[1] ?? 0)).toPrecision(3))
     const look = this.#look.peek()
-    if (look.metresPerPx !== metresPerPx || look.rotation !== rotation)
-      this.#look.value = { metresPerPx, rotation }
+    if (look.metresPerPx !== metresPerPx || look.rotation !== rotation) this.#look.value = { metresPerPx, rotation }
     if (this.#isRevealing) this.#reveal()
     const screen = this.#screen()
     if (screen !== null && !this.#carts.follow(screen)) this.#draw()

@@ -39,12 +39,7 @@ export function extentOfZone({ geometry, properties }: ZonesJson['features'][num
         Math.max(east, toX(long)),
         Math.max(north, toY(lat)),
       ],
-      [
-        Number.POSITIVE_INFINITY,
-        Number.POSITIVE_INFINITY,
-        Number.NEGATIVE_INFINITY,
-        Number.NEGATIVE_INFINITY,
-      ],
+      [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NEGATIVE_INFINITY],
     )
   }
   const [x, y] = [toX(geometry.coordinates[0]), toY(geometry.coordinates[1])]
@@ -104,10 +99,5 @@ function isOfCourse([west, south, east, north]: Extent): boolean {
 function atLeast([west, south, east, north]: Extent, sizeM: number): Extent {
   const [x, y] = [(west + east) / 2, (south + north) / 2]
   const half = sizeM / metresPerUnit(y) / 2
-  return [
-    Math.min(west, x - half),
-    Math.min(south, y - half),
-    Math.max(east, x + half),
-    Math.max(north, y + half),
-  ]
+  return [Math.min(west, x - half), Math.min(south, y - half), Math.max(east, x + half), Math.max(north, y + half)]
 }

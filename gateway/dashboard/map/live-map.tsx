@@ -209,12 +209,7 @@ function MapScale({ map }: { map: CourseMap }) {
         </svg>
       )}
       {rotation !== 0 && <span>N</span>}
-      <svg
-        width={Math.ceil(widthPx) + 4}
-        height="14"
-        viewBox={`0 0 ${Math.ceil(widthPx) + 4} 14`}
-        aria-hidden="true"
-      >
+      <svg width={Math.ceil(widthPx) + 4} height="14" viewBox={`0 0 ${Math.ceil(widthPx) + 4} 14`} aria-hidden="true">
         <path d={`M2 2v10H${Math.round(widthPx) + 2}V2`} />
       </svg>
       <span>{label}</span>

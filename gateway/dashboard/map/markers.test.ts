@@ -15,12 +15,7 @@ function driving(cart: string, heading: number | null): CartJson {
 
 test('what matters more is drawn above', () => {
   const markers = new Markers()
-  const carts = [
-    cartJson('3', { state: 'outside' }),
-    cartJson('10'),
-    cartJson('2'),
-    cartJson('1', { is_low: true }),
-  ]
+  const carts = [cartJson('3', { state: 'outside' }), cartJson('10'), cartJson('2'), cartJson('1', { is_low: true })]
   assert.equal(markers.take(fleetOf(...carts), null, null), true)
   assert.deepEqual(drawn(markers), ['2', '10', '1', '3'])
 })

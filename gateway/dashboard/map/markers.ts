@@ -65,8 +65,7 @@ export class Markers {
 
   /** What the fleet says now; the chosen cart passes any filter. Returns whether anything is to be drawn anew. */
   take(carts: ReadonlyMap<string, CartJson>, filter: CartFilter | null, chosen: string | null): boolean {
-    const isWanted = (cart: CartJson) =>
-      cart.position !== null && (cart.cart === chosen || passes(cart, filter))
+    const isWanted = (cart: CartJson) => cart.position !== null && (cart.cart === chosen || passes(cart, filter))
     let isOther = filter !== this.#filter
     let isReordered = isOther
     this.#filter = filter

@@ -4,12 +4,7 @@ import type { Affine } from './placing.ts'
 
 /** Where the corners of an image lie, from its top left clockwise, as `PUT /course/photo` takes them. */
 export function cornersOf(affine: Affine, { width, height }: { width: number; height: number }): string {
-  return [
-    applied(affine, 0, 0),
-    applied(affine, width, 0),
-    applied(affine, width, height),
-    applied(affine, 0, height),
-  ]
+  return [applied(affine, 0, 0), applied(affine, width, 0), applied(affine, width, height), applied(affine, 0, height)]
     .map(([x, y]) => `${toLat(y).toFixed(7)},${toLong(x).toFixed(7)}`)
     .join(';')
 }

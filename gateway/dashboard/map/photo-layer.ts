@@ -27,14 +27,7 @@ function sourceOf({ image, affine: [a, b, c, d, e, f] }: PlacedPhoto): ImageCanv
       canvas.height = Math.ceil(height)
       const context = canvas.getContext('2d')
       const scale = pixelRatio / resolution
-      context?.setTransform(
-        scale * a,
-        -scale * b,
-        scale * c,
-        -scale * d,
-        scale * (e - west),
-        scale * (north - f),
-      )
+      context?.setTransform(scale * a, -scale * b, scale * c, -scale * d, scale * (e - west), scale * (north - f))
       context?.drawImage(image, 0, 0)
       return canvas
     },

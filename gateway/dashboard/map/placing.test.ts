@@ -11,14 +11,7 @@ const MIDDLE = { long: -81.58, lat: 28.41 }
 /** One pixel for one unit of the plane, north above, the middle of the course in the middle of 800 x 600. */
 function screen(others: Partial<Screen> = {}): Screen {
   const scale = others.scale ?? 1
-  const transform = [
-    scale,
-    0,
-    0,
-    -scale,
-    400 - toX(MIDDLE.long) * scale,
-    300 + toY(MIDDLE.lat) * scale,
-  ] as const
+  const transform = [scale, 0, 0, -scale, 400 - toX(MIDDLE.long) * scale, 300 + toY(MIDDLE.lat) * scale] as const
   return {
     transform: [scale, 0, 0, -scale, transform[4] ?? 0, transform[5] ?? 0],
     widthPx: 800,

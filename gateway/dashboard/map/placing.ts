@@ -73,8 +73,7 @@ export function markersAt(markers: Markers, px: number, py: number): Marker[] {
   const nearest = markerAt(markers, px, py)
   if (nearest === null) return []
   const others = markers.all.filter(
-    (marker) =>
-      marker !== nearest && marker.isShown && Math.hypot(marker.px - px, marker.py - py) <= 2 * TAP_PX,
+    (marker) => marker !== nearest && marker.isShown && Math.hypot(marker.px - px, marker.py - py) <= 2 * TAP_PX,
   )
   return [nearest, ...others]
 }

@@ -9,11 +9,7 @@ const CHANGED_MEANWHILE = 412
  * Makes this circle the barn of the site. Zones that somebody else changed meanwhile are read again, once; then, and for
  * any other refusal, throws `ApiError`.
  */
-export async function saveBarn(
-  dashboard: Pick<Dashboard, 'api'>,
-  circle: Circle,
-  name: string,
-): Promise<void> {
+export async function saveBarn(dashboard: Pick<Dashboard, 'api'>, circle: Circle, name: string): Promise<void> {
   try {
     await putBarn(dashboard, circle, name)
   } catch (error) {

@@ -30,10 +30,7 @@ test('what is drawn can be undone, step by step', () => {
   editor.remove()
   assert.deepEqual([ids(editor), editor.isChanged], [[], true])
   for (let i = 0; i < 3; i++) editor.undo()
-  assert.deepEqual(
-    [editor.zones[0]?.geometry, editor.isChanged, editor.canUndo],
-    [BOX.geometry, false, false],
-  )
+  assert.deepEqual([editor.zones[0]?.geometry, editor.isChanged, editor.canUndo], [BOX.geometry, false, false])
 })
 
 test('three corners are the fewest, and a drawn ring becomes a zone of its own id', () => {
@@ -131,17 +128,13 @@ test('what the gateway would not take is told before', () => {
   assert.equal(shapeFault(BOX), null)
   const [a, b, c, d] = cornersOn(BOX)
   assert.ok(a !== undefined && b !== undefined && c !== undefined && d !== undefined)
-  const faultOf = (...corners: Parameters<typeof ringOf>[0]) =>
-    shapeFault({ ...BOX, geometry: ringOf(corners) })
+  const faultOf = (...corners: Parameters<typeof ringOf>[0]) => shapeFault({ ...BOX, geometry: ringOf(corners) })
   assert.equal(faultOf(a, c, b, d), 'crossing')
   assert.equal(faultOf(a, b), 'few')
   assert.equal(faultOf(a, b, [a[0] + (b[0] - a[0]) / 2, a[1]]), 'flat')
   assert.equal(
     faultOf(
-      ...Array.from(
-        { length: 201 },
-        (_, i) => [a[0] + 10 * Math.cos(i / 32), a[1] + 10 * Math.sin(i / 32)] as const,
-      ),
+      ...Array.from({ length: 201 }, (_, i) => [a[0] + 10 * Math.cos(i / 32), a[1] + 10 * Math.sin(i / 32)] as const),
     ),
     'many',
   )

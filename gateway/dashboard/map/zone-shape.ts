@@ -79,8 +79,7 @@ function areaAround({ geometry, properties }: ZoneJson, [x, y]: Place): number |
   for (const [i, [toPx, toPy]] of ring.entries()) {
     const [fromPx, fromPy] = ring[i - 1] ?? [toPx, toPy]
     twice += fromPx * toPy - toPx * fromPy
-    if (fromPy > y !== toPy > y && x < ((toPx - fromPx) * (y - fromPy)) / (toPy - fromPy) + fromPx)
-      isInside = !isInside
+    if (fromPy > y !== toPy > y && x < ((toPx - fromPx) * (y - fromPy)) / (toPy - fromPy) + fromPx) isInside = !isInside
   }
   return isInside ? Math.abs(twice) / 2 : null
 }

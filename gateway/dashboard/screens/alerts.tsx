@@ -32,10 +32,7 @@ function AlertList() {
   const [shown, setShown] = useState<readonly AlertJson[] | null>(null)
   const closed = useClosedAlerts(filter)
   const version = fleet.version.value
-  const items = useMemo(
-    () => itemsOf(fleet.alerts.values(), filter, closed),
-    [version, filter, closed.alerts],
-  )
+  const items = useMemo(() => itemsOf(fleet.alerts.values(), filter, closed), [version, filter, closed.alerts])
   const mayAct = me.value?.role !== 'user'
   return (
     <div class="alerts">
@@ -62,8 +59,7 @@ function AlertList() {
                 )}
               </div>
             )
-          if (item.kind === 'alert')
-            return <AlertRow alert={item.alert} onOpen={() => setShown([item.alert])} />
+          if (item.kind === 'alert') return <AlertRow alert={item.alert} onOpen={() => setShown([item.alert])} />
           return (
             <div class="alerts-heading">
               {item.kind === 'failed' && <span>{texts.cannotLoad}</span>}
@@ -78,9 +74,7 @@ function AlertList() {
         <AlertDialog
           alerts={shown}
           title={
-            shown.length === 1 && shown[0] !== undefined
-              ? alertTitle(shown[0])
-              : texts.acknowledgeAll(shown.length)
+            shown.length === 1 && shown[0] !== undefined ? alertTitle(shown[0]) : texts.acknowledgeAll(shown.length)
           }
           onDone={() => setShown(null)}
         />

@@ -28,9 +28,7 @@ export function CartPathPage() {
   const holes = pathHoles(known)
   const areOn = holes.some(({ onIds }) => onIds.length > 0)
   const toggle = (zone_ids: string[], enabled: boolean) =>
-    void send(() =>
-      gate.act(async () => void (await api.call('POST /zones/switch', { body: { zone_ids, enabled } }))),
-    )
+    void send(() => gate.act(async () => void (await api.call('POST /zones/switch', { body: { zone_ids, enabled } }))))
   if (holes.length === 0)
     return (
       <>

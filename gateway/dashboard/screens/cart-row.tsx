@@ -42,9 +42,7 @@ export function CartRow({ cart, nowMs, children }: CartRowProps) {
       <td class="wide-only">
         <span class="cart-battery">
           <BatteryBar percent={cart.battery?.percent ?? null} isLow={cart.is_low} />
-          {cart.battery === null
-            ? texts.unknown
-            : formatVoltage(cart.battery.rest_voltage ?? cart.battery.voltage)}
+          {cart.battery === null ? texts.unknown : formatVoltage(cart.battery.rest_voltage ?? cart.battery.voltage)}
         </span>
       </td>
       <td class="wide-only">

@@ -1,11 +1,6 @@
 import './evening.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import {
-  BulkLock,
-  type EveningGroups,
-  groupEvening,
-  type LockOutcome,
-} from '#dashboard/live/fleet/evening.ts'
+import { BulkLock, type EveningGroups, groupEvening, type LockOutcome } from '#dashboard/live/fleet/evening.ts'
 import { NotActed } from '#dashboard/live/person-gate.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
@@ -42,19 +37,11 @@ export function EveningScreen() {
         <Count count={groups.locked.length} name={texts.locked} />
         <Count count={groups.open.length} name={texts.open} isBad={groups.open.length > 0} />
         <Count count={groups.out.length} name={texts.out} isBad={groups.out.length > 0} />
-        <Count
-          count={groups.notCharging.length}
-          name={texts.notCharging}
-          isBad={groups.notCharging.length > 0}
-        />
+        <Count count={groups.notCharging.length} name={texts.notCharging} isBad={groups.notCharging.length > 0} />
       </dl>
       <LockOpen groups={groups} bulk={bulk} />
       <div class="cart-table evening-table">
-        <VirtualTable
-          label={texts.list}
-          items={[...groups.open, ...groups.out, ...groups.locked]}
-          rowPx={CART_ROW_PX}
-        >
+        <VirtualTable label={texts.list} items={[...groups.open, ...groups.out, ...groups.locked]} rowPx={CART_ROW_PX}>
           {(cart) => (
             <CartRow key={cart.cart} cart={cart} nowMs={nowMs}>
               {outcomeText(outcomeOf(cart))}

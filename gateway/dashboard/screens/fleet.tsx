@@ -37,13 +37,7 @@ export function FleetScreen() {
     <div class="fleet">
       <header class="fleet-top">
         <h1>{texts.title}</h1>
-        <Choice
-          label={texts.show}
-          value={filter}
-          names={texts.filters}
-          all={FLEET_FILTERS}
-          onChoose={setFilter}
-        />
+        <Choice label={texts.show} value={filter} names={texts.filters} all={FLEET_FILTERS} onChoose={setFilter} />
         <Choice label={texts.sort} value={sort} names={texts.sorts} all={FLEET_SORTS} onChoose={setSort} />
         <button
           type="button"
@@ -121,8 +115,7 @@ function GiveOut() {
     if (fit.length > 0) void week.ask(fit, clock.nowMs())
   })
   const first = orderGiveOut(fit, usage).slice(0, GIVEN_OUT)
-  const driven = (km: number | undefined) =>
-    km === undefined ? '' : formatDistance(km * 1000, site.value.units)
+  const driven = (km: number | undefined) => (km === undefined ? '' : formatDistance(km * 1000, site.value.units))
   return (
     <section class="give-out" aria-label={texts.giveOut}>
       <div>

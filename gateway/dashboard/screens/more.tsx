@@ -61,9 +61,7 @@ function WhatIsShown() {
   )
 }
 
-const COMPONENTS: ReadonlyMap<string, ComponentType> = new Map(
-  MORE_PAGES.map(({ path, load }) => [path, lazy(load)]),
-)
+const COMPONENTS: ReadonlyMap<string, ComponentType> = new Map(MORE_PAGES.map(({ path, load }) => [path, lazy(load)]))
 
 /** What is not needed every minute; a page of it by its address. */
 export function MoreScreen() {
@@ -107,11 +105,7 @@ export function MoreScreen() {
       )}
       <WhoActs />
       {MORE_SECTIONS.map((section) => (
-        <Links
-          key={section}
-          title={texts.sections[section]}
-          pages={pages.filter((page) => page.section === section)}
-        />
+        <Links key={section} title={texts.sections[section]} pages={pages.filter((page) => page.section === section)} />
       ))}
       <WhatIsShown />
       <GatewayState />
@@ -158,12 +152,7 @@ function SignOut() {
             <button type="button" class="button" onClick={() => ask(false)}>
               {texts.cancel}
             </button>
-            <button
-              type="button"
-              class="button danger"
-              disabled={isSending}
-              onClick={() => void send(signOut)}
-            >
+            <button type="button" class="button danger" disabled={isSending} onClick={() => void send(signOut)}>
               {texts.signOut}
             </button>
           </div>

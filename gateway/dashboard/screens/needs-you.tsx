@@ -22,10 +22,7 @@ const GROUP_MAX = 24
 export function NeedsYou() {
   const { fleet } = useDashboard()
   const version = fleet.version.value
-  const { lines, groups, count } = useMemo(
-    () => needsOf(fleet.carts.values(), fleet.alerts.values()),
-    [version],
-  )
+  const { lines, groups, count } = useMemo(() => needsOf(fleet.carts.values(), fleet.alerts.values()), [version])
   const texts = needsTexts()
   const nobody = fleet.carts.size === 0 ? texts.noCarts : texts.nothing
   const nothing = fleet.isKnown ? nobody : `${shellTexts().loading} …`
@@ -64,11 +61,7 @@ function NeedLine({ need: { cart, reason, at } }: { need: Need }) {
   return (
     <li>
       <a class="need" href={cart === null ? toHash('alerts') : toHash('map', cart.cart)}>
-        {cart === null ? (
-          <Icon name="alerts" />
-        ) : (
-          <CartShape look={lookOf(cart)} label={cart.cart} size={46} />
-        )}
+        {cart === null ? <Icon name="alerts" /> : <CartShape look={lookOf(cart)} label={cart.cart} size={46} />}
         <span class="need-words">
           <strong>
             {cart !== null && <span class="visually-hidden">{texts.cart(cart.cart)} </span>}

@@ -105,9 +105,7 @@ function useCourseHoles(): CourseHoles | null {
     const ask = async () => {
       const { features } = await api.call('GET /zones')
       const enabled = features.map(({ properties }) => properties).filter((zone) => zone.enabled)
-      const holes = new Set(
-        enabled.flatMap(({ type, hole }) => (type === 'hole' && hole != null ? [hole] : [])),
-      )
+      const holes = new Set(enabled.flatMap(({ type, hole }) => (type === 'hole' && hole != null ? [hole] : [])))
       if (isHere) setKnown({ holes: holes.size, hasParking: enabled.some(({ type }) => type === 'parking') })
     }
     // what is shown without it is right, and says less

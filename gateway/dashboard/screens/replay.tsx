@@ -114,10 +114,7 @@ function ReplayedDay({ date }: { date: string }) {
         {chosen === null ? (
           <span />
         ) : (
-          <ReplayedCartCard
-            {...{ fleet: replay.fleet, cart: chosen, date }}
-            onClose={() => setChosen(null)}
-          />
+          <ReplayedCartCard {...{ fleet: replay.fleet, cart: chosen, date }} onClose={() => setChosen(null)} />
         )}
         <h2>{texts.alerts}</h2>
         <DayList
@@ -155,8 +152,7 @@ function Counts({ replay: { fleet } }: { replay: CourseReplay }) {
   // what was not read says nothing of the carts
   if (fleet.carts.size === 0 && line.state.value.kind === 'lost') return <NotKnown />
   const counts = countCarts(fleet.version.value >= 0 ? fleet.carts.values() : [])
-  const words =
-    fleet.carts.size === 0 ? texts.nobody : texts.seen(counts.out, counts.in, counts.outside, counts.silent)
+  const words = fleet.carts.size === 0 ? texts.nobody : texts.seen(counts.out, counts.in, counts.outside, counts.silent)
   return <p class="replay-counts">{words}</p>
 }
 

@@ -12,13 +12,7 @@ import { HoursFields } from './site/hours-fields.tsx'
 import { type SiteEditor, useSite, useSiteEditor } from './site/site-editor.ts'
 import { SiteField } from './site/site-field.tsx'
 
-const BATTERY: readonly NumberField[] = [
-  'pack.empty_v',
-  'pack.low_v',
-  'pack.full_v',
-  'rest_after_s',
-  'charge_check_h',
-]
+const BATTERY: readonly NumberField[] = ['pack.empty_v', 'pack.low_v', 'pack.full_v', 'rest_after_s', 'charge_check_h']
 const WARNINGS: readonly NumberField[] = ['silent_after_s', 'silent_on_course_after_s', 'zone_stay_s']
 const LOCKING: readonly NumberField[] = ['auto_lock_after_min', 'lock_max_speed_kmh', 'lock_locate_after_s']
 const PACE: readonly NumberField[] = ['minutes_per_hole']
@@ -91,9 +85,7 @@ function SiteForm({ settings, onSaved }: SiteFormProps) {
       </FoldedPanel>
       {!isReadOnly && (
         <div class={changes > 0 || isSaved ? 'site-save held panel' : 'site-save panel'}>
-          <p role="status">
-            {isSaved ? texts.saved : changes === 0 ? texts.noChanges : texts.changes(changes)}
-          </p>
+          <p role="status">{isSaved ? texts.saved : changes === 0 ? texts.noChanges : texts.changes(changes)}</p>
           <Fault text={faults.size > 0 ? texts.seeFields : fault} />
           <div class="row">
             <button type="button" class="button" disabled={changes === 0} onClick={undo}>
@@ -119,15 +111,7 @@ function Panel({ title, children }: { title: string; children: ComponentChildren
 }
 
 /** For what hardly anybody changes; open where something in it was not taken. */
-function FoldedPanel({
-  title,
-  isOpen,
-  children,
-}: {
-  title: string
-  isOpen: boolean
-  children: ComponentChildren
-}) {
+function FoldedPanel({ title, isOpen, children }: { title: string; isOpen: boolean; children: ComponentChildren }) {
   const [isUnfolded, unfold] = useState(false)
   return (
     <details
@@ -164,9 +148,7 @@ function NumberFields({ editor, fields }: { editor: SiteEditor; fields: readonly
             readOnly={isReadOnly}
             placeholder={texts.empty(shownDefault(field, units) || texts.notKnown)}
             value={edits.numbers?.[field] ?? shownNumber(settings, field, units)}
-            onInput={({ currentTarget: { value } }) =>
-              edit({ numbers: { ...edits.numbers, [field]: value } })
-            }
+            onInput={({ currentTarget: { value } }) => edit({ numbers: { ...edits.numbers, [field]: value } })}
           />
         )}
       </SiteField>

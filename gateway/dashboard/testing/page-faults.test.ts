@@ -12,8 +12,7 @@ import { answered, PageFaults } from './page-faults.ts'
 import { skipReason } from './programs.ts'
 
 const skip = skipReason(findChromium() === undefined ? 'Chromium is not installed' : undefined)
-const POLICY =
-  "default-src 'none'; script-src 'self'; connect-src 'self' http://localhost:1; style-src 'self'"
+const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self' http://localhost:1; style-src 'self'"
 
 const SCRIPTS: Record<string, string> = {
   good: `fetch('/found')`,

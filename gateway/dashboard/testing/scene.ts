@@ -91,9 +91,7 @@ export class Scene {
   async keepPictures(name: string): Promise<string> {
     const folder = join(tmpdir(), 'cartbarn-failed-pages')
     mkdirSync(folder, { recursive: true })
-    const paths = [this, ...this.#others].map((_, i) =>
-      join(folder, `${name.replace(/\W+/g, '-')}-${i + 1}.png`),
-    )
+    const paths = [this, ...this.#others].map((_, i) => join(folder, `${name.replace(/\W+/g, '-')}-${i + 1}.png`))
     for (const [i, { page }] of [this, ...this.#others].entries())
       await page.screenshot({ path: paths[i] ?? '' }).catch(() => undefined)
     return paths.join(', ')

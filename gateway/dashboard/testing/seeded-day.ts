@@ -24,8 +24,7 @@ export async function seedMorning(gateway: TestGateway, hardwareId: string): Pro
   let atMs = MORNING_MS
   const stand = (place: Place, minutes: number) => {
     const untilMs = atMs + minutes * MINUTE_MS
-    for (; atMs < untilMs; atMs += MINUTE_MS)
-      gps.push({ timestamp: toIso(atMs), ...toLatLong(place), speed: 0 })
+    for (; atMs < untilMs; atMs += MINUTE_MS) gps.push({ timestamp: toIso(atMs), ...toLatLong(place), speed: 0 })
   }
   const drive = (from: Place, to: Place) => {
     const [eastM, northM] = [to.eastM - from.eastM, to.northM - from.northM]
@@ -36,12 +35,7 @@ export async function seedMorning(gateway: TestGateway, hardwareId: string): Pro
       gps.push({ timestamp: toIso(atMs), ...toLatLong(place), speed: KMH })
     }
   }
-  const round: Place[] = [
-    PLACES.fairway,
-    PLACES.green,
-    { eastM: 350, northM: 420 },
-    { eastM: 350, northM: 100 },
-  ]
+  const round: Place[] = [PLACES.fairway, PLACES.green, { eastM: 350, northM: 420 }, { eastM: 350, northM: 100 }]
   stand(PLACES.barn, 30)
   drive(PLACES.barn, PLACES.fairway)
   for (let lap = 0; lap < 3; lap++)

@@ -5,10 +5,7 @@ import { startGateway } from '#testing/start-gateway.ts'
 import { startSimulatedFleet } from './simulated-fleet.ts'
 import { LOW_V, StagedCourse } from './staged-course.ts'
 
-async function openCourse(
-  t: TestContext,
-  options: Parameters<StagedCourse['open']>[0] = {},
-): Promise<StagedCourse> {
+async function openCourse(t: TestContext, options: Parameters<StagedCourse['open']>[0] = {}): Promise<StagedCourse> {
   const gateway = await startGateway()
   t.after(() => gateway.stop())
   const course = new StagedCourse(gateway)

@@ -73,19 +73,9 @@ function features(hasBarn: boolean): object[] {
   const barn = zone('barn', { name: 'Barn', type: 'parking' }, PLACES.barn, { eastM: 40, northM: 25 })
   return [
     ...(hasBarn ? [barn] : []),
-    zone(
-      'course',
-      { name: 'Course', type: 'boundary' },
-      { eastM: 200, northM: 250 },
-      { eastM: 450, northM: 350 },
-    ),
+    zone('course', { name: 'Course', type: 'boundary' }, { eastM: 200, northM: 250 }, { eastM: 450, northM: 350 }),
     zone('hole-1', { name: 'Hole 1', type: 'hole', hole: 1 }, PLACES.fairway, { eastM: 40, northM: 190 }),
-    zone(
-      'hole-2',
-      { name: 'Hole 2', type: 'hole', hole: 2 },
-      { eastM: 350, northM: 260 },
-      { eastM: 40, northM: 190 },
-    ),
+    zone('hole-2', { name: 'Hole 2', type: 'hole', hole: 2 }, { eastM: 350, northM: 260 }, { eastM: 40, northM: 190 }),
     zone('green-1', { name: 'Green 1', type: 'stop' }, PLACES.green, { eastM: 15, northM: 15 }),
   ]
 }

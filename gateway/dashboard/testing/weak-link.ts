@@ -109,8 +109,7 @@ export class WeakLink {
 
   #freezeAll(isFrozen: boolean): void {
     this.#isFrozen = isFrozen
-    for (const { directions } of this.#connections)
-      for (const direction of directions) direction.isFrozen = isFrozen
+    for (const { directions } of this.#connections) for (const direction of directions) direction.isFrozen = isFrozen
   }
 
   #accept(client: Socket): void {
@@ -120,10 +119,7 @@ export class WeakLink {
       return
     }
     const gateway = connect({ host: HOST, port, noDelay: true })
-    const directions = [
-      new Direction(client, gateway, this.#isFrozen),
-      new Direction(gateway, client, this.#isFrozen),
-    ]
+    const directions = [new Direction(client, gateway, this.#isFrozen), new Direction(gateway, client, this.#isFrozen)]
     const connection = { client, gateway, directions }
     this.#connections.add(connection)
     client.on('close', () => this.#connections.delete(connection))

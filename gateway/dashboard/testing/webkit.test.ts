@@ -6,9 +6,7 @@ import { test } from 'node:test'
 import { skipReason } from './programs.ts'
 import { findWebKit, WebKit } from './webkit.ts'
 
-const skip = skipReason(
-  findWebKit() === undefined ? 'WebKit (webkit2gtk-driver, xvfb) is not installed' : undefined,
-)
+const skip = skipReason(findWebKit() === undefined ? 'WebKit (webkit2gtk-driver, xvfb) is not installed' : undefined)
 
 const PAGE = `<!doctype html><html lang="en"><title>A page</title><main><h1>Hello</h1>
   <label>Name <input></label><button id="send">Send</button><p role="status"></p>

@@ -82,9 +82,7 @@ export class WebKit {
       const port = await freePort()
       const env = { ...process.env, ...privateTo(folder), DISPLAY: `:${await numberOf(display)}` }
       const host = '127.0.0.1'
-      processes.push(
-        startProgram(programs.driver, [`--host=${host}`, `--port=${port}`], { env, stdio: 'ignore' }),
-      )
+      processes.push(startProgram(programs.driver, [`--host=${host}`, `--port=${port}`], { env, stdio: 'ignore' }))
       const url = `http://${host}:${port}`
       await eventually(() => isReady(url), 'WebKitWebDriver answers', PATIENCE_MS)
       const driver = await WebDriver.open(url, {

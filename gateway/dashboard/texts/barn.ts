@@ -43,8 +43,7 @@ export const barnTexts = defineTexts({
     show: 'Diesen Ort zeigen',
     nothingKnown:
       'Noch sagt nichts, wo der Platz ist. Ein Cart mit Tracker im Freien einschalten, die Zeichnung des Platzes laden oder Koordinaten eingeben.',
-    askFar: (distance: string, cart: string) =>
-      `Die Halle ist ${distance} von Cart ${cart} entfernt: wirklich?`,
+    askFar: (distance: string, cart: string) => `Die Halle ist ${distance} von Cart ${cart} entfernt: wirklich?`,
     farWhy: 'Kein anderes Cart ist näher. In der Halle sind Carts nur innerhalb des Kreises.',
     drag: (margin: string) =>
       `Den Kreis ziehen verschiebt ihn, seinen Rand ziehen ändert die Größe. Etwa ${margin} größer als das Gebäude ist gut: Unter einem Dach irren Empfänger.`,

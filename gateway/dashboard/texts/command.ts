@@ -52,13 +52,11 @@ export const commandTexts = defineTexts({
       unlock: (time: string) => `Erledigt: entsperrt um ${time}. Das Cart bestätigt es.`,
       locate: (time: string) => `Erledigt: Das Cart hat um ${time} gesagt, wo es ist.`,
       beep: (time: string) => `Erledigt: gepiept um ${time}. Das Cart bestätigt es.`,
-      message: (time: string) =>
-        `Erledigt: Die Nachricht ist seit ${time} auf dem Bildschirm. Das Cart bestätigt es.`,
+      message: (time: string) => `Erledigt: Die Nachricht ist seit ${time} auf dem Bildschirm. Das Cart bestätigt es.`,
     },
     signedOut: 'Du wurdest abgemeldet. Melde dich neu an und sieh nach, was das Cart sagt.',
     noContact: 'Keine Verbindung zum Gateway: Nichts wurde gesendet.',
-    noAnswer:
-      'Das Gateway hat nicht geantwortet. Vielleicht wurde es gesendet: Sieh nach, was das Cart sagt.',
+    noAnswer: 'Das Gateway hat nicht geantwortet. Vielleicht wurde es gesendet: Sieh nach, was das Cart sagt.',
     lostMeanwhile: 'Keine Verbindung. Das Ergebnis wird erfragt, sobald das Gateway wieder da ist.',
     tryAgainIn: (span: string) => `Zu viel auf einmal. In ${span} nochmal versuchen.`,
     cartRefused: (why: string) => `Das Cart weigert sich: ${why}`,
@@ -72,10 +70,7 @@ export const commandTexts = defineTexts({
       ['superseded', 'Nicht erledigt: Dem Cart wurde etwas Neueres gesendet.'],
       ['device_removed', 'Nicht erledigt: Das Gerät wurde entfernt.'],
       ['refused', 'Das Cart weigert sich.'],
-      [
-        'expired',
-        'Dem Cart gesagt, aber es hat nicht rechtzeitig geantwortet. Vielleicht hat es trotzdem gehorcht.',
-      ],
+      ['expired', 'Dem Cart gesagt, aber es hat nicht rechtzeitig geantwortet. Vielleicht hat es trotzdem gehorcht.'],
       ['expired_untold', 'Nicht erledigt: Das Cart war nicht rechtzeitig verbunden.'],
       ['too_many_commands', 'Nicht gesendet: Für dieses Cart warten schon zu viele Befehle.'],
       ['unsupported_command', 'Das kann dieses Cart nicht.'],

@@ -98,8 +98,7 @@ export const courseTexts = defineTexts({
       not_geojson: 'Das ist keine GeoJSON-Datei. Den Platz als GeoJSON exportieren.',
       not_degrees: 'Die Koordinaten sind nicht Länge und Breite in Grad. In WGS 84 exportieren.',
       broken_geometry: 'Die Datei ist beschädigt: Einige Koordinaten sind nicht lesbar.',
-      nothing_known:
-        'Von einem Golfplatz ist nichts darin: keine Grüns, Bahnen oder Gewässer von OpenStreetMap.',
+      nothing_known: 'Von einem Golfplatz ist nichts darin: keine Grüns, Bahnen oder Gewässer von OpenStreetMap.',
       too_many_points: 'Sie ist zu genau: mehr als 200.000 Punkte.',
       too_many_features: 'Sie hat mehr als 20.000 Teile. Einen kleineren Ausschnitt wählen.',
       not_one_line: 'Ein Name darin enthält einen Zeilenumbruch oder ein anderes Steuerzeichen.',

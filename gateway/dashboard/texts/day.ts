@@ -28,8 +28,7 @@ export const dayTexts = defineTexts({
     future: 'This day has not come yet.',
     gaps: 'Some records of this day are damaged and missing here.',
     noTrips: 'No trips on this day.',
-    trips: (count: number, distance: string) =>
-      count === 1 ? `1 trip, ${distance}` : `${count} trips, ${distance}`,
+    trips: (count: number, distance: string) => (count === 1 ? `1 trip, ${distance}` : `${count} trips, ${distance}`),
     events: 'What happened',
     noEvents: 'Nothing else is known of this day.',
     tripRow: (distance: string, span: string) => `Drove ${distance} in ${span}`,

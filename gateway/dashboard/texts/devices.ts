@@ -6,8 +6,7 @@ export const deviceTexts = defineTexts({
       count === 1
         ? 'One password is neither printed nor saved, and nobody can show it again. Leave?'
         : `${count} passwords are neither printed nor saved, and nobody can show them again. Leave?`,
-    loopback:
-      'Only the computer of the gateway reaches this address. Devices need its address in the network.',
+    loopback: 'Only the computer of the gateway reaches this address. Devices need its address in the network.',
     title: 'Devices',
     what: 'Locks, trackers and screens that may connect to this gateway.',
     search: 'Name, id or cart',
@@ -43,8 +42,7 @@ export const deviceTexts = defineTexts({
     rotateWhy: 'The old one is void at once, and the device is cut off until it has the new one.',
     remove: 'Delete',
     removeTitle: (id: string) => `Delete ${id}?`,
-    removeWhy:
-      'Its password is void, its positions and battery history are deleted for ever. Lock events stay.',
+    removeWhy: 'Its password is void, its positions and battery history are deleted for ever. Lock events stay.',
     removeType: (id: string) => `Type ${id} to go on`,
     state: 'State',
     connected: 'Connection',
@@ -114,8 +112,7 @@ export const deviceTexts = defineTexts({
       count === 1
         ? 'Ein Passwort ist weder gedruckt noch gespeichert, und niemand kann es noch einmal zeigen. Verlassen?'
         : `${count} Passwörter sind weder gedruckt noch gespeichert, und niemand kann sie noch einmal zeigen. Verlassen?`,
-    loopback:
-      'Diese Adresse erreicht nur der Rechner des Gateways selbst. Geräte brauchen seine Adresse im Netz.',
+    loopback: 'Diese Adresse erreicht nur der Rechner des Gateways selbst. Geräte brauchen seine Adresse im Netz.',
     title: 'Geräte',
     what: 'Schlösser, Tracker und Bildschirme, die sich mit diesem Gateway verbinden dürfen.',
     search: 'Name, Kennung oder Cart',
@@ -139,8 +136,7 @@ export const deviceTexts = defineTexts({
     save: 'Speichern',
     saved: 'Gespeichert.',
     credentials: 'Sein Passwort, nur jetzt zu sehen',
-    credentialsWhy:
-      'Mit dem Werkzeug zum Einbau scannen, drucken oder speichern. Niemand kann es nochmal zeigen.',
+    credentialsWhy: 'Mit dem Werkzeug zum Einbau scannen, drucken oder speichern. Niemand kann es nochmal zeigen.',
     manyWhy: 'Drucken oder speichern, bevor diese Seite zugeht. Niemand kann sie nochmal zeigen.',
     broker: 'Adresse, mit der Geräte sich verbinden',
     username: 'Benutzer',
@@ -165,8 +161,7 @@ export const deviceTexts = defineTexts({
     records: 'Positionen / Batterie',
     dropped: 'Nicht genommen',
     messages: 'Letzte Nachrichten',
-    messagesWhat:
-      'Wie sie kamen, seit das Gateway läuft, die neueste zuerst. Sie können Codes und Tags zeigen.',
+    messagesWhat: 'Wie sie kamen, seit das Gateway läuft, die neueste zuerst. Sie können Codes und Tags zeigen.',
     noMessages: 'Es hat noch nichts gesagt.',
     bytes: (count: number) => `${count} Byte`,
     results: { stored: 'gespeichert', waiting: 'auf dem Weg zur Platte', answered: 'beantwortet' },
@@ -207,9 +202,7 @@ export const deviceTexts = defineTexts({
     doItTitle: (count: number) => `${count} Geräte importieren?`,
     doItWhy: 'Passwörter neuer Geräte sind danach einmal zu sehen.',
     wrong: (count: number) =>
-      count === 1
-        ? 'Eine Zeile ist falsch. Nichts wurde getan.'
-        : `${count} Zeilen sind falsch. Nichts wurde getan.`,
+      count === 1 ? 'Eine Zeile ist falsch. Nichts wurde getan.' : `${count} Zeilen sind falsch. Nichts wurde getan.`,
     line: (line: number) => `Zeile ${line}`,
     codes: {
       missing: 'hardware_id oder device_type fehlt',

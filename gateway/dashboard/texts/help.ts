@@ -11,8 +11,7 @@ export const helpTexts = defineTexts({
       fleet: 'All carts as a list, what matters first, and which ones to give out in the morning.',
       evening:
         'Who is in and locked, in and open, still out or not charging; one button locks what stands open in the barn.',
-      alerts:
-        'What somebody is to look at, open ones first; who acknowledges one silences it on all tablets.',
+      alerts: 'What somebody is to look at, open ones first; who acknowledges one silences it on all tablets.',
       barn: 'Where the barn is: carts inside this circle are in, and only those are locked together.',
     },
   },

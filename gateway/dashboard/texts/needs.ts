@@ -5,8 +5,7 @@ export const needsTexts = defineTexts({
   en: {
     title: 'Needs you',
     nothing: 'Nothing. All carts are well.',
-    noCarts:
-      'There are no carts yet. A cart appears when a device with its number is registered: More, Devices.',
+    noCarts: 'There are no carts yet. A cart appears when a device with its number is registered: More, Devices.',
     cart: (name: string) => `Cart ${name}:`,
     open: (cart: string, reason: string) => `Cart ${cart}: ${reason}`,
     heardAt: (ago: string, place: string) => `Heard ${ago} · ${place}`,

@@ -13,8 +13,7 @@ export const paceTexts = defineTexts({
     noParking: 'There is no parking zone yet: a round begins where a cart leaves it.',
     toZones: 'Make hole zones from the course',
     toBarn: 'Set up the barn',
-    cart: (carts: readonly string[]) =>
-      carts.length === 1 ? `Cart ${carts[0]}` : `Carts ${carts.join(', ')}`,
+    cart: (carts: readonly string[]) => (carts.length === 1 ? `Cart ${carts[0]}` : `Carts ${carts.join(', ')}`),
     hole: (hole: number) => `Hole ${hole}`,
     betweenHoles: 'Between holes',
     behind: (minutes: number) => `${minutes} min behind`,
@@ -50,8 +49,7 @@ export const paceTexts = defineTexts({
     noParking: 'Es gibt noch keine Parkzone: Eine Runde beginnt, wo ein Cart sie verlässt.',
     toZones: 'Zonen der Löcher aus dem Platz machen',
     toBarn: 'Die Halle einrichten',
-    cart: (carts: readonly string[]) =>
-      carts.length === 1 ? `Cart ${carts[0]}` : `Carts ${carts.join(', ')}`,
+    cart: (carts: readonly string[]) => (carts.length === 1 ? `Cart ${carts[0]}` : `Carts ${carts.join(', ')}`),
     hole: (hole: number) => `Loch ${hole}`,
     betweenHoles: 'Zwischen zwei Löchern',
     behind: (minutes: number) => `${minutes} min zurück`,
@@ -73,8 +71,7 @@ export const paceTexts = defineTexts({
     left: (count: number) => `noch ${count} Zeichen`,
     send: 'Senden',
     noScreen: 'Keiner dieser Carts hat einen Bildschirm.',
-    screens: (count: number) =>
-      count === 1 ? 'Sie geht an 1 Bildschirm.' : `Sie geht an ${count} Bildschirme.`,
+    screens: (count: number) => (count === 1 ? 'Sie geht an 1 Bildschirm.' : `Sie geht an ${count} Bildschirme.`),
     sent: (carts: string) => `Gesendet an ${carts}. Was daraus wurde, sagt die Karte jedes Carts.`,
   },
 })

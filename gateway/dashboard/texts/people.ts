@@ -23,8 +23,7 @@ export const peopleTexts = defineTexts({
     askNewKey: (name: string) => `A new key for ${name}?`,
     newKeyMeans: 'The old key is void at once, and tablets that were signed in with it are signed out.',
     keyOf: (name: string) => `Key of ${name}`,
-    keyOnce:
-      'It is shown only now. Programs and new tablets sign in with it; for a shared tablet a PIN is enough.',
+    keyOnce: 'It is shown only now. Programs and new tablets sign in with it; for a shared tablet a PIN is enough.',
     written: 'I have written it down',
     leaveKey: (name: string) => `Nobody can show the key of ${name} again. Leave?`,
     disable: 'Switch off',
@@ -55,8 +54,7 @@ export const peopleTexts = defineTexts({
     maskCodesWhy: 'Nur die letzten zwei Zeichen werden gezeigt.',
     newKey: 'Neuer Schlüssel',
     askNewKey: (name: string) => `Neuer Schlüssel für ${name}?`,
-    newKeyMeans:
-      'Der alte gilt sofort nicht mehr, und Tablets, die damit angemeldet sind, werden abgemeldet.',
+    newKeyMeans: 'Der alte gilt sofort nicht mehr, und Tablets, die damit angemeldet sind, werden abgemeldet.',
     keyOf: (name: string) => `Schlüssel von ${name}`,
     keyOnce:
       'Er wird nur jetzt gezeigt. Programme und neue Tablets melden sich damit an; für ein gemeinsames Tablet reicht eine PIN.',

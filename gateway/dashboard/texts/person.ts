@@ -14,8 +14,7 @@ export const personTexts = defineTexts({
     nobody: (name: string) => `Nobody in particular (${name})`,
     key: 'Your key',
     goOn: 'Go on',
-    nobodyHasPin:
-      'Nobody who may do this has a PIN. Set a PIN (More, Who acts), so that you need the key only now.',
+    nobodyHasPin: 'Nobody who may do this has a PIN. Set a PIN (More, Who acts), so that you need the key only now.',
   },
   de: {
     who: 'Wer ist da?',

@@ -35,8 +35,7 @@ export const refusalTexts = defineTexts({
       user_inactive: 'Dieser Benutzer ist abgeschaltet.',
       invalid_session: 'Dieses Tablet ist abgemeldet.',
       missing_api_key: 'Dieses Tablet ist abgemeldet.',
-      foreign_origin:
-        'Das Gateway hat eine andere Adresse als diese Seite. Mit der Adresse öffnen, die es nennt.',
+      foreign_origin: 'Das Gateway hat eine andere Adresse als diese Seite. Mit der Adresse öffnen, die es nennt.',
       admin_required: 'Das darf nur ein Admin.',
       metrics_only: 'Dieser Schlüssel ist nur für die Überwachung.',
       staff_required: 'Das darf nur das Personal.',

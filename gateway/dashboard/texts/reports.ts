@@ -8,8 +8,7 @@ export const reportTexts = defineTexts({
       use: 'How long each cart was out of the barn, how far it drove and how many rounds, by month.',
       batteries: 'What each pack had in the morning and how far it fell while driving: the weak ones first.',
       traffic: 'Where the carts spent their time on the course: the darker and larger a square, the longer.',
-      silence:
-        'Where carts were when nothing was heard of them for a long time: look for bad reception there.',
+      silence: 'Where carts were when nothing was heard of them for a long time: look for bad reception there.',
     },
     back: 'Back to More',
     earlier: 'Earlier',

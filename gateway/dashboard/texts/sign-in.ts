@@ -27,8 +27,7 @@ export const signInTexts = defineTexts({
     ownKey: 'Your own key',
     ownKeyHow:
       'This key opens everything. Keep it where nobody else looks: once you have pressed the button below, nobody can show it again.',
-    keyLost:
-      'The gateway may have made a new key that did not arrive. Run cartbarn admin-key on its computer.',
+    keyLost: 'The gateway may have made a new key that did not arrive. Run cartbarn admin-key on its computer.',
     copy: 'Copy',
     copied: 'Copied.',
     notCopied: 'This browser does not copy: select the key and copy it.',
@@ -36,8 +35,7 @@ export const signInTexts = defineTexts({
     qr: 'QR code',
     keyAgain: 'This is a new key: one that was shown before opens nothing any more.',
     ownPin: 'Your PIN (4 to 6 digits)',
-    ownPinWhy:
-      'With it you act as an admin on this tablet. Without one the key is asked for every ten minutes.',
+    ownPinWhy: 'With it you act as an admin on this tablet. Without one the key is asked for every ten minutes.',
     writtenDown: 'I have it',
     noCookies: (host: string) =>
       `This browser keeps no cookies, so nobody can sign in here. Allow cookies for ${host}, then try again.`,

@@ -60,10 +60,7 @@ export const siteTexts = defineTexts({
       'pack.full_v': ['Full pack, volts', 'Rest voltage after a night at the charger.'],
       'pack.low_v': ['Low pack, volts', 'A pack that rests below it is low and needs the charger.'],
       rest_after_s: ['At rest after, seconds', 'So long a cart must stand before its voltage counts.'],
-      charge_check_h: [
-        'Look at the chargers, hours before opening',
-        'A cart that does not charge then is told.',
-      ],
+      charge_check_h: ['Look at the chargers, hours before opening', 'A cart that does not charge then is told.'],
       silent_after_s: [
         'Silent without a connection, seconds',
         'A cart whose connection is gone for so long is silent.',
@@ -154,22 +151,13 @@ export const siteTexts = defineTexts({
       'pack.full_v': ['Volle Batterie, Volt', 'Ruhespannung nach einer Nacht am Ladegerät.'],
       'pack.low_v': ['Schwache Batterie, Volt', 'Was in Ruhe darunter liegt, ist schwach und muss laden.'],
       rest_after_s: ['In Ruhe nach, Sekunden', 'So lange steht ein Cart, bevor seine Spannung zählt.'],
-      charge_check_h: [
-        'Ladegeräte prüfen, Stunden vor Öffnung',
-        'Ein Cart, das dann nicht lädt, wird gemeldet.',
-      ],
-      silent_after_s: [
-        'Stumm ohne Verbindung, Sekunden',
-        'Ein Cart ist stumm, wenn seine Verbindung so lange fehlt.',
-      ],
+      charge_check_h: ['Ladegeräte prüfen, Stunden vor Öffnung', 'Ein Cart, das dann nicht lädt, wird gemeldet.'],
+      silent_after_s: ['Stumm ohne Verbindung, Sekunden', 'Ein Cart ist stumm, wenn seine Verbindung so lange fehlt.'],
       silent_on_course_after_s: [
         'Stumm auf dem Platz, Sekunden',
         'Ein Cart, das draußen ist und so lange nichts sagt, ist stumm.',
       ],
-      zone_stay_s: [
-        'Stehen in einer Halteverbotszone, Sekunden',
-        'Ein Cart, das länger dort bleibt, wird gemeldet.',
-      ],
+      zone_stay_s: ['Stehen in einer Halteverbotszone, Sekunden', 'Ein Cart, das länger dort bleibt, wird gemeldet.'],
       auto_lock_after_min: [
         'Von selbst sperren nach, Minuten',
         'Ein Cart, das so lange in der Halle steht, wird gesperrt; 0 heißt nie.',

@@ -17,9 +17,7 @@ test('no text names a metric unit: `format.ts` does, for who measures in metres'
   t.after(() => {
     language.value = 'en'
   })
-  const files = readdirSync(import.meta.dirname).filter(
-    (name) => name.endsWith('.ts') && !name.endsWith('.test.ts'),
-  )
+  const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
   const found: string[] = []
   let count = 0
   for (const file of files) {

@@ -24,9 +24,7 @@ export const zonesTexts = defineTexts({
     circle: 'New circle',
     propose: 'Propose from the course',
     proposed: (count: number) =>
-      count === 0
-        ? 'There is nothing that is not drawn yet.'
-        : `${count} zones added. Look at them, then save.`,
+      count === 0 ? 'There is nothing that is not drawn yet.' : `${count} zones added. Look at them, then save.`,
     noCourse: 'There is no drawing of the course yet. Put one in first.',
     toCourse: 'To the drawing',
     earlier: 'Earlier sets',
@@ -111,9 +109,7 @@ export const zonesTexts = defineTexts({
     circle: 'Neuer Kreis',
     propose: 'Aus dem Platz vorschlagen',
     proposed: (count: number) =>
-      count === 0
-        ? 'Es gibt nichts, was noch nicht gezeichnet ist.'
-        : `${count} Zonen dazu. Ansehen, dann speichern.`,
+      count === 0 ? 'Es gibt nichts, was noch nicht gezeichnet ist.' : `${count} Zonen dazu. Ansehen, dann speichern.`,
     noCourse: 'Es gibt noch keine Zeichnung des Platzes. Erst eine einlesen.',
     toCourse: 'Zur Zeichnung',
     earlier: 'Frühere Stände',
@@ -121,8 +117,7 @@ export const zonesTexts = defineTexts({
     save: 'Speichern',
     saving: 'Speichert …',
     saved: 'Gespeichert. Die Carts bekommen es jetzt.',
-    simplified: (length: string) =>
-      `Carts bekommen es ${length} gröber: Es hat mehr Ecken, als hineinpassen.`,
+    simplified: (length: string) => `Carts bekommen es ${length} gröber: Es hat mehr Ecken, als hineinpassen.`,
     groupGone: 'Eine Zone nennt eine Gruppe, die gelöscht wurde.',
     discard: 'Gezeichnetes vergessen',
     askDiscard: 'Alles vergessen, was nicht gespeichert ist?',

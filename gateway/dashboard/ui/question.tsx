@@ -50,11 +50,7 @@ export function Question(props: QuestionProps) {
           <button type="button" class="button" onClick={onCancel}>
             {texts.cancel}
           </button>
-          <button
-            type="submit"
-            class={isDanger === true ? 'button danger' : 'button main'}
-            disabled={!isReady}
-          >
+          <button type="submit" class={isDanger === true ? 'button danger' : 'button main'} disabled={!isReady}>
             {action}
           </button>
         </div>

@@ -6,8 +6,7 @@ import { ApiError } from '#shared/client.ts'
 export function refusalText(error: unknown): string {
   const texts = refusalTexts()
   if (!(error instanceof ApiError)) return texts.noAnswer
-  if (error.status === 429 && error.retryAfterS !== undefined)
-    return texts.wait(formatSpan(error.retryAfterS * 1_000))
+  if (error.status === 429 && error.retryAfterS !== undefined) return texts.wait(formatSpan(error.retryAfterS * 1_000))
   const byCode: Readonly<Record<string, string>> = texts.byCode
   const code = error.errors.find(({ code }) => Object.hasOwn(byCode, code))?.code ?? error.code
   return Object.hasOwn(byCode, code) ? (byCode[code] ?? '') : texts.other(error.detail)

@@ -90,8 +90,7 @@ export class AlertWriter {
         for (const alert of ended) book.ended(alert)
         for (const one of saved) this.#took(one)
         commit()
-        for (const { event, alert, isNew } of saved)
-          if (isNew) this.#deps.events.emit('alertChanged', { event, alert })
+        for (const { event, alert, isNew } of saved) if (isNew) this.#deps.events.emit('alertChanged', { event, alert })
       })
     })
   }

@@ -128,8 +128,7 @@ class Course {
       downlink: {
         prepare: ({ topic, payload }) => ({
           changes: [],
-          commit: () =>
-            void (payload === '' ? this.retained.delete(topic) : this.retained.set(topic, payload)),
+          commit: () => void (payload === '' ? this.retained.delete(topic) : this.retained.set(topic, payload)),
           abandon: () => undefined,
         }),
       },
@@ -200,10 +199,7 @@ test('what a look finds is one transaction, each alert with its message', async 
   await course.look(5)
   assert.equal(course.writes, 1)
   assert.deepEqual(course.heard, [OPENED, 'opened low_battery 18', 'opened disk site'])
-  assert.deepEqual(
-    [...course.retained.keys()],
-    ['alert/low_battery/17', 'alert/low_battery/18', 'alert/disk/site'],
-  )
+  assert.deepEqual([...course.retained.keys()], ['alert/low_battery/17', 'alert/low_battery/18', 'alert/disk/site'])
   const [, , alert] = await course.list()
   assert.deepEqual(JSON.parse(course.retained.get('alert/low_battery/17') ?? '').alert_id, alert?.alertId)
   assert.deepEqual(course.alerts.openAlertIdsOf('17'), [alert?.alertId])
@@ -377,10 +373,7 @@ test('no good backup for too long: open with when the last one was, while it is 
   course.backups = { overdue: 'holds', lastGoodMs }
   await course.look(2)
   const [open] = await course.list()
-  assert.deepEqual(
-    [open?.kind, open?.cart, open?.details],
-    ['backup', null, { last_good_at: toIso(lastGoodMs) }],
-  )
+  assert.deepEqual([open?.kind, open?.cart, open?.details], ['backup', null, { last_good_at: toIso(lastGoodMs) }])
   course.backups = { overdue: 'unsure', lastGoodMs }
   await course.restart()
   await course.look(2)

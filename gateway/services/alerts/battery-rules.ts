@@ -57,10 +57,7 @@ export const NOT_CHARGING: CartRule = {
 }
 
 /** The newest reading, and the newest of an hour before it or more; null when there is none. */
-function hourApart(
-  rests: CartMemory['rests'],
-  fromMs: number,
-): [before: RestReading, now: RestReading] | null {
+function hourApart(rests: CartMemory['rests'], fromMs: number): [before: RestReading, now: RestReading] | null {
   const now = rests.at(-1)
   if (now === undefined) return null
   const before = rests.findLast(({ atMs }) => atMs <= now.atMs - CHARGE_MS)

@@ -37,16 +37,10 @@ interface Circumstances {
 const LATE_MS = HOUR_MS
 
 /** The day that closes at this look, else the one that closed before. It acts once a day, whatever its hours are set to later. */
-export function closedDayAt({
-  nowMs,
-  calendar,
-  isClockConfirmed,
-  closedDay,
-}: Circumstances): ClosedDay | null {
+export function closedDayAt({ nowMs, calendar, isClockConfirmed, closedDay }: Circumstances): ClosedDay | null {
   if (!isClockConfirmed || !calendar.isClosed(nowMs)) return closedDay
   const closing = calendar.lastClosing(nowMs)
-  if (closing === null || closing.date === closedDay?.date || nowMs - closing.closesMs > LATE_MS)
-    return closedDay
+  if (closing === null || closing.date === closedDay?.date || nowMs - closing.closesMs > LATE_MS) return closedDay
   return { date: closing.date, closesAtMs: closing.closesMs }
 }
 

@@ -172,8 +172,7 @@ export function rememberFix(memory: CartMemory, fix: CartFix, ground: AlertGroun
   const { fixes, lockedSinceMs } = memory
   if (lockedSinceMs !== null && hasMoved(fixes, Math.max(lockedSinceMs, countFromMs), movingKmh))
     memory.movedWhileLockedMs = nowMs
-  if (isNight && hasMoved(fixes, Math.max(closedSinceMs, countFromMs), movingKmh))
-    memory.movedAfterHoursMs = nowMs
+  if (isNight && hasMoved(fixes, Math.max(closedSinceMs, countFromMs), movingKmh)) memory.movedAfterHoursMs = nowMs
 }
 
 /** Whether its voltages at rest are to be watched: it stands in the barn and carts ought to charge. */

@@ -22,11 +22,7 @@ function movementRule(kind: CartRule['kind'], seen: 'movedWhileLockedMs' | 'move
   }
 }
 
-function judgeMovement(
-  one: CartCase,
-  ground: AlertGround,
-  seenMs: CartMemory['movedAfterHoursMs'],
-): Judgement {
+function judgeMovement(one: CartCase, ground: AlertGround, seenMs: CartMemory['movedAfterHoursMs']): Judgement {
   if (seenMs !== null && Math.abs(ground.nowMs - seenMs) < SEEN_MS) return 'holds'
   return isStill(one, ground) ? 'over' : 'unsure'
 }

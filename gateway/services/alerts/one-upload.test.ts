@@ -49,11 +49,7 @@ function zone(id: string, fromM: number, toM: number, type: string) {
   return { type: 'Feature', id, geometry, properties: { name: id, type } }
 }
 
-const ZONES = [
-  zone('barn', -100, 20, 'parking'),
-  zone('course', -500, 300, 'boundary'),
-  zone('pond', 100, 200, 'stop'),
-]
+const ZONES = [zone('barn', -100, 20, 'parking'), zone('course', -500, 300, 'boundary'), zone('pond', 100, 200, 'stop')]
 
 /** A locked cart among zones. */
 class LockedCart {
@@ -93,8 +89,7 @@ class LockedCart {
         .map(({ kind, details }: Kind) => `${kind} ${details.name ?? ''}`.trim())
         .sort(),
       events: events.body.events.map((e: Record<string, string>) => [e.event, e.zone_id, e.timestamp]),
-      rounds: (rounds.body.rounds ?? []).filter((one: { cart: string }) => one.cart === this.hardwareId)
-        .length,
+      rounds: (rounds.body.rounds ?? []).filter((one: { cart: string }) => one.cart === this.hardwareId).length,
       cart: { zones, state, parked_since, out_since },
     }
   }
@@ -178,10 +173,7 @@ test('however fixes are split into messages, alerts, zones and rounds come out t
       if (held.length > 0) await batches.publish('tlm', held)
       // one that was back before it could be told apart is opened once more for each time
       const [one, other] = [await singles.outcome(), await batches.outcome()]
-      assert.deepEqual(
-        { ...other, alerts: [...new Set(other.alerts)] },
-        { ...one, alerts: [...new Set(one.alerts)] },
-      )
+      assert.deepEqual({ ...other, alerts: [...new Set(other.alerts)] }, { ...one, alerts: [...new Set(one.alerts)] })
     }),
     { numRuns: 6 },
   )

@@ -24,13 +24,7 @@ export function isQuietGround(before: AlertGround | null, now: AlertGround): boo
  * Takes a cart as it was judged now, and what rules remember of it. False when nothing can be found in it: then nobody needs to look;
  * `isQuiet` is what `isQuietGround` says.
  */
-export function takeLook(
-  one: CartCase,
-  cart: Cart,
-  isQuiet: boolean,
-  ground: AlertGround,
-  arrived: Arrived,
-): boolean {
+export function takeLook(one: CartCase, cart: Cart, isQuiet: boolean, ground: AlertGround, arrived: Arrived): boolean {
   const isResting = isQuiet && ground.nowMs < one.quietUntilMs && isOnlyElsewhere(one.cart, cart)
   if (isResting && one.cart === cart) return false
   remember(one, cart, ground, arrived)
@@ -75,11 +69,7 @@ function hasSeenMove({ memory }: CartCase, alerts: readonly StoredAlert[]): bool
 }
 
 /** When an alert may be over by time alone, or by what is only elsewhere. */
-function mayEndAtMs(
-  { kind, closedAtMs, awaitsEnd }: StoredAlert,
-  { verdict }: Cart,
-  ground: AlertGround,
-): number {
+function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: Cart, ground: AlertGround): number {
   // where it was over counts for a while; that it is heard again ends silence, and nothing but time ends a contest
   if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course' || kind === 'device_twice')
     return Number.NEGATIVE_INFINITY

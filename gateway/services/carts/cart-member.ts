@@ -1,11 +1,5 @@
 import type { CartDevice, CartSettings, ZoneStay } from '#shared/carts/judge.ts'
-import {
-  type CartFix,
-  type CartMotion,
-  MOTIONLESS,
-  type MotionSettings,
-  restless,
-} from '#shared/carts/motion.ts'
+import { type CartFix, type CartMotion, MOTIONLESS, type MotionSettings, restless } from '#shared/carts/motion.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
 import { UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
 import type { Device, Reported } from '../fleet.ts'
@@ -216,8 +210,7 @@ export class CartMember {
     if (foreign === null) {
       this.#foreign = UNWATCHED
       this.#foreignSamples = null
-      const isSeen =
-        this.#seen !== null && this.#seen.set === own && isSameWatch(this.#seen.watch, state, own)
+      const isSeen = this.#seen !== null && this.#seen.set === own && isSameWatch(this.#seen.watch, state, own)
       if (isSeen) return this.#stays
       this.#known = staysIn(state, own, fix)
     } else {

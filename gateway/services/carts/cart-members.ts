@@ -103,9 +103,7 @@ export class CartMembers {
     const { store } = this.#deps
     for (const member of this.#byDevice.values()) {
       const { hardwareId, shortId, createdAtMs: sinceMs } = member.device.row
-      const event = unlessDamaged(() =>
-        store.read.latestLockEvent({ hardwareId, shortId, sinceMs }, latestMs),
-      )
+      const event = unlessDamaged(() => store.read.latestLockEvent({ hardwareId, shortId, sinceMs }, latestMs))
       member.rereadLock(event == null ? null : this.#saying(event))
     }
   }
@@ -149,9 +147,7 @@ export class CartMembers {
 
   /** Finds out when devices left parking that nobody saw leave it, or that may have left again since they were kept. */
   #recallDepartures(behind: ReadonlySet<CartMember>): void {
-    const unknown = [...this.#byDevice.values()].filter(
-      (member) => member.isDepartureUnknown || behind.has(member),
-    )
+    const unknown = [...this.#byDevice.values()].filter((member) => member.isDepartureUnknown || behind.has(member))
     if (unknown.length === 0) return
     const newestMs = Math.max(...unknown.map(({ track }) => track.motion.fix?.atMs ?? 0))
     const { read } = this.#deps.store
@@ -160,8 +156,7 @@ export class CartMembers {
     for (const member of unknown) {
       const { hardwareId, shortId } = member.device.row
       const atMs = exitOf.get(`${hardwareId} ${shortId}`)
-      if (atMs !== undefined && (member.isDepartureUnknown || atMs > (member.outSinceMs ?? 0)))
-        member.left(atMs)
+      if (atMs !== undefined && (member.isDepartureUnknown || atMs > (member.outSinceMs ?? 0))) member.left(atMs)
     }
   }
 }

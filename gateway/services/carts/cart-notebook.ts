@@ -121,8 +121,7 @@ export class CartNotebook {
   async #write(cart: string, notes: CartNotes): Promise<void> {
     const { store, clock } = this.#deps
     await store.write('saveCartNote', { ...toRow(cart, notes), nowMs: clock.nowMs() }, () => {
-      if (notes.outOfService === null && notes.exempt === null && notes.note === null)
-        this.#byCart.delete(cart)
+      if (notes.outOfService === null && notes.exempt === null && notes.note === null) this.#byCart.delete(cart)
       else this.#byCart.set(cart, notes)
     })
   }

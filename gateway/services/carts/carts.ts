@@ -155,8 +155,7 @@ export class Carts implements Part {
     if (this.#isStale) this.#judgeAll()
     this.#noticeZones()
     const seat = this.#seats.get(cart.key)
-    if (seat === undefined)
-      return this.#judge(cart.key, cart.devices, this.#groundOf(cart.devices), this.#look())
+    if (seat === undefined) return this.#judge(cart.key, cart.devices, this.#groundOf(cart.devices), this.#look())
     const known = seat.cart
     if (this.#judgeAgain(seat, this.#look()) && !isShownSame(known, seat.cart)) this.#tellOne(seat.cart)
     return seat.cart
@@ -216,9 +215,7 @@ export class Carts implements Part {
       this.#members.heardLock(event)
       this.#hurry()
     })
-    events.on('deviceClockJudged', ({ hardwareId }) =>
-      this.#members.clockJudged(hardwareId, this.#deps.clock.nowMs()),
-    )
+    events.on('deviceClockJudged', ({ hardwareId }) => this.#members.clockJudged(hardwareId, this.#deps.clock.nowMs()))
     events.on('zoneCrossed', (event) => {
       this.#members.crossed(event)
       this.#hurry()
@@ -228,8 +225,7 @@ export class Carts implements Part {
       if (table === 'cart_note') this.#deps.notes.load()
       this.#hurry()
     })
-    for (const name of ['presenceChanged', 'siteChanged', 'zonesChanged'] as const)
-      events.on(name, () => this.#hurry())
+    for (const name of ['presenceChanged', 'siteChanged', 'zonesChanged'] as const) events.on(name, () => this.#hurry())
     events.on('deviceRemoved', () => {
       this.#isStale = true
       // now: a moment later nobody watches the device any more who is to hear of it
@@ -379,13 +375,7 @@ export class Carts implements Part {
     return true
   }
 
-  #judge(
-    key: string,
-    devices: readonly Device[],
-    { members, ground }: SeatGround,
-    look: Look,
-    known?: Cart,
-  ): Cart {
+  #judge(key: string, devices: readonly Device[], { members, ground }: SeatGround, look: Look, known?: Cart): Cart {
     const said = members.map(({ member, zones }) => member.said(zones, look))
     const verdict = judgeCart(said, ground, look.settings, look)
     const notes = this.#deps.notes.of(key, look.nowMs)
@@ -457,9 +447,7 @@ function toCarted(device: Device) {
 }
 
 function keysOf(carts: readonly Cart[]): Map<string, string> {
-  return new Map(
-    carts.flatMap(({ key, devices }) => devices.map(({ row }) => [row.hardwareId, key] as const)),
-  )
+  return new Map(carts.flatMap(({ key, devices }) => devices.map(({ row }) => [row.hardwareId, key] as const)))
 }
 
 /** Devices that were in the cart and are not any more. */

@@ -35,8 +35,7 @@ test('of dense samples it comes to what the last two say', () => {
     NONE,
     50_000 - i,
   ])
-  for (let at = 0; at < rows.length; at += 5)
-    track.take(columns(...rows.slice(at, at + 5)), true, SETTINGS, NEVER)
+  for (let at = 0; at < rows.length; at += 5) track.take(columns(...rows.slice(at, at + 5)), true, SETTINGS, NEVER)
   const motion = track.look(SETTINGS, NEVER)
   const all = rows.reduce(
     (known, [atMs, latE7, , mv]) =>
@@ -76,12 +75,7 @@ test('however samples come together, the newest fix and voltage are those that a
 
 test('samples a second or more apart are each looked at', () => {
   const track = new MotionTrack()
-  const rows = Array.from({ length: 400 }, (_, i): [number, number, number, number] => [
-    i * 1000,
-    0,
-    0,
-    50_000 + i,
-  ])
+  const rows = Array.from({ length: 400 }, (_, i): [number, number, number, number] => [i * 1000, 0, 0, 50_000 + i])
   track.take(columns(...rows), true, SETTINGS, NEVER)
   const { rest, still } = track.look(SETTINGS, NEVER)
   assert.deepEqual(rest, { atMs: 399_000, voltageV: 50.399 })

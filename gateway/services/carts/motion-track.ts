@@ -170,9 +170,7 @@ export class MotionTrack {
     if (Number.isNaN(millivolts)) return
     const voltages = this.#voltages
     const waitingMs = voltages[VOLTAGE] ?? Number.NaN
-    const knownMs = Number.isNaN(waitingMs)
-      ? (this.#motion.battery?.atMs ?? Number.NEGATIVE_INFINITY)
-      : waitingMs
+    const knownMs = Number.isNaN(waitingMs) ? (this.#motion.battery?.atMs ?? Number.NEGATIVE_INFINITY) : waitingMs
     if (!isNewer(atMs, knownMs, latestMs)) return
     for (let i = 0; i < VOLTAGE; i++) voltages[i] = voltages[VOLTAGE + i] ?? Number.NaN
     if (waitingMs > latestMs) voltages[0] = Number.NaN

@@ -87,8 +87,7 @@ test('a gateway that was killed goes on from what it kept last, and reads what c
 test('in which zones a cart may be holds over a restart, and so does that it is over', async () => {
   const [one, two] = [`d${++count}`, `d${++count}`]
   for (const id of [one, two]) await course.device(id)
-  const allow = (id: string, exempt: object | null) =>
-    g.request('PATCH', `/carts/${id}`, { body: { exempt } })
+  const allow = (id: string, exempt: object | null) => g.request('PATCH', `/carts/${id}`, { body: { exempt } })
   const told = async (id: string) => (await g.request('GET', `/devices/${id}/config`)).body
   const becomes = (id: string, types: readonly string[]) =>
     eventually(
@@ -109,9 +108,7 @@ for (const motion of ['', '{', '[]', 'null', '{"motion":{}}'])
   test(`what is kept of a cart is ${JSON.stringify(motion)}: it is worked out anew`, async () => {
     const { id } = await driven()
     const before = await course.cart(id)
-    await g.restart(() =>
-      stored((database) => database.prepare('UPDATE cart_motion SET motion = ?').run(motion)),
-    )
+    await g.restart(() => stored((database) => database.prepare('UPDATE cart_motion SET motion = ?').run(motion)))
     assert.deepEqual(without(await course.cart(id)), without(before))
   })
 

@@ -58,8 +58,7 @@ function isSameToRules(known: Judged, cart: Judged): boolean {
     before.position?.hardwareId === now.position?.hardwareId &&
     known.said.length === cart.said.length &&
     known.said.every(
-      ({ isOnline, saidSleep }, i) =>
-        isOnline === cart.said[i]?.isOnline && saidSleep === cart.said[i]?.saidSleep,
+      ({ isOnline, saidSleep }, i) => isOnline === cart.said[i]?.isOnline && saidSleep === cart.said[i]?.saidSleep,
     )
   )
 }

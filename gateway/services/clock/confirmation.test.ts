@@ -46,8 +46,7 @@ async function open(t: TestContext, confirmedBy = ALL): Promise<Course> {
   return { g, clock, system, hardware, state, send }
 }
 
-const confirm = (g: TestGateway, atMs: number) =>
-  g.request('POST', '/clock/confirm', { body: { time: toIso(atMs) } })
+const confirm = (g: TestGateway, atMs: number) => g.request('POST', '/clock/confirm', { body: { time: toIso(atMs) } })
 
 const isSoon = ({ state }: Course, wanted: string) =>
   eventually(async () => (await state()) === wanted, `the clock is ${wanted}`)

@@ -90,8 +90,7 @@ export class ClockConfirmation implements Part {
     const nowMs = clock.nowMs()
     if (!clock.isTrusted) return
     if (this.#counts('system') && isSynchronized(clock.systemMs)) this.#confirm('system')
-    else if (this.#counts('hardware') && hardwareTimesMs().some((atMs) => agree(atMs, nowMs)))
-      this.#confirm('hardware')
+    else if (this.#counts('hardware') && hardwareTimesMs().some((atMs) => agree(atMs, nowMs))) this.#confirm('hardware')
   }
 
   /** An admin says that it is `givenMs`. Throws `clock_differs`. */

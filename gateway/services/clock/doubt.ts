@@ -16,8 +16,7 @@ export function describeDoubt(
     return `${shown}, ${span(aheadMs)} later than what is known to have gone by since it was last confirmed. ${ADVICE}`
   }
   const estimate = `the gateway goes on with ${toIso(nowMs)}, an estimate`
-  if (doubt === 'set_back')
-    return `${shown}: it was set back while the gateway ran, and ${estimate}. ${ADVICE}`
+  if (doubt === 'set_back') return `${shown}: it was set back while the gateway ran, and ${estimate}. ${ADVICE}`
   return `${shown}, which cannot be right: ${estimate}. ${ADVICE}`
 }
 

@@ -223,8 +223,7 @@ export class GatewayClock implements Clock, MonotonicClock {
     const monotonicMs = this.#deps.system.monotonicMs()
     this.#course = { atMs: systemMs, monotonicMs }
     // the first time of all is confirmed by nothing, but nothing is older; an earlier one deletes less
-    if (this.#confirmed === null || systemMs < this.confirmedMs)
-      this.#confirmed = { atMs: systemMs, monotonicMs }
+    if (this.#confirmed === null || systemMs < this.confirmedMs) this.#confirmed = { atMs: systemMs, monotonicMs }
   }
 }
 

@@ -173,8 +173,5 @@ test('the log says once when the clock becomes doubtful, why, and when that is o
       ['warn', 'the clock is in doubt', 'set_back'],
     ],
   )
-  assert.match(
-    lines[2]?.detail ?? '',
-    /shows 2027-05-01T12:00:00.000Z, 365 days later .* POST \/clock\/confirm/,
-  )
+  assert.match(lines[2]?.detail ?? '', /shows 2027-05-01T12:00:00.000Z, 365 days later .* POST \/clock\/confirm/)
 })

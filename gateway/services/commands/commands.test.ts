@@ -24,8 +24,7 @@ beforeEach(async () => {
   password = await g.register(hardwareId, 'cartcaddie')
 })
 
-const command = (name: string, fields: Record<string, unknown> = {}, id = hardwareId) =>
-  askCommand(g, id, name, fields)
+const command = (name: string, fields: Record<string, unknown> = {}, id = hardwareId) => askCommand(g, id, name, fields)
 const read = (commandId: string) => readCommand(g, commandId)
 const becomes = (commandId: string, status: string) => commandBecomes(g, commandId, status)
 
@@ -131,12 +130,7 @@ test("an ack of another device's command, or of none, changes nothing and is cou
   await stranger.leave()
 })
 
-for (const payload of [
-  '{"id":"x"}',
-  '{"st":"completed"}',
-  '{"id":"x","st":"done"}',
-  '{"id":7,"st":"failed"}',
-]) {
+for (const payload of ['{"id":"x"}', '{"st":"completed"}', '{"id":"x","st":"done"}', '{"id":7,"st":"failed"}']) {
   test(`an ack that says ${payload} is acknowledged and quarantined`, async () => {
     const device = await connect()
     await device.client.publishAsync(`dev/${hardwareId}/ack`, payload, { qos: 1 })
@@ -169,9 +163,7 @@ test('a newer lock or unlock fails those that were not sent, and only those', as
 })
 
 test('many wishes at once: one after the other, and of those nobody heard only the last counts', async () => {
-  const wishes = await Promise.all(
-    Array.from({ length: 100 }, (_, i) => command(i % 2 === 0 ? 'lock' : 'unlock')),
-  )
+  const wishes = await Promise.all(Array.from({ length: 100 }, (_, i) => command(i % 2 === 0 ? 'lock' : 'unlock')))
   const { body } = await g.request('GET', `/devices/${hardwareId}/commands?limit=1000`)
   assert.equal(body.commands.length, 100)
   assert.deepEqual(new Set(wishes.map(({ command_id }) => command_id)).size, 100)

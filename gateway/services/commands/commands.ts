@@ -175,11 +175,7 @@ export class Commands {
    * Tells devices what the gateway itself has to say, in one transaction. Those that are gone, whose type does not know
    * the command or that have too many waiting are left out; parameters need not be of the type.
    */
-  async createForEach(
-    hardwareIds: readonly string[],
-    request: CommandRequest,
-    asking: Asking,
-  ): Promise<Asked> {
+  async createForEach(hardwareIds: readonly string[], request: CommandRequest, asking: Asking): Promise<Asked> {
     const { fleet, deviceTypes } = this.#deps
     return this.#ask(asking, { devices: hardwareIds, ...request }, () => {
       const commands = hardwareIds.flatMap((hardwareId) => {
@@ -262,14 +258,9 @@ export class Commands {
     return answer.promise
   }
 
-  async #write(
-    commands: readonly CommandRow[],
-    key: IdempotencyKey | undefined,
-    asking: Asking,
-  ): Promise<void> {
+  async #write(commands: readonly CommandRow[], key: IdempotencyKey | undefined, asking: Asking): Promise<void> {
     const { store, delivery, clock } = this.#deps
-    const idempotencyKey =
-      key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
+    const idempotencyKey = key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
     // first in the queue, so that none that was sent counts as pending
     delivery.mark()
     const askedAtMs = clock.monotonicMs()

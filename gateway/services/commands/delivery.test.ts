@@ -27,8 +27,7 @@ beforeEach(async () => {
   password = await g.register(hardwareId, 'cartcaddie')
 })
 
-const command = (name: string, fields: Record<string, unknown> = {}, id = hardwareId) =>
-  askCommand(g, id, name, fields)
+const command = (name: string, fields: Record<string, unknown> = {}, id = hardwareId) => askCommand(g, id, name, fields)
 const read = (commandId: string) => readCommand(g, commandId)
 const becomes = (commandId: string, status: string) => commandBecomes(g, commandId, status)
 
@@ -190,8 +189,7 @@ test('while nothing can be written a command is refused with 503, and nothing is
     const ownPassword = await own.register('cart-1')
     const device = await CommandedDevice.connect(own, 'cart-1', ownPassword)
     const headers = { 'idempotency-key': 'one' }
-    const ask = () =>
-      own.request('POST', '/devices/cart-1/commands', { body: { command: 'unlock' }, headers })
+    const ask = () => own.request('POST', '/devices/cart-1/commands', { body: { command: 'unlock' }, headers })
     const older = await own.request('POST', '/devices/cart-1/commands', { body: { command: 'locate' } })
     await device.next()
     renameSync(database, `${database}.away`)

@@ -69,8 +69,7 @@ export class HeldLocks {
   expire(): void {
     const nowMs = this.#deps.clock.monotonicMs()
     for (const [command, untilMs] of this.#waiting)
-      if (nowMs >= untilMs && !this.#isDecided(command.row.hardwareId))
-        this.#refuse(command, 'position_unknown')
+      if (nowMs >= untilMs && !this.#isDecided(command.row.hardwareId)) this.#refuse(command, 'position_unknown')
   }
 
   /** A newer lock or unlock of the device is there. */

@@ -48,12 +48,7 @@ export class LockGate {
     const { site, clock } = this.#deps
     const { verdict, ground } = judged
     const { hasParking } = ground
-    return judgeLock(
-      verdict,
-      { hasParking, isOnline: this.isOnline(hardwareId) },
-      site.settings,
-      clock.nowMs(),
-    )
+    return judgeLock(verdict, { hasParking, isOnline: this.isOnline(hardwareId) }, site.settings, clock.nowMs())
   }
 
   isOnline(hardwareId: string): boolean {
@@ -72,12 +67,7 @@ export class LockGate {
    * Whether this lock may be made now. An admin's force overrides everything, also when it is sent later; that of staff
    * only that the position is old.
    */
-  admit(
-    hardwareId: string,
-    { force }: Pick<CommandRequest, 'force'>,
-    caller: Caller,
-    judged?: Cart,
-  ): LockAdmission {
+  admit(hardwareId: string, { force }: Pick<CommandRequest, 'force'>, caller: Caller, judged?: Cart): LockAdmission {
     if (force === true && isAdmin(caller)) return { forced: 'all' }
     const verdict = this.judge(hardwareId, judged)
     if (verdict === 'locate') return { forced: force === true ? 'locating' : null }
@@ -104,10 +94,7 @@ export function requireMayForce(caller: Caller, force: unknown): void {
 export function lockRefused(refusal: LockRefusal, hardwareId: string): AppError {
   return refusal === 'cart_is_moving'
     ? new ConflictError('cart_is_moving', `the cart of ${hardwareId} is moving`)
-    : new ForbiddenError(
-        'admin_required',
-        `the cart of ${hardwareId} is moving: only an admin may force the lock`,
-      )
+    : new ForbiddenError('admin_required', `the cart of ${hardwareId} is moving: only an admin may force the lock`)
 }
 
 export function isLock({ command }: Pick<CommandRow, 'command'>): boolean {

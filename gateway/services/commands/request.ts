@@ -28,11 +28,7 @@ export function definitionOf(type: DeviceType | undefined, command: string): Com
 }
 
 /** Throws `unknown_command`, or `unsupported_command` for one that only other kinds of devices know. */
-export function requireDefinition(
-  types: DeviceTypeLookup,
-  typeName: string,
-  command: string,
-): CommandDefinition {
+export function requireDefinition(types: DeviceTypeLookup, typeName: string, command: string): CommandDefinition {
   const type = types.find(typeName)
   const definition = definitionOf(type, command)
   if (definition !== undefined) return definition
@@ -50,9 +46,7 @@ export function requireKnown(types: DeviceTypeLookup, command: string): void {
 function refusal(types: DeviceTypeLookup, command: string, known: string): InvalidRequestError {
   const isKnown = types.all().some((type) => definitionOf(type, command) !== undefined)
   const code = isKnown ? 'unsupported_command' : 'unknown_command'
-  return new InvalidRequestError(code, `${command}: ${known}`, [
-    { in: 'body', name: 'command', code, detail: known },
-  ])
+  return new InvalidRequestError(code, `${command}: ${known}`, [{ in: 'body', name: 'command', code, detail: known }])
 }
 
 const CODE_OF: Record<Misfit['kind'], string> = {
@@ -73,11 +67,7 @@ export function requireParams(definition: CommandDefinition, params: Record<stri
   )
   const [first] = errors
   if (first === undefined) return
-  throw new InvalidRequestError(
-    first.code,
-    errors.map(({ name, detail }) => `${name}: ${detail}`).join('; '),
-    errors,
-  )
+  throw new InvalidRequestError(first.code, errors.map(({ name, detail }) => `${name}: ${detail}`).join('; '), errors)
 }
 
 /** Throws unless a command may be tried again: what is done or may still be done is not. */

@@ -115,9 +115,7 @@ test('a lock waits until the cart has said where it is, and is sent then', async
   const id = await lock()
   await cart.hears('locate')
   assert.equal((await readCommand(g, id)).status, 'pending')
-  const [made] = (await commandsOf(cart.hardwareId)).filter(
-    ({ command }: { command: string }) => command === 'locate',
-  )
+  const [made] = (await commandsOf(cart.hardwareId)).filter(({ command }: { command: string }) => command === 'locate')
   assert.deepEqual([made.requested_by, made.forced], ['safe-lock', false])
   // an old position that was gathered on the way says nothing
   await cart.at('course', 0, { ts: clock.nowMs() - 60_500 })
@@ -233,13 +231,7 @@ test('an unlock takes the place of a lock that waits, also of one that was sent 
 })
 
 // who forces what: the answer, and whether the record says that it was forced
-const force: [
-  string,
-  'user' | 'staff' | 'admin',
-  'moving' | 'silent' | 'standing',
-  number,
-  string | boolean,
-][] = [
+const force: [string, 'user' | 'staff' | 'admin', 'moving' | 'silent' | 'standing', number, string | boolean][] = [
   ['a user forces nothing', 'user', 'standing', 403, 'admin_required'],
   ['nor a cart that is silent', 'user', 'silent', 403, 'admin_required'],
   ['staff force a cart that is silent', 'staff', 'silent', 202, true],

@@ -67,28 +67,16 @@ export class DeviceConfigs {
   }
 
   /** Replaces the layer of a group and a type; an empty one is none. Throws what `requireFitting` throws. */
-  setGroupLayer(
-    groupId: number,
-    deviceType: string,
-    given: ConfigLayer,
-    also?: NamedWrite,
-  ): Promise<LayerOutcome> {
+  setGroupLayer(groupId: number, deviceType: string, given: ConfigLayer, also?: NamedWrite): Promise<LayerOutcome> {
     const { store, groups, deviceTypes, publisher } = this.#deps
     return publisher.inTurn(async (publish) => {
       groups.require(groupId)
       const layer = withoutNulls(given)
       const unknownKeys = requireFitting(deviceTypes.requireKnown(deviceType, 'path'), layer)
-      const subjects = groups
-        .devicesOf(groupId)
-        .flatMap(({ row }) => (row.deviceType === deviceType ? [row] : []))
+      const subjects = groups.devicesOf(groupId).flatMap(({ row }) => (row.deviceType === deviceType ? [row] : []))
       const change: LayerChange = { kind: 'group', groupId, deviceType, layer }
       const { published } = await publish(subjects, change, (publication, commit) =>
-        store.write(
-          'putGroupConfig',
-          { groupId, deviceType, config: textOf(layer), publication },
-          commit,
-          also,
-        ),
+        store.write('putGroupConfig', { groupId, deviceType, config: textOf(layer), publication }, commit, also),
       )
       return { layer, devices: subjects.length, published, unknownKeys }
     })

@@ -39,8 +39,7 @@ export class DeviceTypes {
   /** Throws `device_type_not_found`. */
   require(name: string): DeviceType {
     const type = this.#byName.get(name)
-    if (type === undefined)
-      throw new NotFoundError('device_type_not_found', `there is no device type ${name}`)
+    if (type === undefined) throw new NotFoundError('device_type_not_found', `there is no device type ${name}`)
     return type
   }
 

@@ -104,10 +104,7 @@ export class Groups {
     try {
       await geofences.publishMissing(this.#byId.keys())
     } catch (error) {
-      log.warn(
-        { reason: describeError(error) },
-        'could not publish the geofences of a new group; tries again later',
-      )
+      log.warn({ reason: describeError(error) }, 'could not publish the geofences of a new group; tries again later')
     }
   }
 }

@@ -56,8 +56,7 @@ export class ConfigLayers {
 
   /** The group is gone. */
   forgetGroup(groupId: number): void {
-    for (const key of this.#ofGroups.keys())
-      if (key.startsWith(groupKey(groupId, ''))) this.#ofGroups.delete(key)
+    for (const key of this.#ofGroups.keys()) if (key.startsWith(groupKey(groupId, ''))) this.#ofGroups.delete(key)
   }
 
   /** The device is gone. */

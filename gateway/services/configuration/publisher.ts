@@ -145,9 +145,7 @@ export class ConfigPublisher implements Part {
     try {
       while (published < news.length) {
         const chunk = news.slice(published, published + CHUNK)
-        await this.#publishNow(chunk, (publication, commit) =>
-          store.write('publishConfigs', publication, commit),
-        )
+        await this.#publishNow(chunk, (publication, commit) => store.write('publishConfigs', publication, commit))
         published += chunk.length
       }
     } catch (error) {

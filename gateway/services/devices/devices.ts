@@ -104,10 +104,7 @@ export class Devices {
       })
     } catch (error) {
       // with its next login it shows it again
-      log.warn(
-        { hardwareId, reason: describeError(error) },
-        'could not note that a device has its own password',
-      )
+      log.warn({ hardwareId, reason: describeError(error) }, 'could not note that a device has its own password')
     }
   }
 
@@ -147,8 +144,7 @@ export class Devices {
           device.row = row
           commit()
           events.emit('deviceChanged', { hardwareId })
-          if (groupId !== previousGroupId)
-            events.emit('groupChanged', { hardwareId, groupId, previousGroupId })
+          if (groupId !== previousGroupId) events.emit('groupChanged', { hardwareId, groupId, previousGroupId })
         }),
       )
       return previousGroupId
@@ -198,10 +194,7 @@ export class Devices {
       // what was put aside of it is gone, too
       if (damage.summary.blocks > 0) damage.load()
     } catch (error) {
-      log.warn(
-        { reason: String(error) },
-        'could not delete the telemetry of a deleted device; tries again later',
-      )
+      log.warn({ reason: String(error) }, 'could not delete the telemetry of a deleted device; tries again later')
     }
   }
 
@@ -223,11 +216,7 @@ export class Devices {
     })
   }
 
-  #register(
-    fields: NewDeviceFields,
-    isOnSharedKey: boolean,
-    refusal: () => string | null,
-  ): Promise<RegisteredDevice> {
+  #register(fields: NewDeviceFields, isOnSharedKey: boolean, refusal: () => string | null): Promise<RegisteredDevice> {
     const { store, fleet, deviceTypes, publisher, clock, events } = this.#deps
     return publisher.inTurn(async (publish) => {
       const reason = refusal()

@@ -156,8 +156,7 @@ test('the last will of a device that never enrolled is dropped', async () => {
   const will = { topic: `dev/${hardwareId}/st`, payload: HELLO }
   assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password: KEY, will }), 0)
   client.destroy()
-  const isDropped = async () =>
-    (await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled')) === dropped + 1
+  const isDropped = async () => (await metric(gateway, 'cartbarn_dropped_total', 'not_enrolled')) === dropped + 1
   await eventually(isDropped, 'dropped')
   assert.equal(await isRegistered(hardwareId), false)
 })

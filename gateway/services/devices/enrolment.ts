@@ -54,10 +54,7 @@ export class Enrolment {
     if (this.#keyHash === null) return
     const devices = await store.write('voidSharedPasswords', { keyHash: this.#keyHash })
     if (devices > 0)
-      log.warn(
-        { devices },
-        'devices have the shared key as password: each is issued its own when it connects',
-      )
+      log.warn({ devices }, 'devices have the shared key as password: each is issued its own when it connects')
     this.#open(MINUTES_AFTER_START)
   }
 
@@ -75,8 +72,7 @@ export class Enrolment {
 
   /** Opens it from now on for so many minutes, also where that is sooner than it would have closed. */
   async open(minutes: number): Promise<EnrolmentState> {
-    if (this.#keyHash === null)
-      throw new ConflictError('no_enrolment_key', 'the gateway has no CARTBARN_ENROLMENT_KEY')
+    if (this.#keyHash === null) throw new ConflictError('no_enrolment_key', 'the gateway has no CARTBARN_ENROLMENT_KEY')
     await this.#deps.store.write('noteEnrolment', { minutes })
     this.#open(minutes)
     this.#deps.log.info({ minutes }, 'opened the enrolment of devices')

@@ -2,12 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { AppError, InvalidRequestError, type LineError } from '#shared/errors.ts'
 import { CsvError, type CsvRow, CsvRows, columnKey } from '#shared/history/csv-rows.ts'
 import { utf16In } from '#shared/history/text-encoding.ts'
-import {
-  IMPORT_COLUMNS,
-  IMPORT_LINES_MAX,
-  type ImportColumn,
-  importLineSchema,
-} from '#shared/wire/device-import.ts'
+import { IMPORT_COLUMNS, IMPORT_LINES_MAX, type ImportColumn, importLineSchema } from '#shared/wire/device-import.ts'
 
 /** What a line of the file says of a device; what is empty there is undefined. */
 export interface DeviceLine {
@@ -124,10 +119,7 @@ function columnsOf(header: readonly string[]): (ImportColumn | undefined)[] {
     throw new InvalidRequestError('missing_column', 'the first line must name the column hardware_id')
   if (unknown.length > 0) {
     const found = unknown.join(', ').slice(0, 200)
-    throw new InvalidRequestError(
-      'unknown_column',
-      `columns are ${IMPORT_COLUMNS.join(', ')}; not known: ${found}`,
-    )
+    throw new InvalidRequestError('unknown_column', `columns are ${IMPORT_COLUMNS.join(', ')}; not known: ${found}`)
   }
   const twice = columns.find((column, i) => column !== undefined && columns.indexOf(column) !== i)
   if (twice === undefined) return columns
@@ -135,10 +127,7 @@ function columnsOf(header: readonly string[]): (ImportColumn | undefined)[] {
   throw new InvalidRequestError('invalid_import', message, [{ line: 1, code: 'duplicate', message }])
 }
 
-function readLine(
-  { line, fields }: CsvRow,
-  columns: readonly (ImportColumn | undefined)[],
-): DeviceLine | LineError {
+function readLine({ line, fields }: CsvRow, columns: readonly (ImportColumn | undefined)[]): DeviceLine | LineError {
   const wrong = (code: string, message: string): LineError => ({ line, code, message })
   if (fields === null) return wrong('invalid', 'the quotation marks are wrong')
   const values: Partial<Record<ImportColumn, string>> = {}

@@ -6,14 +6,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { hashSecret } from '#shared/ids.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
-import {
-  connectPacket,
-  idOf,
-  PACKET,
-  publishPacket,
-  readPublish,
-  subscribePacket,
-} from '#testing/mqtt-packets.ts'
+import { connectPacket, idOf, PACKET, publishPacket, readPublish, subscribePacket } from '#testing/mqtt-packets.ts'
 import { RawMqtt } from '#testing/raw-mqtt.ts'
 import { metric, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
@@ -121,19 +114,10 @@ test('who waits is in the list, in the metrics and in GET /enrolment', async () 
     const { body } = await gateway.request('GET', `/devices?limit=1000&enrolled_with_shared_key=${is}`)
     return body.devices.map((device: { hardware_id: string }) => device.hardware_id)
   }
-  assert.deepEqual(
-    [(await listed(true)).includes(waiting), (await listed(true)).includes(done)],
-    [true, true],
-  )
+  assert.deepEqual([(await listed(true)).includes(waiting), (await listed(true)).includes(done)], [true, true])
   await acknowledged(client, `dev/${done}/ack`, '{"key":1}')
-  assert.deepEqual(
-    [(await listed(true)).includes(waiting), (await listed(true)).includes(done)],
-    [true, false],
-  )
-  assert.deepEqual(
-    [(await listed(false)).includes(waiting), (await listed(false)).includes(done)],
-    [false, true],
-  )
+  assert.deepEqual([(await listed(true)).includes(waiting), (await listed(true)).includes(done)], [true, false])
+  assert.deepEqual([(await listed(false)).includes(waiting), (await listed(false)).includes(done)], [false, true])
   const { length } = await listed(true)
   assert.equal(await metric(gateway, 'cartbarn_devices_on_shared_key'), length)
   assert.equal((await gateway.request('GET', '/enrolment')).body.waiting, length)
@@ -275,10 +259,7 @@ test('a kill between any two steps leaves the device one way in', async (t) => {
   }
   const lost = await killed(t, beforeAck)
   assert.equal(await codeOf('cart', password, lost), REFUSED)
-  assert.deepEqual(
-    [await codeOf('cart', password, afterAck), await codeOf('cart', KEY, afterAck)],
-    [0, REFUSED],
-  )
+  assert.deepEqual([await codeOf('cart', password, afterAck), await codeOf('cart', KEY, afterAck)], [0, REFUSED])
 })
 
 test('a kill after the password was sent and kept leaves that password good', async (t) => {
@@ -295,9 +276,7 @@ test('devices whose password is the shared key, from an older version, are issue
   await old.register('old')
   await old.restart(() => {
     const database = new Database(join(old.config.dataDir, 'cartbarn.db'))
-    database
-      .prepare(`UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = 'old'`)
-      .run(hashSecret(KEY))
+    database.prepare(`UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = 'old'`).run(hashSecret(KEY))
     database.close()
   })
   assert.deepEqual([await isOnSharedKey('old', old), await isOnSharedKey('registered', old)], [true, false])
@@ -333,10 +312,7 @@ for (const clean of [true, false]) {
     const stranger = await RawMqtt.open(gateway.mqtt)
     const fields = { clientId: hardwareId, username: hardwareId, password: KEY, clean }
     assert.equal(await stranger.login(fields), 0)
-    assert.deepEqual(
-      await stranger.subscribe({ [`dev/${hardwareId}/cmd`]: 1, [`dev/${hardwareId}/cfg`]: 1 }),
-      [1, 1],
-    )
+    assert.deepEqual(await stranger.subscribe({ [`dev/${hardwareId}/cmd`]: 1, [`dev/${hardwareId}/cfg`]: 1 }), [1, 1])
     await gateway.register(hardwareId)
     // not even the configuration
     assert.equal(await stranger.nextOrClosed(), null)

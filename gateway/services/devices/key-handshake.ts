@@ -59,10 +59,7 @@ export class KeyHandshake {
       if (this.#password !== null) this.#send(this.#password)
     } catch (error) {
       const { hardwareId } = device.row
-      this.#deps.log.warn(
-        { hardwareId, reason: describeError(error) },
-        'could not issue a device its password',
-      )
+      this.#deps.log.warn({ hardwareId, reason: describeError(error) }, 'could not issue a device its password')
     }
     this.#isIssuing = false
   }

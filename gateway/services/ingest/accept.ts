@@ -165,9 +165,7 @@ export class Accept {
 
 /** Whether nothing of a message is of use. */
 function isEmpty({ samples, lockEvents, status, commandAck, applied }: UplinkContent): boolean {
-  return (
-    samples.length + lockEvents.length === 0 && status === null && commandAck === null && applied === null
-  )
+  return samples.length + lockEvents.length === 0 && status === null && commandAck === null && applied === null
 }
 
 /** The newest time of what a message says; 0 when it says nothing that has a time. */

@@ -383,10 +383,7 @@ const VALUES: Case[] = [
   },
   {
     name: 'of more than 32 other attributes the first 32 are taken',
-    payload: Object.fromEntries([
-      ...Array.from({ length: 40 }, (_, i) => [`a${i}`, i]),
-      ['battery_voltage', 40],
-    ]),
+    payload: Object.fromEntries([...Array.from({ length: 40 }, (_, i) => [`a${i}`, i]), ['battery_voltage', 40]]),
     battery: [[0, 40]],
     attributes: {
       ...Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`a${i}`, i])),
@@ -482,10 +479,7 @@ describe('repeats', () => {
     const payload = JSON.stringify({ ts: NOW - MINUTE, battery_voltage: 40 })
     for (const isDup of [false, true, true]) {
       const client = await RawMqtt.open(gateway.mqtt)
-      assert.equal(
-        await client.login({ clientId: hardwareId, username: hardwareId, password, clean: false }),
-        0,
-      )
+      assert.equal(await client.login({ clientId: hardwareId, username: hardwareId, password, clean: false }), 0)
       client.send(publishPacket(topic, payload, { id: 7, isDup }))
       assert.equal((await client.next(PACKET.puback)).body.readUInt16BE(), 7)
       client.destroy()
@@ -903,10 +897,7 @@ test('whatever is sent in whatever order, history is the set of samples and attr
           assert.deepEqual(await cart.gps(), oldestFirst(gps))
           assert.deepEqual(await cart.battery(), oldestFirst(battery))
           const { attributes, telemetry } = await cart.get('/details')
-          assert.deepEqual(
-            attributes,
-            Object.fromEntries([...newest].map(([key, { value }]) => [key, value])),
-          )
+          assert.deepEqual(attributes, Object.fromEntries([...newest].map(([key, { value }]) => [key, value])))
           assert.deepEqual([telemetry.gps.count, telemetry.battery.count], [gps.size, battery.size])
         }
       },
@@ -980,11 +971,11 @@ describe('while the disk is not written to', () => {
     await cart.send('tlm', { ts: NOW - MINUTE, battery_voltage: 39 })
     const unlock = lockDatabase()
     let isStored = false
-    const stored = Promise.all(
-      [1, 2, 3].map((n) => cart.send('tlm', { ts: NOW - n, battery_voltage: 40 + n })),
-    ).then(() => {
-      isStored = true
-    })
+    const stored = Promise.all([1, 2, 3].map((n) => cart.send('tlm', { ts: NOW - n, battery_voltage: 40 + n }))).then(
+      () => {
+        isStored = true
+      },
+    )
     const health = () => gateway.request('GET', '/health')
     await eventually(async () => (await health()).status === 503, 'unhealthy')
     assert.equal((await health()).body.status, 'error')

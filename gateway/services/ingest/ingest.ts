@@ -200,13 +200,7 @@ function countOf(messages: readonly QueuedMessage[]): number {
 }
 
 /** A message that could not be stored because of damage, for the quarantine: all that was read from it, as JSON. */
-function refusedEntry({
-  quarantine,
-  content,
-  device,
-  level,
-  receivedAtMs,
-}: UplinkMessage): NewQuarantineEntry {
+function refusedEntry({ quarantine, content, device, level, receivedAtMs }: UplinkMessage): NewQuarantineEntry {
   if (quarantine !== null) return quarantine
   const { hardwareId } = device.row
   const payload = new TextEncoder().encode(JSON.stringify(content))

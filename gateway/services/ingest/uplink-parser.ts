@@ -160,8 +160,7 @@ function readStatus(json: unknown): UplinkContent['status'] {
   for (const [key, value] of Object.entries(parsed.data).slice(0, MAX_STATUS_FIELDS)) {
     if (key === 'online' || key === '__proto__' || key.length > 64) continue
     if (typeof value === 'string') fields[key] = value.slice(0, MAX_STRING_LENGTH)
-    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value)))
-      fields[key] = value
+    else if (typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))) fields[key] = value
   }
   return { isOnline: parsed.data.online, fields }
 }

@@ -122,8 +122,7 @@ class Course {
     return events
       .toReversed()
       .map(
-        ({ event, zone_id, timestamp }) =>
-          `${event} ${zone_id} @${(Date.parse(timestamp) - this.startMs) / SECOND_MS}`,
+        ({ event, zone_id, timestamp }) => `${event} ${zone_id} @${(Date.parse(timestamp) - this.startMs) / SECOND_MS}`,
       )
   }
 }
@@ -303,12 +302,7 @@ test('a message that was not acknowledged and comes again raises nothing twice',
 test('zones that overlap tell of each', async () => {
   const course = await Course.open(GREEN, zone('fairway', 50, 260, 'slow'))
   await course.drive(0, 40, 80, 120, 160, 190, 230, 280, 300)
-  assert.deepEqual(await course.story(), [
-    'enter fairway @15',
-    'enter green @20',
-    'exit green @35',
-    'exit fairway @40',
-  ])
+  assert.deepEqual(await course.story(), ['enter fairway @15', 'enter green @20', 'exit green @35', 'exit fairway @40'])
 })
 
 test('events outlive their device and their zones', async () => {

@@ -17,11 +17,7 @@ const NOTHING: readonly never[] = []
  * From when on the readings of a message are live. A gateway that does not know the time cannot tell how old they are:
  * then those of a message that spans no more than `LIVE_MS` count as live, and of a longer one, an upload, none.
  */
-export function liveFromMs(
-  samples: readonly Sample[],
-  receivedAtMs: number,
-  isClockTrusted: boolean,
-): number {
+export function liveFromMs(samples: readonly Sample[], receivedAtMs: number, isClockTrusted: boolean): number {
   if (isClockTrusted) return receivedAtMs - LIVE_MS
   let oldestMs = Number.POSITIVE_INFINITY
   let newestMs = Number.NEGATIVE_INFINITY
@@ -94,11 +90,6 @@ export function look(
 }
 
 /** A crossing as it is announced. */
-export function crossingOf({
-  latE7,
-  longE7,
-  shortId: _,
-  ...row
-}: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
+export function crossingOf({ latE7, longE7, shortId: _, ...row }: GeofenceEventRow): GatewayEvents['zoneCrossed'] {
   return { ...row, lat: fromE7(latE7), long: fromE7(longE7) }
 }

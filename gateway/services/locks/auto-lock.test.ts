@@ -124,10 +124,7 @@ test('a cart that is moved about in the barn begins anew; one that wanders at it
 // what is so when the time comes
 const never: [string, (course: Course) => Promise<unknown>][] = [
   ['it is locked by a tag', ({ cart }) => cart.tag('lock', '2')],
-  [
-    'it is out of service',
-    ({ g }) => g.request('PATCH', '/carts/17', { body: { out_of_service: { why: 'Tyre' } } }),
-  ],
+  ['it is out of service', ({ g }) => g.request('PATCH', '/carts/17', { body: { out_of_service: { why: 'Tyre' } } })],
   ['it is out of reach', ({ g, cart }) => cart.lose(g)],
   ['it is on the course', ({ cart, pass }) => cart.settles('course', pass)],
   ['the barn is no parking zone any more', ({ barn }) => barn.redraw('stop')],

@@ -54,8 +54,7 @@ export class CartLocks {
     const judged = await mapInSlices(seen, (cart) => this.#deps.carts.judgeNow(cart))
     return judged
       .filter(
-        ({ verdict, notes }) =>
-          verdict.isInParking && verdict.lock?.isLocked !== true && notes.outOfService === null,
+        ({ verdict, notes }) => verdict.isInParking && verdict.lock?.isLocked !== true && notes.outOfService === null,
       )
       .map((cart) => this.#choiceOf(cart, caller))
   }
@@ -82,9 +81,7 @@ export class CartLocks {
     if (!cart.verdict.isInParking) return { cart: key, code: 'on_course' }
     const isSeen = ({ row }: Cart['devices'][number]) => canSee(caller, row.hardwareId)
     const device = lockDeviceOf(cart, this.#deps.deviceTypes, isSeen)
-    return device === undefined
-      ? { cart: key, code: 'unsupported_command' }
-      : { cart: key, device, judged: cart }
+    return device === undefined ? { cart: key, code: 'unsupported_command' } : { cart: key, device, judged: cart }
   }
 }
 

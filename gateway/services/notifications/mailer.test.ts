@@ -93,9 +93,7 @@ test('a message that the server has and does not acknowledge may have been deliv
   })
   await assert.rejects(silent.send(giveUp.signal), UnknownOutcome)
   for (const refused of ['MAIL', 'RCPT', 'DATA', '.']) {
-    const refusing = await mailServer(t, async (command) =>
-      command === refused ? '451 later' : RIGHT(command),
-    )
+    const refusing = await mailServer(t, async (command) => (command === refused ? '451 later' : RIGHT(command)))
     const { signal } = new AbortController()
     await assert.rejects(refusing.send(signal), (error) => !(error instanceof UnknownOutcome), refused)
   }

@@ -87,10 +87,7 @@ test('a cart whose place is not known now is where it was', () => {
 test('several are one message under one title', () => {
   const notice = noticeOf([alert('outside', '3'), alert('moved_after_hours', '10')], CONTEXT)
   assert.equal(notice.title, 'Pebble Creek: 2 alerts')
-  assert.deepEqual(notice.text.match(/^Cart .*$/gm), [
-    'Cart 3: outside the course',
-    'Cart 10: moved after hours',
-  ])
+  assert.deepEqual(notice.text.match(/^Cart .*$/gm), ['Cart 3: outside the course', 'Cart 10: moved after hours'])
   assert.equal(notice.link, 'https://barn.example/app/#cart=3')
 })
 

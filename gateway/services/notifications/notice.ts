@@ -81,17 +81,14 @@ function placeText({ details }: AlertJson, cart: string, { site, placeOf }: Noti
   const known = place?.position ?? null
   const lat = known?.lat ?? details.lat
   const long = known?.long ?? details.long
-  const at =
-    typeof lat === 'number' && typeof long === 'number' ? `${lat.toFixed(5)}, ${long.toFixed(5)}` : null
+  const at = typeof lat === 'number' && typeof long === 'number' ? `${lat.toFixed(5)}, ${long.toFixed(5)}` : null
   const zones = (place?.zones ?? []).join(', ')
   if (at === null) return zones || WORDS[site.language].unknownPlace
   return zones === '' ? at : `${zones} (${at})`
 }
 
 function linkTo({ cart }: AlertJson, { baseUrl }: NoticeContext): string {
-  return cart === null
-    ? `${baseUrl}/app/#alerts`
-    : `${baseUrl}/app/#cart=${encodeURIComponent(cart.toWellFormed())}`
+  return cart === null ? `${baseUrl}/app/#alerts` : `${baseUrl}/app/#cart=${encodeURIComponent(cart.toWellFormed())}`
 }
 
 function detailsOf({ details }: AlertJson, site: NoticeContext['site'], words: Words): Details {

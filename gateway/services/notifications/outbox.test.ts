@@ -112,8 +112,7 @@ test('a receiver that is gone for a day is told of nothing older when it comes b
   const desk = await AlertDesk.open(t)
   const receiver = await Receiver.open(t, ANSWERS.broken)
   const { webhookId } = await webhook(desk, receiver)
-  const hasFailed = (count: number) =>
-    eventually(() => desk.outbox.failed.get('webhook') >= count, `${count} failures`)
+  const hasFailed = (count: number) => eventually(() => desk.outbox.failed.get('webhook') >= count, `${count} failures`)
   await desk.open('outside', 'old')
   await hasFailed(1)
   await pass(desk, DAY_MS / 2)
@@ -268,11 +267,7 @@ test('only between its hours, by the clocks of the site', async (t) => {
 test('only what nobody has acknowledged in time', async (t: TestContext) => {
   const [desk, receiver] = [await AlertDesk.open(t), await Receiver.open(t)]
   const { notifierId } = await notifier(desk, receiver, { afterUnacknowledgedMin: 1.5 })
-  const [a, b, c] = [
-    await desk.open('outside', 'a'),
-    await desk.open('outside', 'b'),
-    await desk.open('outside', 'c'),
-  ]
+  const [a, b, c] = [await desk.open('outside', 'a'), await desk.open('outside', 'b'), await desk.open('outside', 'c')]
   desk.clock.advance(60_000)
   await desk.acknowledge(a)
   await desk.close(b)

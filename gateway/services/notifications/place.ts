@@ -10,7 +10,6 @@ export function placeOfCart(cart: Cart | undefined): Place | undefined {
   return {
     // all of the course is in its boundary
     zones: stays.filter(({ type }) => type !== 'boundary').map(({ name }) => name),
-    position:
-      position === null ? null : { lat: position.fix.latE7 * DEGREE, long: position.fix.longE7 * DEGREE },
+    position: position === null ? null : { lat: position.fix.latE7 * DEGREE, long: position.fix.longE7 * DEGREE },
   }
 }

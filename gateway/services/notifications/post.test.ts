@@ -72,10 +72,7 @@ describe('an answer', () => {
     const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
     const receiver = await Receiver.open(t, (response) => void response.socket?.write(upgrade))
     await assert.rejects(send(receiver.url), /answered 101/)
-    const hints = await Receiver.open(
-      t,
-      (response) => void response.socket?.write('HTTP/1.1 103 Hints\r\n\r\n'),
-    )
+    const hints = await Receiver.open(t, (response) => void response.socket?.write('HTTP/1.1 103 Hints\r\n\r\n'))
     await assert.rejects(send(hints.url, 200), /may have been delivered/)
   })
 

@@ -61,9 +61,7 @@ export function post({ url, headers, body, signal, lookup }: PostRequest): Promi
 
 function faultOf(status: number): string | null {
   if (status >= 200 && status < 300) return null
-  return status >= 300 && status < 400
-    ? `answered ${status}; redirects are not followed`
-    : `answered ${status}`
+  return status >= 300 && status < 400 ? `answered ${status}; redirects are not followed` : `answered ${status}`
 }
 
 /** Resolves at the end of an answer, or when enough of it was read. */

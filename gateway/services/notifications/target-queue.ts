@@ -161,9 +161,7 @@ export class TargetQueue {
     if (this.#target.waitMs === null) return this.#byAlert.get(alertId)
     const first = this.#gathering?.deliveries[0]
     const isWithin =
-      first !== undefined &&
-      Math.abs(queuedAtMs - first.queuedAtMs) < GATHERED_MS &&
-      !this.#gathering?.isUnderWay
+      first !== undefined && Math.abs(queuedAtMs - first.queuedAtMs) < GATHERED_MS && !this.#gathering?.isUnderWay
     return isWithin ? this.#gathering : undefined
   }
 
@@ -287,8 +285,7 @@ export class TargetQueue {
     const left: Delivery[] = []
     for (const one of job.deliveries)
       if (!isGone(one)) left.push(one)
-      else if (one.alertId !== null && this.#byAlert.get(one.alertId) === job)
-        this.#byAlert.delete(one.alertId)
+      else if (one.alertId !== null && this.#byAlert.get(one.alertId) === job) this.#byAlert.delete(one.alertId)
     this.#waiting -= job.deliveries.length - left.length
     job.deliveries = left
     const [next] = left

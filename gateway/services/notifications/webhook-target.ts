@@ -13,10 +13,7 @@ interface WebhookTools {
 const ATTEMPT_MS = 10_000
 
 /** A program that is told of alerts over HTTP. */
-export function webhookTarget(
-  { webhookId, url, secret }: WebhookRow,
-  { clock, lookups }: WebhookTools,
-): Target {
+export function webhookTarget({ webhookId, url, secret }: WebhookRow, { clock, lookups }: WebhookTools): Target {
   return {
     targetId: webhookId,
     channel: 'webhook',

@@ -51,15 +51,13 @@ const ENGLISH: Words = {
     low_battery: (d) =>
       `battery low${around(', ', d.volts('voltage'), ' at rest')}${around(' (low below ', d.volts('threshold'), ')')}`,
     outside: () => 'outside the course',
-    zone_stay: (d) =>
-      `stays in a stop zone${around(': ', d.text('name'))}${around(' (', d.minutes('seconds'), ')')}`,
+    zone_stay: (d) => `stays in a stop zone${around(': ', d.text('name'))}${around(' (', d.minutes('seconds'), ')')}`,
     moved_while_locked: () => 'moved while locked',
     moved_after_hours: () => 'moved after hours',
     silent_on_course: (d) => `silent on the course${around(', last heard ', d.time('last_heard_at'))}`,
     open_after_closing: () => 'not locked after closing time',
     out_after_closing: () => 'still out after closing time',
-    not_charging: (d) =>
-      `does not charge${around(', ', d.volts('voltage'))}${around(' since ', d.time('since'))}`,
+    not_charging: (d) => `does not charge${around(', ', d.volts('voltage'))}${around(' since ', d.time('since'))}`,
     device_twice: (d) => `two devices use the id${around(' ', d.text('hardware_id'))} at the same time`,
     device_clock: (d) => `the clock of the device${around(' ', d.text('hardware_id'))} is wrong`,
     disk: () => 'the disk needs attention',
@@ -96,8 +94,7 @@ const GERMAN: Words = {
     open_after_closing: () => 'nach Betriebsschluss nicht gesperrt',
     out_after_closing: () => 'nach Betriebsschluss noch draußen',
     not_charging: (d) => `lädt nicht${around(', ', d.volts('voltage'))}${around(' seit ', d.time('since'))}`,
-    device_twice: (d) =>
-      `zwei Geräte verwenden gleichzeitig die Geräte-ID${around(' ', d.text('hardware_id'))}`,
+    device_twice: (d) => `zwei Geräte verwenden gleichzeitig die Geräte-ID${around(' ', d.text('hardware_id'))}`,
     device_clock: (d) => `die Uhr des Geräts${around(' ', d.text('hardware_id'))} geht falsch`,
     disk: () => 'die Festplatte braucht Aufmerksamkeit',
     clock: () => 'die Uhr ist nicht bestätigt',

@@ -7,8 +7,7 @@ export class OpenAnswers {
   readonly #open = new Map<ServerResponse, Login>()
 
   constructor(events: Events) {
-    for (const name of ['keyRevoked', 'sessionEnded', 'sessionChanged'] as const)
-      events.on(name, () => this.#cutOff())
+    for (const name of ['keyRevoked', 'sessionEnded', 'sessionChanged'] as const) events.on(name, () => this.#cutOff())
   }
 
   /** Remembers an answer until it is over. */

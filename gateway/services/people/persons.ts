@@ -103,9 +103,7 @@ export class Persons {
   }
 
   #isPin(session: Session, userId: string, pin: string, pinHash: string): Promise<boolean> {
-    return this.#turnsOf(userId).take(session.row.sessionId, () =>
-      this.#compare(session, userId, pin, pinHash),
-    )
+    return this.#turnsOf(userId).take(session.row.sessionId, () => this.#compare(session, userId, pin, pinHash))
   }
 
   async #compare(session: Session, userId: string, pin: string, pinHash: string): Promise<boolean> {

@@ -26,19 +26,10 @@ export class PinHasher {
     const kept = Buffer.from(hash, 'base64url')
     if (name !== 'scrypt' || kept.length < HASH_BYTES) return false
     const cost = { N: Number(n), r: Number(r), p: Number(p) }
-    return timingSafeEqual(
-      await this.#derive(owner, pin, Buffer.from(salt, 'base64url'), kept.length, cost),
-      kept,
-    )
+    return timingSafeEqual(await this.#derive(owner, pin, Buffer.from(salt, 'base64url'), kept.length, cost), kept)
   }
 
-  async #derive(
-    owner: string,
-    pin: string,
-    salt: Buffer,
-    bytes: number,
-    cost: ScryptOptions,
-  ): Promise<Buffer> {
+  async #derive(owner: string, pin: string, salt: Buffer, bytes: number, cost: ScryptOptions): Promise<Buffer> {
     await this.#turn(owner)
     try {
       return await new Promise<Buffer>((resolve, reject) =>

@@ -264,13 +264,9 @@ export class Sessions implements Part {
       const uses = used.map(({ row }) => ({ sessionId: row.sessionId, lastUsedAtMs: row.lastUsedAtMs }))
       await this.#deps.store.write('recordSessionUse', uses)
     } catch (error) {
-      for (const session of used)
-        if (this.#byId.get(session.row.sessionId) === session) this.#used.add(session)
+      for (const session of used) if (this.#byId.get(session.row.sessionId) === session) this.#used.add(session)
       if (!(error instanceof UnavailableError))
-        this.#deps.log.warn(
-          { reason: describeError(error) },
-          'could not store the use of sessions; tries again later',
-        )
+        this.#deps.log.warn({ reason: describeError(error) }, 'could not store the use of sessions; tries again later')
     }
   }
 }

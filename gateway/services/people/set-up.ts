@@ -54,10 +54,7 @@ export class SetUp {
       const isKnownKey = users.isKeyUsed(users.require(userId).keyHash)
       const hasRights = caller !== undefined && (isAdmin(caller) || !isKnownKey)
       if (!this.isOf(session) || !hasRights)
-        throw new ForbiddenError(
-          'admin_required',
-          'only the browser that sets the gateway up can make its key',
-        )
+        throw new ForbiddenError('admin_required', 'only the browser that sets the gateway up can make its key')
       return users.rotateKey(userId, { keptSessionId: sessionId })
     })
   }

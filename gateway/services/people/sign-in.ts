@@ -26,10 +26,7 @@ export interface SetupCode {
 }
 
 /** What a browser signs in with. */
-export type Proof =
-  | { code: string }
-  | { apiKey: string; name: string }
-  | { requestId: string; secret: string }
+export type Proof = { code: string } | { apiKey: string; name: string } | { requestId: string; secret: string }
 
 /** A session that was made, and the content of its cookie. */
 export interface SignedIn {

@@ -148,8 +148,7 @@ export class Recall implements Part {
       const status = this.#statusOf(commandId)
       if (isEnd && status !== null) ended.add(hardwareId)
       // one that may not have been sent is sent anew
-      else if (!isEnd && (status !== null || this.active === null))
-        this.#screens.told(commandId, hardwareId, status)
+      else if (!isEnd && (status !== null || this.active === null)) this.#screens.told(commandId, hardwareId, status)
     }
     const missing = this.active === null ? this.#screens.hardwareIds : this.#screensInScope()
     for (const hardwareId of missing) {
@@ -225,9 +224,7 @@ export class Recall implements Part {
 
   /** How far the recall has come with a cart, by those of its devices that it is for. */
   screenOf(devices: readonly Device[]): 'confirmed' | 'sent' | 'offline' | 'none' {
-    const screens = devices.filter(
-      (device) => this.#isScreen(device) && this.#isInScope(device.row.hardwareId),
-    )
+    const screens = devices.filter((device) => this.#isScreen(device) && this.#isInScope(device.row.hardwareId))
     if (screens.length === 0) return 'none'
     if (screens.some(({ row }) => this.#screens.isConfirmed(row.hardwareId))) return 'confirmed'
     return screens.some(({ isOnline }) => isOnline) ? 'sent' : 'offline'
@@ -287,10 +284,7 @@ export class Recall implements Part {
       } catch (error) {
         // it ended, or a screen was removed, meanwhile: what is due is something else now
         if (error instanceof NotFoundError) continue
-        this.#deps.log.warn(
-          { reason: describeError(error) },
-          'could not tell the screens of a recall; tries again',
-        )
+        this.#deps.log.warn({ reason: describeError(error) }, 'could not tell the screens of a recall; tries again')
         this.#timer = setTimeout(() => this.#tellSoon(), RETRY_MS)
         return
       }
@@ -306,8 +300,7 @@ export class Recall implements Part {
     const request = { command: MESSAGE, params: { text, recall: !isEnd }, metadata: null, ttlS: TTL_S }
     const done = () => {
       for (const hardwareId of hardwareIds)
-        if (this.#due.get(hardwareId) === kind && this.#recall?.recallId === recallId)
-          this.#due.delete(hardwareId)
+        if (this.#due.get(hardwareId) === kind && this.#recall?.recallId === recallId) this.#due.delete(hardwareId)
     }
     const { commands } = await this.#deps.commands.createForEach(hardwareIds, request, {
       caller: callerOf(recall),
@@ -321,8 +314,7 @@ export class Recall implements Part {
       onWritten: (rows) => {
         done()
         if (isEnd || this.#recall?.recallId !== recallId) return
-        for (const { commandId, hardwareId, status } of rows)
-          this.#screens.told(commandId, hardwareId, status)
+        for (const { commandId, hardwareId, status } of rows) this.#screens.told(commandId, hardwareId, status)
       },
     })
     // those that are gone, or have too much to do already

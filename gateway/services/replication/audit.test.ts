@@ -220,10 +220,7 @@ test('notes are one group, entities one a table, and what is gone is told again 
   for (let i = 1; i <= 3; i++)
     beside.run(`INSERT INTO note (note_id, kind, at_ms, body) VALUES (?, 'gap', ?, '{}')`, `n${i}`, DAY + i)
   assert.deepEqual(
-    (await allDays(source, 'notes')).map(([day, groups]) => [
-      day,
-      groups.map(({ group, count }) => [group, count]),
-    ]),
+    (await allDays(source, 'notes')).map(([day, groups]) => [day, groups.map(({ group, count }) => [group, count])]),
     [[DAY, [['', 3]]]],
   )
   assert.equal(rowsOf(await resent(source, 'notes', DAY, '')).length, 3)

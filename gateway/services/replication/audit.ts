@@ -47,9 +47,7 @@ export class SyncAudit {
     const groups = new Map<string, Collected>()
     if (kind === 'entities') {
       for (const table of ENTITY_TABLES) {
-        await collectGroups(groups, 0, (after) =>
-          this.#readers.run('auditEntities', { table, after }, options),
-        )
+        await collectGroups(groups, 0, (after) => this.#readers.run('auditEntities', { table, after }, options))
       }
     } else if (kind === 'gps' || kind === 'battery') {
       await collectGroups(groups, 0, (after) =>
@@ -80,9 +78,7 @@ export class SyncAudit {
     const fromMs = dayMs ?? 0
     const toMs = fromMs + DAY_MS - 1
     if (kind === 'entities') {
-      return partsOf('', (after) =>
-        this.#readers.run('resendEntities', { table: group, after, limits }, options),
-      )
+      return partsOf('', (after) => this.#readers.run('resendEntities', { table: group, after, limits }, options))
     }
     if (kind === 'gps' || kind === 'battery') {
       const of = { kind, hardwareId: group, toMs, limits }
@@ -92,9 +88,7 @@ export class SyncAudit {
       )
     }
     const of = { stream: kind, fromMs, toMs, group, limits }
-    return partsOf<EventPlace | null>(null, (after) =>
-      this.#readers.run('resendEvents', { ...of, after }, options),
-    )
+    return partsOf<EventPlace | null>(null, (after) => this.#readers.run('resendEvents', { ...of, after }, options))
   }
 }
 

@@ -1,12 +1,7 @@
 import type { StreamBacklog } from '#shared/sync-source.ts'
 import type { SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
-import {
-  type BacklogPortion,
-  earlier,
-  type HistoryChunk,
-  type RowStream,
-} from '#store/replication/backlog.ts'
+import { type BacklogPortion, earlier, type HistoryChunk, type RowStream } from '#store/replication/backlog.ts'
 import type { Store } from '#store/store.ts'
 
 interface KnownChunk extends StreamBacklog {
@@ -30,9 +25,7 @@ export class SyncBacklog {
 
   async count(cursors: SyncCursors, signal: AbortSignal): Promise<Record<SyncStream, StreamBacklog>> {
     const rows = (stream: RowStream) =>
-      sumOf(cursors[stream].seq, (after) =>
-        this.#readers.run('countRows', { stream, after }, optionsOf(signal)),
-      )
+      sumOf(cursors[stream].seq, (after) => this.#readers.run('countRows', { stream, after }, optionsOf(signal)))
     return {
       notes: await rows('notes'),
       lock_events: await rows('lock_events'),
@@ -77,10 +70,7 @@ function optionsOf(signal: AbortSignal): JobOptions {
   return { owner: OWNER, signal, isPartOfLongRead: true }
 }
 
-async function sumOf(
-  first: number,
-  count: (after: number) => Promise<BacklogPortion>,
-): Promise<StreamBacklog> {
+async function sumOf(first: number, count: (after: number) => Promise<BacklogPortion>): Promise<StreamBacklog> {
   let sum = NOTHING
   for (let after: number | null = first; after !== null; ) {
     const portion: BacklogPortion = await count(after)

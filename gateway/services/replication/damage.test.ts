@@ -28,8 +28,7 @@ test('blocks on a page that is damaged are counted as waiting all the same, and 
   assert.ok(pages.length > 0)
   const { pageSize: pageBytes } = beside.get<{ pageSize: number }>('PRAGMA page_size') ?? { pageSize: 0 }
   const file = openSync(beside.db.name, 'r+')
-  for (const { pageno } of pages)
-    writeSync(file, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, (pageno - 1) * pageBytes)
+  for (const { pageno } of pages) writeSync(file, Buffer.alloc(pageBytes, 0xa5), 0, pageBytes, (pageno - 1) * pageBytes)
   closeSync(file)
   await assert.rejects(source.nextPart('history', 0, ROOM, signal), { code: 'store_damaged' })
   const { history, entities } = await source.backlog(signal)

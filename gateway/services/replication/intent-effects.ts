@@ -10,12 +10,7 @@ import {
   resendSchema,
   userDisableSchema,
 } from '#shared/wire/replication/intents.ts'
-import {
-  type AuditKind,
-  type Intent,
-  type IntentKind,
-  intentKindSchema,
-} from '#shared/wire/replication/sync.ts'
+import { type AuditKind, type Intent, type IntentKind, intentKindSchema } from '#shared/wire/replication/sync.ts'
 import { fieldErrors } from '#shared/wire/schema/field-errors.ts'
 import type { EntityTable } from '#store/replication/entities.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
@@ -63,11 +58,7 @@ const HEAD_OFFICE: Caller = { userId: 'head office', role: 'admin', allowedHardw
  * Performs an intent, as the API would for an admin; `record` goes into the same transaction. Returns false for
  * one that writes nothing itself. Throws the rule's `AppError` when it must not be done.
  */
-export async function performIntent(
-  deps: IntentEffectsDeps,
-  intent: Intent,
-  record: Record,
-): Promise<boolean> {
+export async function performIntent(deps: IntentEffectsDeps, intent: Intent, record: Record): Promise<boolean> {
   const kind = intentKindSchema.safeParse(intent.kind)
   if (!kind.success)
     throw new InvalidRequestError('unknown_intent', `this gateway does not know the kind ${intent.kind}`)

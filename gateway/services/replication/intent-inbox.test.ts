@@ -97,10 +97,7 @@ test('a configuration is set and published, once however often it comes, also af
   await eventually(() => heard.length === 1, 'what it was told before')
   const intent = intentOf('config.set', { hardware_id: 'set-1', config: { beep: 1 } })
   const result = { intent_id: intent.intent_id, status: 'applied', reason: null }
-  assert.deepEqual(await Promise.all([g.intents.receive(intent), g.intents.receive(intent)]), [
-    result,
-    result,
-  ])
+  assert.deepEqual(await Promise.all([g.intents.receive(intent), g.intents.receive(intent)]), [result, result])
   await eventually(() => heard.length === 2, 'it is told')
   assert.equal(JSON.parse(heard[1] ?? '').config.beep, 1)
   await g.request('PUT', '/devices/set-1/config', { body: { beep: 2 } })
@@ -210,10 +207,7 @@ test('what was changed here in the meantime stays', async () => {
   for (const [kind, body, rev] of cases) {
     assert.equal((await receive(kind, body, { base_rev: rev })).status, 'applied', kind)
     const again = await receive(kind, body, { base_rev: rev })
-    assert.deepEqual(
-      [again.status, again.reason],
-      ['superseded', 'the site has changed it since the intent was made'],
-    )
+    assert.deepEqual([again.status, again.reason], ['superseded', 'the site has changed it since the intent was made'])
     assertToldOnce(again)
   }
   const { version } = await get(`/groups/${groupId}/geofences`)
@@ -232,11 +226,7 @@ test('what cannot be done is rejected, in words', async () => {
     ['config.set', { hardware_id: 'bad-1' }, /config/],
     ['config.set', { group_id: 4711, device_type: 'teebox', config: {} }, /4711/],
     ['config.set', { hardware_id: 'bad-1', config: { a: 'x'.repeat(9000) } }, /8192 bytes/],
-    [
-      'config.set',
-      { group_id: await newGroup(), device_type: 'zeppelin', config: {} },
-      /device_type must be/,
-    ],
+    ['config.set', { group_id: await newGroup(), device_type: 'zeppelin', config: {} }, /device_type must be/],
     ['geofence.put', { group_id: 4711, geofences: zones('x') }, /4711/],
     [
       'geofence.put',
@@ -286,8 +276,7 @@ test('a gateway applies the intents that its setting allows: no commands unless 
     await g.restart(() => Object.assign(g.config, { upstreamIntents }))
   }
   const none = 'this gateway accepts no intents from the head office (CARTBARN_UPSTREAM_INTENTS=none)'
-  const noCommands =
-    'this gateway accepts no commands from the head office (CARTBARN_UPSTREAM_INTENTS=config)'
+  const noCommands = 'this gateway accepts no commands from the head office (CARTBARN_UPSTREAM_INTENTS=config)'
   assert.deepEqual(outcomes, {
     default: [noCommands, 'applied', 'applied', 'applied'],
     none: [none, none, none, none],

@@ -66,10 +66,7 @@ export class IntentInbox implements IntentInboxPort {
     this.#undecided.delete(intent.seq)
     const { intent_id, kind } = intent
     if (known === undefined)
-      this.#deps.log.info(
-        { intentId: intent_id, kind, status, reason },
-        'decided an intent of the head office',
-      )
+      this.#deps.log.info({ intentId: intent_id, kind, status, reason }, 'decided an intent of the head office')
     return { intent_id, status, reason }
   }
 
@@ -137,8 +134,7 @@ function inWords({ code, message }: AppError): string {
 }
 
 function refusalOf(error: unknown): StoredIntent {
-  if (!(error instanceof AppError))
-    return { status: 'rejected', reason: 'something went wrong at the gateway' }
+  if (!(error instanceof AppError)) return { status: 'rejected', reason: 'something went wrong at the gateway' }
   const reason = inWords(error).slice(0, REASON_LENGTH)
   if (error.code === 'intent_superseded') return { status: 'superseded', reason }
   if (error.code === 'intent_expired') return { status: 'expired', reason }

@@ -83,12 +83,7 @@ function addMark(connection: Connection, noteSeq: number, telemetrySeq: number, 
 }
 
 /** All parts of a stream behind a position. */
-async function drain(
-  source: SyncSource,
-  stream: SyncStream,
-  limits = ROOM,
-  after = 0,
-): Promise<StreamPart[]> {
+async function drain(source: SyncSource, stream: SyncStream, limits = ROOM, after = 0): Promise<StreamPart[]> {
   const parts: StreamPart[] = []
   for (let next = after; ; ) {
     const part = await source.nextPart(stream, next, limits, signal)
@@ -154,9 +149,7 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
   beside.run(`INSERT INTO device_group VALUES (7, 'West', 1, 2)`)
   beside.run(`INSERT INTO group_config VALUES (7, 'a/b', '{"b":2}')`)
   beside.run(`INSERT INTO device_type VALUES ('a/b', 'd', '{}', '{}', '{"c":{}}')`)
-  beside.run(
-    `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (7, 3, '[{"id":1}]', 5)`,
-  )
+  beside.run(`INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (7, 3, '[{"id":1}]', 5)`)
   await store.write('createUser', {
     userId: 'usr_1',
     name: 'Ann',
@@ -191,10 +184,7 @@ test('an entity is what its row is when it is sent, null when it is gone, and ne
       ['device_config cart-1', { hardware_id: 'cart-1', config: { a: 1 } }],
       ['device_group 7', { group_id: 7, name: 'West', created_at_ms: 1, updated_at_ms: 2 }],
       ['group_config 7/a/b', { group_id: 7, device_type: 'a/b', config: { b: 2 } }],
-      [
-        'device_type a/b',
-        { name: 'a/b', description: 'd', defaults: {}, config_schema: {}, commands: { c: {} } },
-      ],
+      ['device_type a/b', { name: 'a/b', description: 'd', defaults: {}, config_schema: {}, commands: { c: {} } }],
       ['geofence_set 7', { group_id: 7, version: 3, zones: [{ id: 1 }], updated_at_ms: 5 }],
       [
         'user usr_1',
@@ -470,10 +460,7 @@ test('the backlog is what is behind the cursors', async (t) => {
   const first = await asAgentKnowsIt(source).backlog(signal)
   assert.deepEqual(first.history, { rows: 12_000, oldestMs: NOON_MS })
   assert.deepEqual(first.telemetry, { rows: 40, oldestMs: NOON_MS + 3_000_000 })
-  assert.deepEqual(
-    [first.lock_events.rows, first.entities.rows, first.notes],
-    [5, 2, { rows: 0, oldestMs: null }],
-  )
+  assert.deepEqual([first.lock_events.rows, first.entities.rows, first.notes], [5, 2, { rows: 0, oldestMs: null }])
   await acknowledge('lock_events', 3)
   await acknowledge('telemetry', 6005)
   await acknowledge('history', entries - 1)

@@ -1,21 +1,9 @@
 import type { Turns } from '#shared/budgets/turns.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import type {
-  PartLimits,
-  StreamBacklog,
-  StreamPart,
-  SyncIdentity,
-  SyncSourcePort,
-} from '#shared/sync-source.ts'
+import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePort } from '#shared/sync-source.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
-import type {
-  AuditGroup,
-  AuditKind,
-  SyncCursor,
-  SyncCursors,
-  SyncStream,
-} from '#shared/wire/replication/sync.ts'
+import type { AuditGroup, AuditKind, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { Store } from '#store/store.ts'
 import type { BlockDamage } from '../telemetry/block-damage.ts'
@@ -170,10 +158,7 @@ export class SyncSource implements SyncSourcePort {
     const { store, damage, maintenance, clock, log } = this.#deps
     await maintenance.take(async () => {
       if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
-      log.error(
-        { firstSeq },
-        'put a damaged row of the telemetry log into quarantine; record counts may be too high',
-      )
+      log.error({ firstSeq }, 'put a damaged row of the telemetry log into quarantine; record counts may be too high')
       damage.load()
     })
   }

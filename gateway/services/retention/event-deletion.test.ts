@@ -131,8 +131,7 @@ test('events, finished commands and entries of the audit log older than so many 
 
 test('thousands go in small steps, whatever order they were stored in, with a rest after each', async (t) => {
   const { retention, left, rests } = await open(t, (connection) => {
-    for (let n = 0; n < 2_400; n++)
-      addLockEvent(connection, n, CUTOFF_MS - 1 - ((n * 7919) % 1201) + (n % 2) * DAY_MS)
+    for (let n = 0; n < 2_400; n++) addLockEvent(connection, n, CUTOFF_MS - 1 - ((n * 7919) % 1201) + (n % 2) * DAY_MS)
   })
   assert.deepEqual(await retention.runOnce(), {
     lock_event: 1_200,

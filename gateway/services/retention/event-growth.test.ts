@@ -43,9 +43,7 @@ test('a device that stored most of the lock events of an hour is named, once for
   assert.deepEqual(afterAnHour(), [warning])
   assert.deepEqual(afterAnHour(), [])
   store('cart-2', 5000)
-  assert.deepEqual(afterAnHour(), [
-    { level: 'warn', hardwareId: 'cart-2', lockEvents: 5000, lockEventsOfAll: 5000 },
-  ])
+  assert.deepEqual(afterAnHour(), [{ level: 'warn', hardwareId: 'cart-2', lockEvents: 5000, lockEventsOfAll: 5000 }])
 })
 
 test('neither half of them nor a thousand are too many', async (t) => {

@@ -45,9 +45,7 @@ export class RoundGrounds {
     const zones = zonesOf(sets)
     // a zone that is switched and counts for no round changes no round
     const counted =
-      known !== undefined && isSame(zones, known.counted.zones)
-        ? known.counted
-        : { zones, ground: roundGround(zones) }
+      known !== undefined && isSame(zones, known.counted.zones) ? known.counted : { zones, ground: roundGround(zones) }
     this.#known.set(key, { sets, counted })
     return counted
   }

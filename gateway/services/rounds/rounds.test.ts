@@ -91,9 +91,7 @@ test('rounds that are kept are those that the history says, whatever comes late 
       const isEqual = async () => {
         // a cart whose rounds are found anew waits for its turn
         clock.advance(6000)
-        kept = (await g.request('GET', '/rounds/active')).body.rounds.filter(
-          (one: RoundJson) => one.cart === cart,
-        )
+        kept = (await g.request('GET', '/rounds/active')).body.rounds.filter((one: RoundJson) => one.cart === cart)
         return JSON.stringify(kept.map(lasting)) === JSON.stringify(asStored.map(lasting))
       }
       await eventually(isEqual, 'both are the same').catch(() =>

@@ -104,10 +104,7 @@ export class Rounds implements Part {
   }
 
   /** Rounds of these carts that began in a range, by time. */
-  async find(
-    carts: readonly Cart[],
-    { fromMs, toMs, order, offset, limit, asker }: RoundSearch,
-  ): Promise<CartRound[]> {
+  async find(carts: readonly Cart[], { fromMs, toMs, order, offset, limit, asker }: RoundSearch): Promise<CartRound[]> {
     const nowMs = this.#deps.clock.nowMs()
     const range = {
       fromMs,
@@ -188,10 +185,7 @@ export class Rounds implements Part {
     } catch (error) {
       one.giveUp()
       if (this.#isRunning)
-        log.warn(
-          { reason: describeError(error) },
-          'could not read the history of a cart for its rounds; tries again',
-        )
+        log.warn({ reason: describeError(error) }, 'could not read the history of a cart for its rounds; tries again')
     }
   }
 }

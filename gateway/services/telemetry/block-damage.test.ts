@@ -11,10 +11,7 @@ test('a damaged block that many readers report is put aside once, told of once a
   const { table, damage, maintenance, lines } = await openTelemetryParts(t, (prepared) => {
     deviceId = prepared.newDevice()
     prepared.addBlock(deviceId, 'gps', [1, 2])
-    blockId = prepared.addBytes(
-      { deviceId, stream: 'gps', firstMs: 10, lastMs: 20, count: 2 },
-      new Uint8Array(60),
-    )
+    blockId = prepared.addBytes({ deviceId, stream: 'gps', firstMs: 10, lastMs: 20, count: 2 }, new Uint8Array(60))
     prepared.connection.run('UPDATE device_state SET gps_count = 4')
   })
   for (let i = 0; i < 100; i++) damage.report([wrongChecksum(blockId), wrongChecksum(blockId)])
@@ -52,16 +49,13 @@ test('blocks of a newer version are counted, told of in one line and never touch
 
 test('hundreds of damaged blocks are put aside in several writes; the next start knows of them', async (t) => {
   const ids: number[] = []
-  const { damage, store, maintenance, clock, log, telemetry, of } = await openTelemetryParts(
-    t,
-    (prepared) => {
-      const deviceId = prepared.newDevice()
-      for (let i = 0; i < 200; i++) {
-        const row = { deviceId, stream: 'gps' as const, firstMs: i, lastMs: i, count: 1 }
-        ids.push(prepared.addBytes(row, new Uint8Array([i])))
-      }
-    },
-  )
+  const { damage, store, maintenance, clock, log, telemetry, of } = await openTelemetryParts(t, (prepared) => {
+    const deviceId = prepared.newDevice()
+    for (let i = 0; i < 200; i++) {
+      const row = { deviceId, stream: 'gps' as const, firstMs: i, lastMs: i, count: 1 }
+      ids.push(prepared.addBytes(row, new Uint8Array([i])))
+    }
+  })
   damage.report(ids.map(wrongChecksum))
   await maintenance.idle()
   assert.equal(damage.summary.blocks, 200)
@@ -85,9 +79,7 @@ test('what cannot be put aside now is tried again when it is reported again', as
   damage.report([wrongChecksum(blockId)])
   await maintenance.idle()
   assert.ok(
-    lines.some(
-      ({ msg }) => msg === 'could not move damaged blocks into quarantine; tries again when they are read',
-    ),
+    lines.some(({ msg }) => msg === 'could not move damaged blocks into quarantine; tries again when they are read'),
   )
   assert.equal(damage.summary.blocks, 0)
   table.connection.db.exec('ROLLBACK')

@@ -175,18 +175,14 @@ export class BlockDamage {
     for (const { blockId, hardwareId, stream, firstMs, lastMs, count, reason } of moved) {
       this.unreadable.add(reason)
       const range = { from: toIso(firstMs), to: toIso(lastMs), records: count }
-      log.error(
-        { blockId, hardwareId, stream, ...range, reason },
-        'moved a damaged telemetry block into quarantine',
-      )
+      log.error({ blockId, hardwareId, stream, ...range, reason }, 'moved a damaged telemetry block into quarantine')
     }
     for (const blockId of intact) {
       this.unreadable.add('misread')
       log.warn({ blockId }, 'a read of a telemetry block failed, but the block is intact')
     }
     for (const blockId of newer) this.#noteNewer(blockId)
-    if (dropped > 0)
-      log.warn({ blocks: dropped }, 'deleted the oldest damaged blocks: the quarantine is full')
+    if (dropped > 0) log.warn({ blocks: dropped }, 'deleted the oldest damaged blocks: the quarantine is full')
   }
 
   #noteNewer(blockId: number): void {

@@ -99,13 +99,9 @@ export class TelemetryDeletion {
     let isDone = false
     const takeTurn = async () => {
       for (let steps = 0; steps < stepsATurn && !isDone; steps++) {
-        const step = await store.write(
-          'purgeTelemetryStep',
-          { ...request, after, nowMs: clock.nowMs() },
-          (written) => {
-            if (written.isDone) this.#rereadBefore(cutoffMs)
-          },
-        )
+        const step = await store.write('purgeTelemetryStep', { ...request, after, nowMs: clock.nowMs() }, (written) => {
+          if (written.isDone) this.#rereadBefore(cutoffMs)
+        })
         this.#count(deleted, step, by)
         await damage.judge(step.unreadable)
         after = step.after

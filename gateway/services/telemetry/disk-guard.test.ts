@@ -121,9 +121,7 @@ test('what the head office has goes first, oldest first, over all devices, down 
 })
 
 test('what the head office does not have stays at 97 %, though nothing else is left', async (t) => {
-  const { guard, table, gaps } = await open(t, { budget: bytes(0.97) }, (prepared) =>
-    addDays(prepared, 2, 5, 0),
-  )
+  const { guard, table, gaps } = await open(t, { budget: bytes(0.97) }, (prepared) => addDays(prepared, 2, 5, 0))
   const before = [1, 2].map((deviceId) => table.times(deviceId, 'gps').length)
   const { state } = await guard.runOnce()
   assert.equal(state, 'low')
@@ -161,9 +159,7 @@ test('at 98 % the oldest days the head office does not have go, and each is note
     'one for each day, from the first on',
   )
   assert.ok(
-    lines.some(
-      ({ level, msg }) => level === 'error' && msg.startsWith('deleted telemetry that the hub does not have'),
-    ),
+    lines.some(({ level, msg }) => level === 'error' && msg.startsWith('deleted telemetry that the hub does not have')),
   )
   for (const deviceId of deviceIds) table.assertCounted(deviceId)
 })
@@ -218,9 +214,7 @@ test('what others leave of the volume counts as well', async (t) => {
 })
 
 test('the file shrinks', async (t) => {
-  const { guard, table, usedBytes } = await open(t, { budget: bytes(3) }, (prepared) =>
-    addDays(prepared, 12, 12, 12),
-  )
+  const { guard, table, usedBytes } = await open(t, { budget: bytes(3) }, (prepared) => addDays(prepared, 12, 12, 12))
   const path = table.connection.db.name
   const sizeBefore = statSync(path).size + statSync(`${path}-wal`).size
   const { usedBytes: left } = await guard.runOnce()

@@ -125,10 +125,7 @@ export class DiskGuard implements Part {
       this.#isFruitless = this.#level() >= DELETE_SENT.from && hasUpstream
     } catch (error) {
       if (!this.#stopping.signal.aborted)
-        log.warn(
-          { reason: describeError(error) },
-          'could not check the disk budget; tries again at the next check',
-        )
+        log.warn({ reason: describeError(error) }, 'could not check the disk budget; tries again at the next check')
     }
     return this.#use
   }
@@ -168,10 +165,7 @@ export class DiskGuard implements Part {
     const { log } = this.#deps
     if (state === 'ok') log.info(bytes, 'disk use is within the budget again')
     else
-      log[state === 'critical' ? 'error' : 'warn'](
-        { ...bytes, detail: this.detail },
-        'disk use is close to the budget',
-      )
+      log[state === 'critical' ? 'error' : 'warn']({ ...bytes, detail: this.detail }, 'disk use is close to the budget')
   }
 
   /** Deletes blocks the hub has, oldest first, until less than `below` of the budget is used. */

@@ -40,11 +40,7 @@ export class TelemetryImport {
   }
 
   /** Stores what is usable and not there yet, in one transaction. Throws `device_not_found` and `store_unavailable`. */
-  async add(
-    device: Device,
-    gps: readonly ImportedGps[],
-    battery: readonly ImportedBattery[],
-  ): Promise<ImportOutcome> {
+  async add(device: Device, gps: readonly ImportedGps[], battery: readonly ImportedBattery[]): Promise<ImportOutcome> {
     const { store, events, clock, log } = this.#deps
     const { deviceId, hardwareId } = device.row
     const latestMs = clock.latestEventMs(clock.nowMs())

@@ -22,11 +22,7 @@ interface Options {
 }
 
 /** One device that reported just now; time goes by only while retention rests. */
-async function open(
-  t: TestContext,
-  options: Options,
-  prepare: (table: BlockTable, deviceId: number) => void,
-) {
+async function open(t: TestContext, options: Options, prepare: (table: BlockTable, deviceId: number) => void) {
   let deviceId = 0
   const { hasUpstream = false } = options
   const parts = await openTelemetryParts(
@@ -192,9 +188,7 @@ test('a device that is years ahead does not make the records of others old', asy
 })
 
 test('after each step it rests four times as long as that took', async (t) => {
-  const { retention, slept, system, sealing } = await open(t, {}, (prepared, id) =>
-    addOldBlocks(prepared, id, 200),
-  )
+  const { retention, slept, system, sealing } = await open(t, {}, (prepared, id) => addOldBlocks(prepared, id, 200))
   const { sealNow } = sealing
   sealing.sealNow = async () => {
     system.advance(2_000)
@@ -248,10 +242,8 @@ test("an admin's purge goes in between", async (t) => {
 })
 
 test('a stop does not wait for a long run; the next run does the rest', async (t) => {
-  const { retention, table, deviceId, lines } = await open(
-    t,
-    { onSleep: () => retention.stop() },
-    (prepared, id) => addOldBlocks(prepared, id, 300),
+  const { retention, table, deviceId, lines } = await open(t, { onSleep: () => retention.stop() }, (prepared, id) =>
+    addOldBlocks(prepared, id, 300),
   )
   assert.equal(await retention.runOnce(), null)
   const left = table.times(deviceId, 'gps').length

@@ -87,13 +87,11 @@ export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> impl
         startedAtMs = this.#deps.clock.monotonicMs()
       })
       const fields: Record<string, unknown> = { cutoff: toIso(cutoffMs), ...deleted }
-      if (Object.values<number>(deleted).some((count) => count > 0))
-        log.info(fields, `retention deleted old ${what}`)
+      if (Object.values<number>(deleted).some((count) => count > 0)) log.info(fields, `retention deleted old ${what}`)
       else log.debug(fields, `retention found no old ${what} to delete`)
       return deleted
     } catch (error) {
-      if (!signal.aborted)
-        log.warn({ reason: describeError(error) }, 'retention failed; tries again at the next run')
+      if (!signal.aborted) log.warn({ reason: describeError(error) }, 'retention failed; tries again at the next run')
       return null
     }
   }
@@ -114,8 +112,7 @@ export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> impl
   async #quiet(signal: AbortSignal): Promise<void> {
     const { queue, clock } = this.#deps
     const endsAtMs = clock.monotonicMs() + MAX_RUSH_MS
-    while (queue.waitingRows > QUIET_ROWS && clock.monotonicMs() < endsAtMs)
-      await this.#sleep(LOOK_MS, signal)
+    while (queue.waitingRows > QUIET_ROWS && clock.monotonicMs() < endsAtMs) await this.#sleep(LOOK_MS, signal)
   }
 
   #runIn(ms: number): void {

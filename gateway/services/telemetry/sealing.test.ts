@@ -13,13 +13,7 @@ import { Store } from '#store/store.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 import { openWriter } from '#store/writer/open.ts'
 import { HeldJobs } from '#testing/held-jobs.ts'
-import {
-  appendToLog,
-  blocksIn,
-  recordsIn,
-  registerDevice,
-  type TestSample,
-} from '#testing/telemetry-tables.ts'
+import { appendToLog, blocksIn, recordsIn, registerDevice, type TestSample } from '#testing/telemetry-tables.ts'
 import { Sealing } from './sealing.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
@@ -127,9 +121,7 @@ function acknowledgeThrough(seq: number): void {
 const lastSeq = () => store.read.syncEnds().telemetry
 /** How many records are in blocks, in those with an entry in the log of blocks and in the others. */
 function sealedRecords(): { unsent: number; sent: number } {
-  const logged = new Set(
-    beside.all<{ id: number }>('SELECT block_id AS id FROM block_log').map(({ id }) => id),
-  )
+  const logged = new Set(beside.all<{ id: number }>('SELECT block_id AS id FROM block_log').map(({ id }) => id))
   const records = { unsent: 0, sent: 0 }
   for (const { blockId, count } of blocksIn(beside)) records[logged.has(blockId) ? 'unsent' : 'sent'] += count
   return records
@@ -312,9 +304,7 @@ test('a damaged row of the log is set aside, and the others are sealed', async (
   beside.run(
     'UPDATE telemetry_log SET samples = zeroblob(50) WHERE first_seq = (SELECT min(first_seq) + 1000 FROM telemetry_log)',
   )
-  const [damaged] = beside.all<{ seq: number }>(
-    'SELECT first_seq AS seq FROM telemetry_log WHERE length(samples) = 50',
-  )
+  const [damaged] = beside.all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log WHERE length(samples) = 50')
   await sealing.sealNow()
   assert.equal(rowsInLog(), 0)
   assert.equal(recordsIn(beside).size, (samples - (damaged === undefined ? 0 : 1000)) * 2)

@@ -96,9 +96,7 @@ export class Sealing implements Part {
       while (isSealing && this.#isRunning) {
         const throughSeq = this.#dueThrough()
         if (throughSeq === null) break
-        isSealing = await this.#deps.maintenance.take(() =>
-          this.#seal(this.#doneThroughSeq + 1, throughSeq, 1),
-        )
+        isSealing = await this.#deps.maintenance.take(() => this.#seal(this.#doneThroughSeq + 1, throughSeq, 1))
       }
       if (this.#failuresInARow > 0) this.#deps.log.info({}, 'sealing of telemetry works again')
       this.#failuresInARow = 0
@@ -146,10 +144,7 @@ export class Sealing implements Part {
     this.#failuresInARow++
     const { log } = this.#deps
     const level = this.#failuresInARow === 1 ? 'error' : 'debug'
-    log[level](
-      { reason: describeError(error) },
-      'could not seal telemetry; it stays in the log until the next attempt',
-    )
+    log[level]({ reason: describeError(error) }, 'could not seal telemetry; it stays in the log until the next attempt')
   }
 
   /** Makes passes from one row of the log to another, `passes` at most. False when there was nothing. */
@@ -220,12 +215,8 @@ export class Sealing implements Part {
       const damaged = unreadable.filter(({ reason }) => reason !== 'newer_version')
       if (damaged.length === 0 && damagedSeq === null) return plan
       // blocks and rows as they are numbered among the damaged blocks
-      for (const number of [
-        ...damaged.map(({ blockId }) => blockId),
-        ...(damagedSeq === null ? [] : [-damagedSeq]),
-      ]) {
-        if (obstacles.has(number))
-          throw new Error('cannot seal: damaged telemetry could not be moved into quarantine')
+      for (const number of [...damaged.map(({ blockId }) => blockId), ...(damagedSeq === null ? [] : [-damagedSeq])]) {
+        if (obstacles.has(number)) throw new Error('cannot seal: damaged telemetry could not be moved into quarantine')
         obstacles.add(number)
       }
       if (damagedSeq !== null) await this.#setAside(damagedSeq)
@@ -236,10 +227,7 @@ export class Sealing implements Part {
     const { store, onSetAside, clock, log } = this.#deps
     this.#requireRunning()
     if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
-    log.error(
-      { firstSeq },
-      'put a damaged row of the telemetry log into quarantine; record counts may be too high',
-    )
+    log.error({ firstSeq }, 'put a damaged row of the telemetry log into quarantine; record counts may be too high')
     onSetAside()
   }
 

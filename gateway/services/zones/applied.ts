@@ -39,8 +39,7 @@ export class ZonesApplied {
     const known = groupId === null ? undefined : sets.ownOf(groupId)
     const acknowledged = reported.state.applied.sz
     // what it said before it came into the group is of the zones of another
-    if (known === undefined || acknowledged === undefined || acknowledged.atMs === otherGroupAckMs)
-      return false
+    if (known === undefined || acknowledged === undefined || acknowledged.atMs === otherGroupAckMs) return false
     const { version, siteVersion, siteSince } = known
     // more than there ever was: from before a backup was put back
     const isKnown = acknowledged.version >= siteSince && acknowledged.version <= version

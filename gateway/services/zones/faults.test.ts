@@ -147,8 +147,7 @@ test('watched sets are the same objects until zones change', async () => {
   await zones.replace([zone('a'), { ...zone('two'), groups: [2] }], { by: BY })
   const [none, one, two] = [null, 1, 2].map((groupId) => geofences.watchedOf(groupId))
   assert.equal(geofences.watchedOf(1), one)
-  const idsOf = (set: ReturnType<typeof geofences.watchedOf> | undefined) =>
-    set?.watched.zones.map(({ id }) => id)
+  const idsOf = (set: ReturnType<typeof geofences.watchedOf> | undefined) => set?.watched.zones.map(({ id }) => id)
   assert.deepEqual([idsOf(none), idsOf(one), idsOf(two)], [['a'], ['a'], ['a', 'two']])
   await geofences.replace(2, [{ ...zone('own'), type: 'parking' }])
   assert.equal(geofences.watchedOf(1), one)

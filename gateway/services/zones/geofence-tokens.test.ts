@@ -18,10 +18,7 @@ const system = new FakeClock()
 
 const ADMIN: Caller = { userId: newUuid(), role: 'admin', allowedHardwareIds: null }
 
-async function open(
-  t: TestContext,
-  groupId: number | null,
-): Promise<{ tokens: GeofenceTokens; device: Device }> {
+async function open(t: TestContext, groupId: number | null): Promise<{ tokens: GeofenceTokens; device: Device }> {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-tokens-'))
   const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 100 }, createLog('silent'))
   await store.start()

@@ -72,8 +72,7 @@ export class GeofenceTokens {
 
   /** Reads a token. Throws `invalid_token` when it was not signed here: the client guesses. */
   read(token: string): GeofenceToken {
-    const [, content = '', groupId, deviceId, expiresAtMs, userId = '', signature = ''] =
-      TOKEN.exec(token) ?? []
+    const [, content = '', groupId, deviceId, expiresAtMs, userId = '', signature = ''] = TOKEN.exec(token) ?? []
     if (!hashesEqual(this.#sign(content), signature)) throw invalidToken('this token is not valid')
     return {
       groupId: Number(groupId),

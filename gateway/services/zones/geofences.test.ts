@@ -24,11 +24,7 @@ class Course {
   }
 
   async call(method: string, path: string, body?: unknown): Promise<void> {
-    const { status, body: answer } = await this.gateway.request(
-      method,
-      path,
-      body === undefined ? {} : { body },
-    )
+    const { status, body: answer } = await this.gateway.request(method, path, body === undefined ? {} : { body })
     assert.ok(status < 300, `${method} ${path}: ${JSON.stringify(answer)}`)
   }
 

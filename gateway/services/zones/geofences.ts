@@ -43,9 +43,7 @@ export class Geofences {
     const { read } = store
     const site = read.zoneSet()
     if (site !== null) sets.setSite(readZoneSet(site))
-    const published = new Map(
-      read.zoneMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]),
-    )
+    const published = new Map(read.zoneMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]))
     for (const { zonesJson, ...row } of read.geofenceSets()) {
       // written by this program only
       const set: OwnSet = { ...row, zones: JSON.parse(zonesJson) }

@@ -20,8 +20,7 @@ export function requireFreeIds(zones: readonly Zone[], others: readonly Zone[], 
       : [],
   )
   const [first] = errors
-  if (first !== undefined)
-    throw new InvalidRequestError('duplicate_id', `${first.name}: ${first.detail}`, errors)
+  if (first !== undefined) throw new InvalidRequestError('duplicate_id', `${first.name}: ${first.detail}`, errors)
 }
 
 /** Throws `too_many_zones` or `too_large` when devices cannot be given so many zones; `whose` names the devices. */
@@ -43,7 +42,5 @@ export async function requireRoom(
 }
 
 function refusal(code: string, detail: string): InvalidRequestError {
-  return new InvalidRequestError(code, `features: ${detail}`, [
-    { in: 'body', name: 'features', code, detail },
-  ])
+  return new InvalidRequestError(code, `features: ${detail}`, [{ in: 'body', name: 'features', code, detail }])
 }

@@ -12,17 +12,15 @@ export function readZoneSet({ version, zonesJson, switchesJson }: ZoneSetRow): S
     version,
     zones: fromSiteFeaturesJson(JSON.parse(zonesJson)),
     switches: new Map(
-      Object.entries(switches).map(
-        ([zoneId, { was_enabled, since_ms, until_ms, by }]): [string, ZoneSwitch] => [
-          zoneId,
-          {
-            wasEnabled: was_enabled,
-            sinceMs: since_ms,
-            untilMs: until_ms,
-            by: { userId: by.user_id, name: by.name },
-          },
-        ],
-      ),
+      Object.entries(switches).map(([zoneId, { was_enabled, since_ms, until_ms, by }]): [string, ZoneSwitch] => [
+        zoneId,
+        {
+          wasEnabled: was_enabled,
+          sinceMs: since_ms,
+          untilMs: until_ms,
+          by: { userId: by.user_id, name: by.name },
+        },
+      ]),
     ),
   }
 }

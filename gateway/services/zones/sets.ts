@@ -45,10 +45,7 @@ export class ZoneSets {
   #site: SiteZoneSet = { version: 0, zones: [], switches: NO_SWITCHES }
   readonly #ownOf = new Map<number, OwnSet>()
   /** By the site's zones and the own ones. */
-  readonly #unions = new WeakMap<
-    readonly Zone[],
-    WeakMap<readonly Zone[], Map<number | null, readonly Zone[]>>
-  >()
+  readonly #unions = new WeakMap<readonly Zone[], WeakMap<readonly Zone[], Map<number | null, readonly Zone[]>>>()
   readonly #allOf = new Map<number, GeofenceSet>()
   readonly #watchedOf = new Map<number | null, WatchedSet | null>()
 

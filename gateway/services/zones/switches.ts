@@ -52,11 +52,7 @@ export class ZoneSwitches implements Part {
    */
   async switch(
     selection: ZoneSelection,
-    {
-      isEnabled,
-      wantedMs,
-      by,
-    }: { isEnabled: boolean; wantedMs?: number | null | undefined; by: ZonesChange['by'] },
+    { isEnabled, wantedMs, by }: { isEnabled: boolean; wantedMs?: number | null | undefined; by: ZonesChange['by'] },
   ): Promise<{ version: number; zoneIds: string[]; untilMs: number | null }> {
     const untilMs = wantedMs === null ? null : this.#untilMs(wantedMs)
     return { ...(await this.#deps.zones.switch(selection, { isEnabled, untilMs, by })), untilMs }
@@ -81,10 +77,7 @@ export class ZoneSwitches implements Part {
       this.#hasFailed = false
     } catch (error) {
       if (!this.#hasFailed)
-        log.warn(
-          { reason: describeError(error) },
-          'could not undo switches of zones; tries again until it can',
-        )
+        log.warn({ reason: describeError(error) }, 'could not undo switches of zones; tries again until it can')
       this.#hasFailed = true
     }
     this.#undoing = undefined

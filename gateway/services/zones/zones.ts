@@ -1,13 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Downlink } from '#domain/downlink.ts'
-import {
-  replaceZones,
-  switchZones,
-  undoSwitches,
-  widestZones,
-  withoutSwitches,
-} from '#domain/zone-switches.ts'
+import { replaceZones, switchZones, undoSwitches, widestZones, withoutSwitches } from '#domain/zone-switches.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Turns } from '#shared/budgets/turns.ts'
 import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
@@ -187,9 +181,7 @@ export class Zones {
       isEnabled: is.get(zoneId) === true,
       untilMs: set.switches.get(zoneId)?.untilMs ?? null,
     }))
-    await this.#save(set, (change, onWritten) =>
-      store.write('saveZoneSwitches', { ...change, switched }, onWritten),
-    )
+    await this.#save(set, (change, onWritten) => store.write('saveZoneSwitches', { ...change, switched }, onWritten))
   }
 
   /** Throws where devices cannot be given what they would have; those of a group that is made later are among them. */
@@ -223,10 +215,7 @@ export class Zones {
     return plans
   }
 
-  async #save(
-    set: SiteZoneSet,
-    write: (change: ZonesInForce, onWritten: () => void) => Promise<null>,
-  ): Promise<null> {
+  async #save(set: SiteZoneSet, write: (change: ZonesInForce, onWritten: () => void) => Promise<null>): Promise<null> {
     const { downlink, events, clock, sets } = this.#deps
     const plans = await this.#plan(set)
     const prepared = plans.flatMap(({ message }) => (message === null ? [] : [downlink.prepare(message)]))
@@ -291,8 +280,7 @@ export class Zones {
 function selectedIds(zones: readonly SiteZone[], { zoneIds, types, holes }: ZoneSelection): string[] {
   const known = new Set(zones.map(({ id }) => id))
   const unknown = zoneIds?.find((zoneId) => !known.has(zoneId))
-  if (unknown !== undefined)
-    throw new NotFoundError('zone_not_found', `the site has no zone with the id ${unknown}`)
+  if (unknown !== undefined) throw new NotFoundError('zone_not_found', `the site has no zone with the id ${unknown}`)
   return zones
     .filter(
       ({ id, type, hole }) =>

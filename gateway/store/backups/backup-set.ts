@@ -7,13 +7,7 @@ import {
   PART_ID,
 } from '#shared/wire/backups.ts'
 import { BackupFault, UnreachableFault } from './backup-fault.ts'
-import {
-  BACKUP_VERSION,
-  BlobCipher,
-  MOST_MANIFEST_BYTES,
-  MOST_PART_BYTES,
-  MOST_SEALED_BYTES,
-} from './blob-cipher.ts'
+import { BACKUP_VERSION, BlobCipher, MOST_MANIFEST_BYTES, MOST_PART_BYTES, MOST_SEALED_BYTES } from './blob-cipher.ts'
 import type { BackupPlace } from './place.ts'
 
 const HEADER = 'cartbarn-backup.json'

@@ -44,8 +44,7 @@ export class BlobCipher {
   /** Begins a place of backups: returns its header, and the cipher of it. */
   static begin(passphrase: string | undefined): { header: BackupHeader; cipher: BlobCipher } {
     const shared = { format: 'cartbarn-backup', version: BACKUP_VERSION } as const
-    if (passphrase === undefined)
-      return { header: { ...shared, encryption: null }, cipher: new BlobCipher(null) }
+    if (passphrase === undefined) return { header: { ...shared, encryption: null }, cipher: new BlobCipher(null) }
     const salt = randomBytes(16).toString('base64')
     const { keys, check } = derive(passphrase, salt, COST, BLOCK_SIZE)
     return {
@@ -57,12 +56,10 @@ export class BlobCipher {
   /** The cipher of a place that is there. Throws `BackupFault` for a wrong passphrase, or none where one is needed. */
   static open({ encryption }: BackupHeader, passphrase: string | undefined): BlobCipher {
     if (encryption === null) return new BlobCipher(null)
-    if (passphrase === undefined)
-      throw new BackupFault('the backup is encrypted: give the passphrase it was made with')
+    if (passphrase === undefined) throw new BackupFault('the backup is encrypted: give the passphrase it was made with')
     const { salt, cost, blockSize, check } = encryption
     const derived = derive(passphrase, salt, cost, blockSize)
-    if (derived.check !== check)
-      throw new BackupFault('the passphrase is not the one that the backup was made with')
+    if (derived.check !== check) throw new BackupFault('the passphrase is not the one that the backup was made with')
     return new BlobCipher(derived.keys)
   }
 
@@ -120,12 +117,7 @@ export class BlobCipher {
   }
 }
 
-function derive(
-  passphrase: string,
-  salt: string,
-  cost: number,
-  blockSize: number,
-): { keys: Keys; check: string } {
+function derive(passphrase: string, salt: string, cost: number, blockSize: number): { keys: Keys; check: string } {
   const bytes = scryptSync(passphrase.normalize('NFC'), Buffer.from(salt, 'base64'), 96, {
     cost,
     blockSize,

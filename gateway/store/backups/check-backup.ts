@@ -21,10 +21,7 @@ export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Che
     for (const { id, rows } of chunks) {
       const beganMs = performance.now()
       if (!there.has(id)) damaged.add(id)
-      else if (
-        check.isDue(id) &&
-        !(await isWhole(set, { id, rows, columns: columns.length, mostBytes: bytes }))
-      ) {
+      else if (check.isDue(id) && !(await isWhole(set, { id, rows, columns: columns.length, mostBytes: bytes }))) {
         await set.removeBlob(id)
         damaged.add(id)
       }

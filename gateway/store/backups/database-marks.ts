@@ -11,9 +11,7 @@ export interface DatabaseMarks {
 
 /** Throws what SQLite throws when they cannot be read, or when this is the database of another program. */
 export function databaseMarks(connection: Connection): DatabaseMarks {
-  const numbers = connection.all<{ name: string; seq: number }>(
-    'SELECT name, seq FROM sqlite_sequence ORDER BY name',
-  )
+  const numbers = connection.all<{ name: string; seq: number }>('SELECT name, seq FROM sqlite_sequence ORDER BY name')
   const log = connection.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end')
   const last = connection.get<{ seq: number }>('SELECT max(first_seq) AS seq FROM telemetry_log')
   return {

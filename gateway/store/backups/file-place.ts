@@ -122,8 +122,7 @@ export class FilePlace implements BackupPlace {
     // of one that was killed
     const prefix = `${basename(this.#path)}.unfinished-`
     for (const entry of readdirSync(folder, { withFileTypes: true }))
-      if (entry.name.startsWith(prefix) && !entry.isDirectory())
-        rmSync(join(folder, entry.name), { force: true })
+      if (entry.name.startsWith(prefix) && !entry.isDirectory()) rmSync(join(folder, entry.name), { force: true })
     this.#unfinished = join(folder, prefix + randomUUID())
     // read again once it is written
     this.#file = openSync(this.#unfinished, 'wx+', 0o600)
@@ -155,8 +154,7 @@ export class FilePlace implements BackupPlace {
       const [nameBytes, bytes] = [head.readUInt32LE(0), head.readUInt32LE(4)]
       if (nameBytes === 0) break
       const at = this.#bytes + nameBytes
-      if (nameBytes > MOST_NAME_BYTES || at + bytes > end || this.#entries.size >= MOST_ENTRIES)
-        throw this.#truncated()
+      if (nameBytes > MOST_NAME_BYTES || at + bytes > end || this.#entries.size >= MOST_ENTRIES) throw this.#truncated()
       this.#entries.set(this.#readAt(this.#bytes, nameBytes).toString(), { at, bytes })
       this.#bytes = at + bytes
     }
@@ -167,8 +165,7 @@ export class FilePlace implements BackupPlace {
 
   #sumUpTo(end: number): Buffer {
     const sum = createHash('sha256')
-    for (let at = 0; at < end; at += SLICE_BYTES)
-      sum.update(this.#readAt(at, Math.min(SLICE_BYTES, end - at)))
+    for (let at = 0; at < end; at += SLICE_BYTES) sum.update(this.#readAt(at, Math.min(SLICE_BYTES, end - at)))
     return sum.digest()
   }
 

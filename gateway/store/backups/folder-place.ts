@@ -73,8 +73,7 @@ export class FolderPlace implements BackupPlace {
     try {
       return work()
     } catch (error) {
-      if (error instanceof BackupFault)
-        throw new BackupFault(`${this.#path}: ${error.message}`, { cause: error })
+      if (error instanceof BackupFault) throw new BackupFault(`${this.#path}: ${error.message}`, { cause: error })
       if (isReadOnlyFault(error) && isShownReadOnly(this.#path))
         throw new BackupFault(
           `${this.#path} is read-only for the service: sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${this.#path}, then sudo systemctl restart cartbarn`,

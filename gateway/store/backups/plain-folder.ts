@@ -37,11 +37,7 @@ export class PlainFolder {
 
   /** Null when there is no such file. Throws `BackupFault` for one of more than `mostBytes`. */
   read(name: string, mostBytes: number): Buffer | null {
-    return this.#in(
-      dirname(name),
-      (here) => readPlainFile(`${here}/${basename(name)}`, name, mostBytes),
-      null,
-    )
+    return this.#in(dirname(name), (here) => readPlainFile(`${here}/${basename(name)}`, name, mostBytes), null)
   }
 
   /** Makes folders that are missing. `temporary` has the content until it is on the disk. */
@@ -97,11 +93,7 @@ export class PlainFolder {
   }
 
   /** `use` gets a path that stays that of the folder, whatever is put in the place of its name. */
-  #in<Result>(
-    folder: string,
-    use: (here: string, opened: number) => Result,
-    ...whenMissing: [Result] | []
-  ): Result {
+  #in<Result>(folder: string, use: (here: string, opened: number) => Result, ...whenMissing: [Result] | []): Result {
     const names = folder === '.' ? [] : folder.split('/')
     const opened = [openSync(this.#path, O_RDONLY | O_DIRECTORY)]
     try {

@@ -24,15 +24,13 @@ export interface RestoredSchema {
  * a table is missing or has other columns.
  */
 export function restoredSchema({ schema, tables }: BackupManifest): RestoredSchema {
-  const fault = (words: string) =>
-    new BackupFault(`the backup is not of a database with schema ${schema}: ${words}`)
+  const fault = (words: string) => new BackupFault(`the backup is not of a database with schema ${schema}: ${words}`)
   if (new Set(tables.map(({ name }) => name)).size !== tables.length) throw fault('a table is there twice')
   return withTemplate(schema, (template) => {
     for (const table of tables.filter(({ name }) => isAside(name))) addAside(template, table)
     const known = new Map(tableShapes(template).map(({ name, columns }) => [name, columns]))
     for (const { name, columns } of tables)
-      if (known.has(name) && !isSame(known.get(name) ?? [], columns))
-        throw fault(`table ${name} has other columns`)
+      if (known.has(name) && !isSame(known.get(name) ?? [], columns)) throw fault(`table ${name} has other columns`)
     const given = new Set(tables.map(({ name }) => name))
     const missing = [...known.keys()].find((name) => !given.has(name))
     if (known.size === 0 || missing !== undefined) throw fault(`table ${missing ?? 'user'} is missing`)

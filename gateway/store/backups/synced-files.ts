@@ -6,8 +6,7 @@ export function syncFolder(opened: number): void {
   try {
     fsyncSync(opened)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && ['EINVAL', 'ENOTSUP'].includes(String(error.code))))
-      throw error
+    if (!(error instanceof Error && 'code' in error && ['EINVAL', 'ENOTSUP'].includes(String(error.code)))) throw error
   }
 }
 

@@ -50,8 +50,7 @@ function shapeOf(connection: Connection, name: string): TableShape {
     name,
   )
   const isWithoutRowid =
-    connection.get("SELECT 1 FROM pragma_table_list WHERE name = ? AND schema = 'main' AND wr = 1", name) !==
-    undefined
+    connection.get("SELECT 1 FROM pragma_table_list WHERE name = ? AND schema = 'main' AND wr = 1", name) !== undefined
   const keys = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
   return {
     name,
@@ -63,9 +62,7 @@ function shapeOf(connection: Connection, name: string): TableShape {
 /** The rows of a table in parts of some hundred kilobytes. */
 export function chunksOf(connection: Connection, { name, columns, order }: TableShape): Generator<Chunk> {
   const statement = connection.db
-    .prepare<[], StoredValue[]>(
-      `SELECT ${columns.map(quoted).join(', ')} FROM ${quoted(name)} ORDER BY ${order}`,
-    )
+    .prepare<[], StoredValue[]>(`SELECT ${columns.map(quoted).join(', ')} FROM ${quoted(name)} ORDER BY ${order}`)
     .safeIntegers()
     .raw()
   return inChunks(statement.iterate())

@@ -73,9 +73,7 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
     await checkWritten(set, snapshot, manifest, writer, order)
     await place.finish()
     const { stay, removed } =
-      keep === undefined
-        ? { stay: [], removed: 0 }
-        : await pruneBackups(set, keep, (tables) => writer.bytesOf(tables))
+      keep === undefined ? { stay: [], removed: 0 } : await pruneBackups(set, keep, (tables) => writer.bytesOf(tables))
     return {
       name: snapshot.name,
       number: manifest.number,
@@ -94,11 +92,7 @@ export async function writeBackup(order: BackupOrder): Promise<BackupMade> {
 }
 
 /** Two gateways would count and delete each other's backups. Throws `BackupFault` when the newest one is another's. */
-async function requireOwnSet(
-  set: BackupSet,
-  newest: Snapshot | undefined,
-  databasePath: string,
-): Promise<void> {
+async function requireOwnSet(set: BackupSet, newest: Snapshot | undefined, databasePath: string): Promise<void> {
   if (newest === undefined) return
   // one that cannot be read is told by who reads it
   const theirs = (await set.readManifest(newest).catch(() => undefined))?.users
@@ -163,9 +157,7 @@ async function writeBlocksAhead(databasePath: string, writer: PartWriter): Promi
 function* blocksOf(connection: Connection): Generator<StoredValue[]> {
   const shape = tableShapes(connection).find(({ name }) => name === BLOCKS)
   if (shape === undefined)
-    throw new BackupFault(
-      'this is no database of a gateway, or one so old that the gateway must run once before',
-    )
+    throw new BackupFault('this is no database of a gateway, or one so old that the gateway must run once before')
   const { columns } = shape
   const keyAt = columns.indexOf('block_id')
   const statement = connection.db

@@ -30,9 +30,7 @@ export function damagedParts(reading: Connection, table: string, size: TableCare
 
 function problemsOf(reading: Connection, table: string): string[] | 'unreadable' {
   try {
-    const rows = reading.all<{ problem: string }>(
-      `SELECT quick_check AS problem FROM pragma_quick_check('${table}')`,
-    )
+    const rows = reading.all<{ problem: string }>(`SELECT quick_check AS problem FROM pragma_quick_check('${table}')`)
     const lines = rows.flatMap(({ problem }) => problem.split('\n'))
     return lines.filter((line) => line !== 'ok' && !line.startsWith('*** in database'))
   } catch (error) {

@@ -29,10 +29,7 @@ test('zones that are not JSON any more are put aside: the version grows, and the
     { groupId: 2, version: 6, zones: '[]' },
     { groupId: 3, version: 7, zones: '[]' },
   ])
-  assert.deepEqual(connection.all('SELECT group_id FROM damaged_geofence_set_1'), [
-    { groupId: 2 },
-    { groupId: 3 },
-  ])
+  assert.deepEqual(connection.all('SELECT group_id FROM damaged_geofence_set_1'), [{ groupId: 2 }, { groupId: 3 }])
   assert.deepEqual(putUnparseableAside(connection), [])
 })
 

@@ -31,12 +31,7 @@ export function cureOf(table: string, column: string, { cure }: CheckedJson): st
   return `UPDATE ${table} SET ${cure === 'null' ? `${column} = NULL` : cure.set}`
 }
 
-function putAside(
-  writing: Connection,
-  { name: table, care }: Table,
-  column: string,
-  json: CheckedJson,
-): Mended[] {
+function putAside(writing: Connection, { name: table, care }: Table, column: string, json: CheckedJson): Mended[] {
   const condition = isNotJson(column, json)
   if (writing.get(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`) === undefined) return []
   const aside = asideName(writing, table)

@@ -46,11 +46,7 @@ function newPath(): string {
   return join(folder, 'cartbarn.db')
 }
 
-function kill(
-  seed: number,
-  transactions: number,
-  then: (writer: NumberedWriter) => void = () => undefined,
-): Killed {
+function kill(seed: number, transactions: number, then: (writer: NumberedWriter) => void = () => undefined): Killed {
   const path = newPath()
   const writer = new NumberedWriter(path, seed)
   for (let i = 1; i < transactions; i++) writer.write()
@@ -114,11 +110,7 @@ const DAMAGE: Record<string, (log: Buffer, random: Random) => Buffer> = {
   'a bit of the head of a frame': (log, random) =>
     flipped(log, frameAt(random.integer(0, framesOf(log) - 1)) + random.integer(0, 23), random.integer(0, 7)),
   'a bit at the beginning of a page': (log, random) =>
-    flipped(
-      log,
-      frameAt(random.integer(0, framesOf(log) - 1)) + 24 + random.integer(0, 63),
-      random.integer(0, 7),
-    ),
+    flipped(log, frameAt(random.integer(0, framesOf(log) - 1)) + 24 + random.integer(0, 63), random.integer(0, 7)),
   'a bit of a commit': (log, random) => {
     const ends = commits(log)
     const frame = Number(ends[random.integer(0, ends.length - 1)])
@@ -133,9 +125,7 @@ const DAMAGE: Record<string, (log: Buffer, random: Random) => Buffer> = {
 /** Where the last transaction begins as far as it can be seen: behind the last commit before it whose frame is as it was. */
 function lastFrame(log: Buffer, damaged: Buffer): number {
   const isWhole = (frame: number) =>
-    log
-      .subarray(frameAt(frame), frameAt(frame) + 24)
-      .equals(damaged.subarray(frameAt(frame), frameAt(frame) + 24))
+    log.subarray(frameAt(frame), frameAt(frame) + 24).equals(damaged.subarray(frameAt(frame), frameAt(frame) + 24))
   const seen = commits(log).filter((frame) => frame < framesOf(log) - 1 && isWhole(frame))
   return Math.max(-1, ...seen) + 1
 }
@@ -178,9 +168,7 @@ test('a damaged header is mended: the frames prove each other', () => {
 test('a damaged page that a later frame brings again is left out, with and without an index', () => {
   for (const killed of CASES) {
     const last = Number(commits(killed.logBefore).at(-1))
-    const again = Array.from({ length: last }, (_, frame) => frame).filter((frame) =>
-      comesAgain(killed.log, frame),
-    )
+    const again = Array.from({ length: last }, (_, frame) => frame).filter((frame) => comesAgain(killed.log, frame))
     assert.ok(again.length > 10)
     for (const frame of again.filter((_, i) => i % 40 === 0)) {
       // the words at the beginning of a page could also be wrong because the page number is

@@ -102,8 +102,7 @@ function copiedFrames({ log, start, frames, chained, index }: Scanned, databaseP
   const pageOf = (frame: LogFrame, i: number) => toldPage(i, index) ?? frame.page
   const pages = frames[lastEnd - 1]?.commitPages ?? 0
   const isCopied = (end: number) =>
-    end > chained &&
-    isInDatabase(log, { databasePath, frames, pageOf, pages, pageBytes: start.pageBytes, end })
+    end > chained && isInDatabase(log, { databasePath, frames, pageOf, pages, pageBytes: start.pageBytes, end })
   // behind the last end may be a transaction that was being written, or the rest of a damaged last one
   const end = [lastWhole, lastEnd].find(isCopied) ?? 0
   return end > 0 ? Math.max(end, index?.copied ?? 0) : 0
@@ -129,12 +128,8 @@ function readLog(log: OpenLog, databasePath: string): { start: LogStart; frames:
     }),
   )
   const scans = starts.map((start) => ({ start, frames: scanLog(log, start) }))
-  const found = scans.find(({ frames }) =>
-    frames.some(({ isWhole, commitPages }) => isWhole && commitPages > 0),
-  )
-  return (
-    found ?? scans[0] ?? { start: { pageBytes, maxPages, salts: 0n, sums: [], isWhole: false }, frames: [] }
-  )
+  const found = scans.find(({ frames }) => frames.some(({ isWhole, commitPages }) => isWhole && commitPages > 0))
+  return found ?? scans[0] ?? { start: { pageBytes, maxPages, salts: 0n, sums: [], isWhole: false }, frames: [] }
 }
 
 /** In a damaged header they are as damaged as all else in it; the frames bear them as well. */
@@ -159,18 +154,12 @@ function databasePageBytes(path: string): number {
 }
 
 /** The index of this life of the log; undefined without one. */
-function readIndex(
-  databasePath: string,
-  frames: readonly LogFrame[],
-  { salts }: LogStart,
-): LogIndex | undefined {
+function readIndex(databasePath: string, frames: readonly LogFrame[], { salts }: LogStart): LogIndex | undefined {
   const path = `${databasePath}-shm`
   if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined
   const index = parseLogIndex(Buffer.from(new Uint8Array(readFileSync(path))))
   if (index?.salts !== salts) return undefined
-  const isTrue = frames
-    .slice(0, index.frames)
-    .every(({ isWhole, page }, i) => !isWhole || index.pageOf(i + 1) === page)
+  const isTrue = frames.slice(0, index.frames).every(({ isWhole, page }, i) => !isWhole || index.pageOf(i + 1) === page)
   // after a power cut parts of it may be of another time than its header
   return isTrue ? index : { ...index, pageOf: () => undefined }
 }
@@ -194,8 +183,7 @@ function acknowledgedFrames(frames: readonly LogFrame[], { chained, start, index
   const last = ends.at(-1) ?? 0
   // one end alone may be that of a transaction that was being written, unless all of it is there
   const firstMissing = behind.findIndex(({ isWhole }) => !isWhole)
-  const isWholeToAnEnd =
-    (ends[0] ?? Infinity) <= (firstMissing === -1 ? frames.length : chained + firstMissing)
+  const isWholeToAnEnd = (ends[0] ?? Infinity) <= (firstMissing === -1 ? frames.length : chained + firstMissing)
   const isProven = ends.length > 1 || isWholeToAnEnd || (ends.length === 1 && !start.isWhole)
   return Math.max(index?.frames ?? 0, isProven ? last : 0)
 }
@@ -209,10 +197,7 @@ function isEnd({ commitPages, isWhole, isOurs, isSumProven, isInOneSector }: Log
  * The frames up to the last end of a transaction before which nothing is missing: each damaged frame is followed by a
  * whole one with the same page, so that its own content counts for nothing.
  */
-function usableFrames(
-  frames: readonly LogFrame[],
-  { chained, index }: Pick<Evidence, 'chained' | 'index'>,
-): number {
+function usableFrames(frames: readonly LogFrame[], { chained, index }: Pick<Evidence, 'chained' | 'index'>): number {
   const next = new Map<number, number>()
   const neededFrames = frames.map(() => 0)
   for (let i = frames.length - 1; i >= chained; i--) {

@@ -43,12 +43,7 @@ export function keepCopy(logPath: string, writtenAtMs: number): string {
 /** Puts a log of the whole frames among the first `usable` in the place of the damaged one. */
 export function writeMended(
   logPath: string,
-  {
-    log,
-    start,
-    frames,
-    usable,
-  }: { log: OpenLog; start: LogStart; frames: readonly LogFrame[]; usable: number },
+  { log, start, frames, usable }: { log: OpenLog; start: LogStart; frames: readonly LogFrame[]; usable: number },
 ): void {
   const file = openSync(mendedPath(logPath), 'w', 0o600)
   try {
@@ -109,8 +104,7 @@ export function isInDatabase(log: OpenLog, options: Copied): boolean {
       if (!isSame || newest.get(page) !== index) return
       const from = at + FRAME_HEADER_BYTES
       isSame =
-        canRead(database, stored, (page - 1) * pageBytes) &&
-        stored.equals(bytes.subarray(from, from + pageBytes))
+        canRead(database, stored, (page - 1) * pageBytes) && stored.equals(bytes.subarray(from, from + pageBytes))
     })
   } finally {
     closeSync(database)

@@ -46,15 +46,12 @@ function damagedDatabase(tables: readonly string[]): string {
 
 function assertWhole(path: string, tables: readonly string[]): void {
   const reader = openReader(path)
-  for (const table of tables)
-    assert.deepEqual(reader.all(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
+  for (const table of tables) assert.deepEqual(reader.all(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
   reader.close()
 }
 
 test('a table and what it needs are begun anew when all of them are damaged', async (t) => {
-  const tables = tablesOfSize('small', 'large').filter(
-    (table) => TABLES.get(table)?.care.afterLoss !== undefined,
-  )
+  const tables = tablesOfSize('small', 'large').filter((table) => TABLES.get(table)?.care.afterLoss !== undefined)
   for (const table of tables) {
     const needed = neededBy(table)
     const sets = [...needed.map((one) => [one]), ...(needed.length > 1 ? [needed] : [])]
@@ -63,9 +60,7 @@ test('a table and what it needs are begun anew when all of them are damaged', as
       await t.test(damaged.join(', '), () => {
         const path = damagedDatabase(damaged)
         // as a start does
-        const found = ['small', 'large'].flatMap((size) =>
-          mendTables({ path, openWriter }, tablesOfSize(size), false),
-        )
+        const found = ['small', 'large'].flatMap((size) => mendTables({ path, openWriter }, tablesOfSize(size), false))
         assert.deepEqual(
           found.map(({ place, outcome, detail }) => (outcome === 'unreadable' ? detail : place)).sort(),
           damaged.toSorted(),

@@ -53,10 +53,7 @@ function addDevices(connection: Connection, count: number): void {
       i,
       i,
     )
-    connection.run(
-      "INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (?, '{}', 3)",
-      at?.id ?? 0,
-    )
+    connection.run("INSERT INTO device_state (device_id, latest, updated_at_ms) VALUES (?, '{}', 3)", at?.id ?? 0)
   }
 }
 
@@ -78,8 +75,7 @@ function damage(name: string, kind: DamageKind): void {
   damagePage(path, place.page, kind)
 }
 
-const isWhole = (table: string) =>
-  assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
+const isWhole = (table: string) => assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
 
 test('what is whole is left alone', () => {
   write((connection) => addDevices(connection, 10))
@@ -94,10 +90,7 @@ for (const kind of ['noise', 'zeros'] as const) {
     const [found, ...others] = mendTables({ path, openWriter }, ['lock_event'], true)
     assert.deepEqual(others, [])
     assert.deepEqual([found?.place, found?.outcome], ['lock_event', 'set_aside'])
-    assert.match(
-      found?.detail ?? '',
-      /^Table lock_event \(the lock events\): .* rows could be read, .* npm run repair/,
-    )
+    assert.match(found?.detail ?? '', /^Table lock_event \(the lock events\): .* rows could be read, .* npm run repair/)
     isWhole('lock_event')
     const [{ rows } = { rows: 0 }] = read<{ rows: number }>('SELECT count(*) AS rows FROM lock_event')
     assert.ok(rows > 400 && rows < 500, `${rows} rows`)
@@ -122,9 +115,7 @@ for (const index of ['lock_event_by_device', 'lock_event_by_code', 'sqlite_autoi
     )
     isWhole('lock_event')
     assert.deepEqual(
-      read(
-        `SELECT count(*) AS rows FROM lock_event INDEXED BY ${index} WHERE hardware_id = 'cart-1' AND code = '12'`,
-      ),
+      read(`SELECT count(*) AS rows FROM lock_event INDEXED BY ${index} WHERE hardware_id = 'cart-1' AND code = '12'`),
       [{ rows: 399 }],
     )
     // it is a rule of the table too
@@ -152,10 +143,7 @@ test('a table that cannot be begun anew for whatever reason keeps no other from 
     // no statement for its twin can be made of this one
     connection.run('CREATE INDEX "odd index" ON audit_entry (address)')
     for (let i = 0; i < 500; i++)
-      connection.run(
-        "INSERT INTO audit_entry (entry_id, at_ms, action, target) VALUES ('entry-' || ?, 1, 'a', 'b')",
-        i,
-      )
+      connection.run("INSERT INTO audit_entry (entry_id, at_ms, action, target) VALUES ('entry-' || ?, 1, 'a', 'b')", i)
   })
   damage('audit_entry', 'noise')
   damage('lock_event', 'noise')
@@ -220,9 +208,7 @@ for (const table of ['telemetry_log', 'telemetry_log_end']) {
 test('devices whose state is lost have an empty one, and groups that are referred to are there', () => {
   write((connection) => {
     addDevices(connection, 3)
-    connection.run(
-      "INSERT INTO device_group (group_id, name, created_at_ms, updated_at_ms) VALUES (7, 'Front', 1, 1)",
-    )
+    connection.run("INSERT INTO device_group (group_id, name, created_at_ms, updated_at_ms) VALUES (7, 'Front', 1, 1)")
   })
   damage('device_state', 'noise')
   damage('device_group', 'zeros')
@@ -234,9 +220,7 @@ test('devices whose state is lost have an empty one, and groups that are referre
       ['device_group', 'set_aside'],
     ],
   )
-  assert.deepEqual(read('SELECT count(*) AS states FROM device JOIN device_state USING (device_id)'), [
-    { states: 3 },
-  ])
+  assert.deepEqual(read('SELECT count(*) AS states FROM device JOIN device_state USING (device_id)'), [{ states: 3 }])
   assert.deepEqual(read('SELECT group_id, name FROM device_group'), [{ groupId: 7, name: 'Group 7' }])
   // references are to the tables that are used
   write((connection) => connection.run('DELETE FROM device WHERE device_id = 1'))

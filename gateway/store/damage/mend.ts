@@ -205,9 +205,7 @@ function describeMissing({ unreadable, refused }: Salvaged): string {
   const ranges = unreadable.length + refused.length - rows
   const said = [
     ...(rows === 0 ? [] : [`${rows} ${rows === 1 ? 'row' : 'rows'} could not`]),
-    ...(ranges === 0
-      ? []
-      : [`in ${ranges} ${ranges === 1 ? 'place' : 'places'} an unknown number could not`]),
+    ...(ranges === 0 ? [] : [`in ${ranges} ${ranges === 1 ? 'place' : 'places'} an unknown number could not`]),
   ]
   return said.join(', ')
 }

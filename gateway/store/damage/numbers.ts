@@ -39,9 +39,7 @@ export class NumbersAfterLoss {
 
 function lastNumbers(reading: Connection): { table: string; last: number }[] {
   const tables = reading
-    .all<{ name: string; sql: string }>(
-      "SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name",
-    )
+    .all<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .filter(({ name, sql }) => sql.includes(' AUTOINCREMENT') && !isAside(name))
   const used = Math.max(0, ...USES.map((sql) => numberOf(reading, sql)))
   return tables.map(({ name }) => ({

@@ -30,8 +30,7 @@ export function order(a: Key, b: Key): number {
 export function keyBetween({ after, before }: Bounds): Key | null {
   if (after === null && before === null) return null
   const [low, high] = [after?.[0], before?.[0]]
-  const middle =
-    typeof (low ?? high) === 'bigint' ? numberBetween(low, high) : textBetween(low ?? '', high ?? null)
+  const middle = typeof (low ?? high) === 'bigint' ? numberBetween(low, high) : textBetween(low ?? '', high ?? null)
   if (middle === null) return null
   const key = [middle]
   const isInside = (after === null || order(after, key) < 0) && (before === null || order(key, before) < 0)

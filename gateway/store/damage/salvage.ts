@@ -123,11 +123,7 @@ class Salvage {
       return
     }
     this.#downThenBetween({ ...bounds, before: middle }, probes / 2)
-    const left = this.#read(
-      'up',
-      { after: middle, isAfterIncluded: true, before: bounds.before },
-      this.#unreadable,
-    )
+    const left = this.#read('up', { after: middle, isAfterIncluded: true, before: bounds.before }, this.#unreadable)
     if (left !== null) this.#between(left, probes / 2)
   }
 

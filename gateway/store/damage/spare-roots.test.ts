@@ -51,10 +51,7 @@ function fill(connection: Connection, table: string): void {
   connection.db.pragma('foreign_keys = OFF')
   connection.db.pragma('ignore_check_constraints = ON')
   connection.db.exec(`DELETE FROM ${table}`)
-  const columns = connection.all<{ name: string; type: string }>(
-    'SELECT name, type FROM pragma_table_info(?)',
-    table,
-  )
+  const columns = connection.all<{ name: string; type: string }>('SELECT name, type FROM pragma_table_info(?)', table)
   const large = columns.findLast(({ type }) => type === 'TEXT' || type === 'BLOB')?.name
   const content = ({ name, type }: { name: string; type: string }, i: number) => {
     if (type !== 'TEXT' && type !== 'BLOB') return i
@@ -101,8 +98,7 @@ function pagesInTheWay(): { moved: Page; parent: Page } {
   // of the first page of a row the page of the row, of any other the one before
   const [, row, number] = /^(.*\+)([0-9a-f]{6})$/.exec(moved.path) ?? []
   const before = number === undefined ? -1 : Number.parseInt(number, 16) - 1
-  const above =
-    before < 0 ? moved.path.replace(/[^/]+\/?$/, '') : `${row}${before.toString(16).padStart(6, '0')}`
+  const above = before < 0 ? moved.path.replace(/[^/]+\/?$/, '') : `${row}${before.toString(16).padStart(6, '0')}`
   const [parent] = read<Page>(
     `SELECT name, pageno AS page, path FROM dbstat WHERE name = '${moved.name}' AND path = '${above}'`,
   )

@@ -14,8 +14,7 @@ const PREFIX = 'spare_root_'
 
 /** Makes the spare indexes that are missing; none in a schema from before their table. */
 export function addSpareRoots(connection: Connection): void {
-  if (connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", TABLE) === undefined)
-    return
+  if (connection.get("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?", TABLE) === undefined) return
   for (let n = 1; n <= SPARES; n++)
     connection.db.exec(`CREATE INDEX IF NOT EXISTS ${PREFIX}${n} ON ${TABLE} (${COLUMN}) WHERE 0`)
 }

@@ -8,8 +8,7 @@ import { damagePage, pageOf } from '#testing/damage/page-damage.ts'
 import { databasePath } from '../db/files.ts'
 import { Store } from '../store.ts'
 
-const storeIn = (dataDir: string) =>
-  new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
+const storeIn = (dataDir: string) => new Store({ dataDir, readerThreads: 1, writeQueueRows: 1000 }, createLog('silent'))
 
 test('damage in the schema itself ends the start with a sentence that names the repair', async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-schema-'))
@@ -20,9 +19,6 @@ test('damage in the schema itself ends the start with a sentence that names the 
   const path = databasePath(dataDir)
   damagePage(path, pageOf(path, 'sqlite_schema'), 'noise')
   const store = storeIn(dataDir)
-  await assert.rejects(
-    store.start(),
-    /cannot be used: .*; npm run repair makes a new one of all that can be read/,
-  )
+  await assert.rejects(store.start(), /cannot be used: .*; npm run repair makes a new one of all that can be read/)
   await store.stop()
 })

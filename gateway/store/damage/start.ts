@@ -11,15 +11,8 @@ import { keepSpareRoots } from './spare-roots.ts'
  * Makes the database fit for a start: what is small is checked whole, of the rest `reads`, which a start does. What is
  * damaged is begun anew with what can be read, see `mendTables`. Says what was found.
  */
-export function mendForStart(
-  file: MendedFile,
-  reads: readonly ((reading: Connection) => unknown)[],
-): Mended[] {
-  const found = [
-    ...asideBefore(file),
-    ...mendTables(file, tablesOfSize('small'), false),
-    ...mendUnparseable(file),
-  ]
+export function mendForStart(file: MendedFile, reads: readonly ((reading: Connection) => unknown)[]): Mended[] {
+  const found = [...asideBefore(file), ...mendTables(file, tablesOfSize('small'), false), ...mendUnparseable(file)]
   const fault = faultOf(file, [...reads, newestBlocks])
   if (fault === null) {
     write(file, keepSpareRoots)
@@ -52,9 +45,7 @@ function asideBefore({ path }: MendedFile): Mended[] {
 
 /** All tables of these sizes, in the order in which they are mended. */
 export function tablesOfSize(...sizes: string[]): string[] {
-  return [...TABLES.values()]
-    .filter(({ care }) => sizes.includes(care.size ?? 'small'))
-    .map(({ name }) => name)
+  return [...TABLES.values()].filter(({ care }) => sizes.includes(care.size ?? 'small')).map(({ name }) => name)
 }
 
 /** Damage that something met and that no check of the tables finds. */

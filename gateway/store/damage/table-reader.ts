@@ -71,11 +71,7 @@ export class TableReader {
     return null
   }
 
-  #iterate(
-    direction: Direction,
-    { after, isAfterIncluded = false, before }: Bounds,
-    columns: readonly string[],
-  ) {
+  #iterate(direction: Direction, { after, isAfterIncluded = false, before }: Bounds, columns: readonly string[]) {
     const limits = [
       ...(after === null ? [] : [this.#limit(isAfterIncluded ? '>=' : '>', after)]),
       ...(before === null ? [] : [this.#limit('<', before)]),
@@ -115,9 +111,7 @@ function inPlace(
 ): RowsRead {
   const start = direction === 'up' ? after : before
   const follows = (key: Key, other: Key | null | undefined) =>
-    other === null ||
-    other === undefined ||
-    (direction === 'up' ? order(other, key) < 0 : order(key, other) < 0)
+    other === null || other === undefined || (direction === 'up' ? order(other, key) < 0 : order(key, other) < 0)
   const kept: KeyedRow[] = []
   const misplaced: Key[] = []
   for (const row of rows) {

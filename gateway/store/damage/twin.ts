@@ -25,9 +25,7 @@ export function makeTwin(writing: Connection, table: string, takesSpares = false
   if (takesSpares) takeSpareRoots(writing, parts.length)
   for (const { sql } of parts.filter(({ type }) => type === 'table')) {
     // numbers are given by the table, and whoever refers to it looks for rows there
-    const plain = sql
-      ?.replaceAll(' AUTOINCREMENT', '')
-      .replaceAll(/ REFERENCES \w+ \(\w+\)( ON DELETE CASCADE)?/g, '')
+    const plain = sql?.replaceAll(' AUTOINCREMENT', '').replaceAll(/ REFERENCES \w+ \(\w+\)( ON DELETE CASCADE)?/g, '')
     writing.db.exec((plain ?? '').replace(/^CREATE TABLE "?\w+"?/, `CREATE TABLE ${name}`))
   }
   const pairs = parts.map((part) => ({ name: part.name, other: otherName(part, table, name) }))
@@ -50,7 +48,5 @@ function otherName(
 ): string {
   if (type === 'table') return twin
   // SQLite's own have the name of the table in theirs
-  return sql === null
-    ? name.replace(`sqlite_autoindex_${table}_`, `sqlite_autoindex_${twin}_`)
-    : `${twin}_${name}`
+  return sql === null ? name.replace(`sqlite_autoindex_${table}_`, `sqlite_autoindex_${twin}_`) : `${twin}_${name}`
 }

@@ -86,9 +86,7 @@ function placesIn(path: string): typeof places {
       take(pagesOf(db, name).flatMap((one) => (one.kind === kind ? [one.page] : [])))
     const used = new Set(db.prepare<[], number>('SELECT pageno FROM dbstat').pluck().all())
     const pages = Number(db.pragma('page_count', { simple: true }))
-    const unused = Array.from({ length: pages }, (_, i) => i + 1).filter(
-      (page) => !used.has(page) && page > 2,
-    )
+    const unused = Array.from({ length: pages }, (_, i) => i + 1).filter((page) => !used.has(page) && page > 2)
     return [
       { what: 'the first page, with the header', page: 1, place: 'schema' },
       { what: 'a leaf of the list of the tables', page: of('sqlite_schema', 'leaf'), place: 'schema' },
@@ -139,10 +137,7 @@ test('one bit of a page of any kind flips while the gateway is stopped: it is pu
   assert.equal(store.read.users().length, USERS)
   const atStart = store.damage.all.find(({ place }) => place === 'schema')
   const schema = places.filter(({ place }) => place === 'schema').map(({ page }) => page)
-  assert.match(
-    atStart?.detail ?? '',
-    new RegExp(`One bit of each of the pages ${schema.join(', ')} was wrong`),
-  )
+  assert.match(atStart?.detail ?? '', new RegExp(`One bit of each of the pages ${schema.join(', ')} was wrong`))
   const expected = new Set(places.map(({ place }) => place))
   await eventually(async () => {
     assert.deepEqual(await scan(store), { wrong: [], isDone: true })

@@ -81,10 +81,7 @@ export function withSecret<Input>(
 type Body = Record<string, unknown>
 
 /** The fields that differ; all fields of a row that is new or gone. Null and null when none differs. */
-export function differences(
-  before: Body | null,
-  after: Body | null,
-): [before: Body | null, after: Body | null] {
+export function differences(before: Body | null, after: Body | null): [before: Body | null, after: Body | null] {
   if (before === null || after === null) return [before, after]
   const names = Object.keys(after).filter(
     (name) => name !== 'updated_at_ms' && !isDeepStrictEqual(before[name], after[name]),

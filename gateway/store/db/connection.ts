@@ -87,12 +87,9 @@ export class Connection {
  * (13 columns: 2.6 µs instead of 3.6). For lists of many rows.
  */
 export function asFields(columns: string): string {
-  return columns.replaceAll(
-    /(?<=^|,)(\s*)([a-z]\w*_\w+)(?=\s*(?:,|$))/g,
-    (_, space: string, column: string) => {
-      return `${space}${column} AS ${camel(column)}`
-    },
-  )
+  return columns.replaceAll(/(?<=^|,)(\s*)([a-z]\w*_\w+)(?=\s*(?:,|$))/g, (_, space: string, column: string) => {
+    return `${space}${column} AS ${camel(column)}`
+  })
 }
 
 /** A column of the database as a field: `out_of_service` is `outOfService`. */

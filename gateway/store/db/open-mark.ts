@@ -43,8 +43,7 @@ export function openFileOf(path: string): string {
  * then copies are not told.
  */
 export function markOpen(db: Database.Database, path: string): void {
-  if (applicationIdOf(db) !== APPLICATION_ID || !KEEPS_NUMBERS.includes(statfsSync(dirname(path)).type))
-    return
+  if (applicationIdOf(db) !== APPLICATION_ID || !KEEPS_NUMBERS.includes(statfsSync(dirname(path)).type)) return
   try {
     // before: a mark without its file would keep an intact gateway from starting
     noteOpenFile(path)

@@ -24,9 +24,7 @@ export function countTables(path: string): TableCounts {
       reader.get<{ n: number }>(`SELECT count(*) AS n FROM "${name.replaceAll('"', '""')}"`)?.n ?? 0
     return {
       rows: Object.fromEntries(tables.map(({ name }) => [name, count(name)])),
-      private: reader
-        .all<{ text: string | null }>(PRIVATE)
-        .flatMap(({ text }) => (text === null ? [] : [text])),
+      private: reader.all<{ text: string | null }>(PRIVATE).flatMap(({ text }) => (text === null ? [] : [text])),
     }
   } finally {
     reader.close()

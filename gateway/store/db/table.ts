@@ -114,18 +114,12 @@ export function storedRow(
   if (replicated === undefined) throw new Error(`${name} is not replicated`)
   const { columns, from = `${name} t`, sentWith = '', where, valuesOf } = replicated
   return connection
-    .statement<Record<string, unknown>>(
-      `SELECT ${columns.join(', ')} FROM ${from} ${sentWith} WHERE ${where}`,
-    )
+    .statement<Record<string, unknown>>(`SELECT ${columns.join(', ')} FROM ${from} ${sentWith} WHERE ${where}`)
     .get(...(valuesOf?.(key) ?? [key]))
 }
 
 /** The body of the row with this key; null when there is none. */
-export function bodyOfKey(
-  connection: Connection,
-  declared: Table,
-  key: string,
-): Record<string, unknown> | null {
+export function bodyOfKey(connection: Connection, declared: Table, key: string): Record<string, unknown> | null {
   const stored = storedRow(connection, declared, key)
   return stored === undefined ? null : sentBody(declared, stored)
 }

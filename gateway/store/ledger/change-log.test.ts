@@ -187,8 +187,7 @@ test('a command that is gone is told of if it may have been sent, and forgotten 
   const tables = open(t)
   newDevice(tables, 'cart-1')
   addCommands(tables, [newCommand('c1'), newCommand('c2'), newCommand('c3')])
-  const entries = () =>
-    tables.all<{ key: string }>(`SELECT key FROM change_log WHERE entity = 'command' ORDER BY seq`)
+  const entries = () => tables.all<{ key: string }>(`SELECT key FROM change_log WHERE entity = 'command' ORDER BY seq`)
   withdrawCommands(tables, { commandIds: ['c1'] })
   assert.deepEqual(entries(), [{ key: 'c2' }, { key: 'c3' }])
   claimSite(tables, { site: 'links' })
@@ -230,10 +229,7 @@ test('an audit log of the version before is sent as well, in its order', (t) => 
   const tables = open(t)
   tables.db.exec('DROP TRIGGER audit_entry_made; DROP TRIGGER audit_entry_gone')
   for (const id of ['z', 'a'])
-    tables.run(
-      `INSERT INTO audit_entry (entry_id, at_ms, action, target) VALUES (?, 1, 'user.updated', 'u')`,
-      id,
-    )
+    tables.run(`INSERT INTO audit_entry (entry_id, at_ms, action, target) VALUES (?, 1, 'user.updated', 'u')`, id)
   tables.db.exec(readFileSync(new URL('012-audit-log-replication.sql', MIGRATIONS), 'utf8'))
   assert.deepEqual(changes(tables)(), ['audit_entry z', 'audit_entry a'])
 })
@@ -244,9 +240,7 @@ test('whatever conflict clause a statement has, a change is entered, once', (t) 
   for (const clause of ['REPLACE', 'IGNORE', 'ABORT', 'FAIL', 'ROLLBACK']) {
     tables.run('DELETE FROM geofence_set')
     changed()
-    tables.run(
-      `INSERT OR ${clause} INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (1, 1, '[]', 1)`,
-    )
+    tables.run(`INSERT OR ${clause} INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (1, 1, '[]', 1)`)
     assert.deepEqual(changed(), ['geofence_set 1'], clause)
     tables.run(`UPDATE OR ${clause} geofence_set SET version = 2`)
     assert.deepEqual(changed(), ['geofence_set 1'], clause)

@@ -16,9 +16,7 @@ export function syncIdentity(connection: Connection): SyncIdentity {
 /** What the head office was last known to have of each stream. */
 export function syncCursors(connection: Connection): SyncCursors {
   const cursors = noCursors()
-  const rows = connection.all<SyncCursor & { stream: SyncStream }>(
-    'SELECT stream, seq, hash FROM sync_cursor',
-  )
+  const rows = connection.all<SyncCursor & { stream: SyncStream }>('SELECT stream, seq, hash FROM sync_cursor')
   for (const { stream, seq, hash } of rows) cursors[stream] = { seq, hash }
   return cursors
 }

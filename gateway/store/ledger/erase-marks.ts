@@ -13,11 +13,7 @@ interface Mark {
  * from before and after it, and what came after it must not be there before the note. To be called in the transaction
  * that finds out how far the stream goes: a mark that is set later lies behind that.
  */
-export function partBound(
-  connection: Connection,
-  stream: keyof typeof POSITIONS,
-  after: number,
-): number | null {
+export function partBound(connection: Connection, stream: keyof typeof POSITIONS, after: number): number | null {
   const marks = connection.all<Mark>(
     `SELECT ${POSITIONS[stream]} AS seq,
        note_seq > ifnull((SELECT seq FROM sync_cursor WHERE stream = 'notes'), 0) AS isAwaited

@@ -28,8 +28,7 @@ function notedGaps() {
 
 function lose(nowMs: number, ...lost: [deviceId: number, firstMs: number, lastMs: number][]): void {
   const gaps = new Gaps(connection)
-  for (const [deviceId, firstMs, lastMs] of lost)
-    gaps.add({ deviceId, stream: 'gps', firstMs, lastMs, count: 10 })
+  for (const [deviceId, firstMs, lastMs] of lost) gaps.add({ deviceId, stream: 'gps', firstMs, lastMs, count: 10 })
   gaps.write('purge', nowMs)
 }
 
@@ -99,10 +98,7 @@ test('a damaged row of the log is a gap of as many records as it can have had, u
   const damagedRow = () => {
     const samples = [1, 2, 3].map((n) => ({ deviceId: 1, atMs: n, streams: 'both', value: n }) as const)
     const firstSeq = appendToLog(connection, samples)
-    connection.run(
-      'UPDATE telemetry_log SET samples = zeroblob(length(samples)) WHERE first_seq = ?',
-      firstSeq,
-    )
+    connection.run('UPDATE telemetry_log SET samples = zeroblob(length(samples)) WHERE first_seq = ?', firstSeq)
     return firstSeq
   }
   const unsent = damagedRow()

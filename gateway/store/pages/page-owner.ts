@@ -22,10 +22,7 @@ export function ownerOfPage(connection: Connection, page: number): string | null
   if (first === null || first.readUInt32BE(HAS_MAPS_AT) === 0) return null
   const root = rootOf(connection, page)
   if (root === 1) return 'sqlite_schema'
-  const row = connection.get<{ name: string }>(
-    'SELECT tbl_name AS name FROM sqlite_schema WHERE rootpage = ?',
-    root,
-  )
+  const row = connection.get<{ name: string }>('SELECT tbl_name AS name FROM sqlite_schema WHERE rootpage = ?', root)
   return row?.name ?? null
 }
 
@@ -53,7 +50,5 @@ function mapEntry(connection: Connection, page: number): { kind: number; parent:
 }
 
 function contentOf(connection: Connection, page: number): Buffer | null {
-  return (
-    connection.get<{ content: Buffer | null }>('SELECT page_content(?) AS content', page)?.content ?? null
-  )
+  return connection.get<{ content: Buffer | null }>('SELECT page_content(?) AS content', page)?.content ?? null
 }

@@ -205,8 +205,7 @@ test('one bit anywhere in the file flips: whoever reads it gets what was written
       assert.equal(kept.db.prepare('SELECT page_scan(1, 100000)').pluck().get(), '')
       const isChanged = page === 1
       // opening a database may write its first page anew
-      if (!isChanged)
-        assert.equal(kept.db.prepare('SELECT pages_with_wrong_bit()').pluck().get(), String(page))
+      if (!isChanged) assert.equal(kept.db.prepare('SELECT pages_with_wrong_bit()').pluck().get(), String(page))
       const isPutRight = kept.db.prepare('SELECT page_put_right(?)').pluck().get(page)
       if (!isChanged) assert.equal(isPutRight, 1)
       assert.equal(kept.db.prepare('SELECT pages_with_wrong_bit()').pluck().get(), '')

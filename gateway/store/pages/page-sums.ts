@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, existsSync, openSync, readSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
 import { arch, platform } from 'node:os'
 import Database from 'better-sqlite3'
 import { describeError } from '#shared/errors.ts'
@@ -114,8 +105,7 @@ export class PageSums {
     const sums = openSync(this.#sumsPath, 'r')
     try {
       const header = readAt(sums, 0, HEADER_BYTES)
-      if (header.toString('latin1', 0, MAGIC.length) !== MAGIC)
-        return 'they are not in the form of this program'
+      if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) return 'they are not in the form of this program'
       const isShut = header.toString('latin1', STATE_AT, STATE_AT + 4) === 'shut'
       if (isShut && !isSameFile(header.subarray(FILE_AT, FILE_AT + FILE_MARK_BYTES), fileMark(this.#path)))
         return 'the database was replaced or written since the gateway was stopped, or a start was ended while it wrote'
@@ -197,10 +187,7 @@ function fileMark(path: string): Buffer {
 
 /** Within a millisecond: not every file system, and no restored copy, keeps the time to the last digit. */
 function isSameFile(noted: Buffer, found: Buffer): boolean {
-  return (
-    noted.readDoubleLE(0) === found.readDoubleLE(0) &&
-    Math.abs(noted.readDoubleLE(8) - found.readDoubleLE(8)) <= 1
-  )
+  return noted.readDoubleLE(0) === found.readDoubleLE(0) && Math.abs(noted.readDoubleLE(8) - found.readDoubleLE(8)) <= 1
 }
 
 /** What there is; nothing where the disk does not return it. */

@@ -35,6 +35,5 @@ function collectBuffers(value: unknown, into: Set<ArrayBuffer>): void {
     return
   }
   // of a part of a larger buffer the rest may be in use: what `Buffer` makes is like that
-  if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength)
-    into.add(value.buffer)
+  if (value.buffer instanceof ArrayBuffer && value.byteLength === value.buffer.byteLength) into.add(value.buffer)
 }

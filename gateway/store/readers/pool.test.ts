@@ -130,9 +130,7 @@ test('a track that is too long is refused with the reason, and the thread goes o
 test('nothing is read after the stop, and what waits then is told', async () => {
   const own = new ReaderPool(path, 1, new Tally(), createLog('silent'))
   await own.start()
-  const waiting = [1, 2, 3].map((deviceId) =>
-    own.run('startOfNewest', { deviceId, count: 1 }, { owner: 'somebody' }),
-  )
+  const waiting = [1, 2, 3].map((deviceId) => own.run('startOfNewest', { deviceId, count: 1 }, { owner: 'somebody' }))
   const outcomes = Promise.allSettled(waiting)
   await own.stop()
   assert.deepEqual(new Set((await outcomes).map(({ status }) => status)), new Set(['rejected']))

@@ -121,11 +121,7 @@ export class ReaderPool implements Part {
   }
 
   /** Runs a job in a thread. Throws what it threw, and `store_unavailable` when it cannot be run or is not wanted. */
-  run<Name extends JobName>(
-    name: Name,
-    input: JobInput<Name>,
-    options: JobOptions,
-  ): Promise<JobResult<Name>> {
+  run<Name extends JobName>(name: Name, input: JobInput<Name>, options: JobOptions): Promise<JobResult<Name>> {
     const { owner, signal } = options
     if (!this.#isRunning) return Promise.reject(stopping())
     if (signal?.aborted) return Promise.reject(abandoned())

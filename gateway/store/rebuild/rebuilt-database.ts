@@ -132,11 +132,7 @@ export class RebuiltDatabase {
 
   /** Takes the cursors of the head office, and what `also` writes, all or nothing: from then on it is a gateway's. */
   settle(
-    {
-      site,
-      cursors,
-      forkedFrom,
-    }: { site: string; cursors: SyncCursors; forkedFrom: SyncIdentity['forkedFrom'] },
+    { site, cursors, forkedFrom }: { site: string; cursors: SyncCursors; forkedFrom: SyncIdentity['forkedFrom'] },
     also: (connection: Connection) => void,
   ): void {
     const { connection } = this
@@ -165,8 +161,7 @@ export class RebuiltDatabase {
     const rows: unknown = JSON.parse(content)
     if (!Array.isArray(rows)) throw new Error('a page of the head office holds no rows')
     for (const row of rows) {
-      if (kind === 'entities' || kind === 'audit_entries')
-        putEntity(this.connection, rebuildEntitySchema.parse(row))
+      if (kind === 'entities' || kind === 'audit_entries') putEntity(this.connection, rebuildEntitySchema.parse(row))
       else putEvent(this.connection, kind, row)
     }
     return rows.length

@@ -58,11 +58,7 @@ export function putEntity(connection: Connection, { table, key, body }: RebuildE
 }
 
 /** Stores an event or a note as the head office has it, once. */
-export function putEvent(
-  connection: Connection,
-  stream: 'notes' | 'lock_events' | 'geofence_events',
-  body: Row,
-): void {
+export function putEvent(connection: Connection, stream: 'notes' | 'lock_events' | 'geofence_events', body: Row): void {
   putRow(connection, STREAM_TABLES[stream], body)
 }
 

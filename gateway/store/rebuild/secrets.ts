@@ -37,8 +37,7 @@ const OLDEST_ADMIN = `SELECT user_id FROM user WHERE role = 'admin' AND is_activ
 export function keepSecrets(connection: Connection, secrets: readonly NewSecret[]): void {
   for (const { kind, id, secret } of secrets) {
     const hash = hashSecret(secret)
-    if (kind === 'device')
-      connection.run('UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ?', hash, id)
+    if (kind === 'device') connection.run('UPDATE device SET mqtt_password_hash = ? WHERE hardware_id = ?', hash, id)
     else connection.run('UPDATE user SET key_hash = ? WHERE user_id = ?', hash, id)
   }
 }
@@ -82,8 +81,7 @@ export function takeSecrets(connection: Connection, path: string): void {
         `UPDATE user SET (key_hash, pin_hash, first_used_at_ms) = (e.key_hash, e.pin_hash, e.first_used_at_ms)
            FROM earlier.user e WHERE e.user_id = user.user_id`,
       )
-      for (const table of ONLY_HERE)
-        connection.run(`INSERT OR IGNORE INTO ${table} SELECT * FROM earlier.${table}`)
+      for (const table of ONLY_HERE) connection.run(`INSERT OR IGNORE INTO ${table} SELECT * FROM earlier.${table}`)
       takePhoto(connection)
     }),
   )

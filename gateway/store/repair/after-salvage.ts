@@ -30,8 +30,7 @@ export function keepNumbersUnused(from: Connection, to: Connection, tables: read
   )
   if (!isLogWhole) moveLogEnd(to)
   const versions = tables.find(({ table }) => table === 'config_version')
-  if (versions?.isComplete === false)
-    to.run('UPDATE config_version SET version = version + ?', NUMBERS_LEFT_OUT)
+  if (versions?.isComplete === false) to.run('UPDATE config_version SET version = version + ?', NUMBERS_LEFT_OUT)
 }
 
 // where the log ended is not known any more
@@ -63,8 +62,7 @@ export function removeOrphans(to: Connection): Map<string, number> {
 
 /** Enters all that the head office may lack in what it is to get. */
 export function enterAll(to: Connection, isBlockLogWhole: boolean): void {
-  for (const entries of CHANGE_LOG_ENTRIES)
-    to.run(`INSERT OR IGNORE INTO change_log (entity, key) ${entries}`)
+  for (const entries of CHANGE_LOG_ENTRIES) to.run(`INSERT OR IGNORE INTO change_log (entity, key) ${entries}`)
   to.run('UPDATE command_count SET commands = (SELECT count(*) FROM command)')
   if (isBlockLogWhole) return
   to.run(`INSERT OR IGNORE INTO block_log (block_id) SELECT block_id FROM telemetry_block

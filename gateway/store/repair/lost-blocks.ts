@@ -27,9 +27,7 @@ interface Indexed {
  */
 export function lostBlocks(from: Connection, to: Connection): LostBlock[] {
   const isThere = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
-  const hardwareId = to.db
-    .prepare<[number], string>('SELECT hardware_id FROM device WHERE device_id = ?')
-    .pluck()
+  const hardwareId = to.db.prepare<[number], string>('SELECT hardware_id FROM device WHERE device_id = ?').pluck()
   const hidden = hiddenBlocks(from)
   return blockTables(from).flatMap((table) =>
     indexedBlocks(from, table)

@@ -11,15 +11,12 @@ import { RawPages } from './raw-pages.ts'
 const OTHER = 'CREATE TABLE other (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT'
 const NUMBERS = 'CREATE TABLE numbers (id INTEGER PRIMARY KEY, n INTEGER NOT NULL) STRICT'
 /** These two have the same shape. */
-const TWINS = ['left', 'right'].map(
-  (name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, x REAL NOT NULL) STRICT`,
-)
+const TWINS = ['left', 'right'].map((name) => `CREATE TABLE ${name} (id INTEGER PRIMARY KEY, x REAL NOT NULL) STRICT`)
 const AS_MADE = [OTHER, NUMBERS, ...TWINS]
 /** As it is after a table was begun anew. */
 const ANOTHER_ORDER = [...TWINS.toReversed(), NUMBERS, OTHER]
 
-const ENTRIES =
-  'SELECT type, name, tbl_name AS "table", rootpage AS root, sql FROM sqlite_schema ORDER BY rowid'
+const ENTRIES = 'SELECT type, name, tbl_name AS "table", rootpage AS root, sql FROM sqlite_schema ORDER BY rowid'
 
 /** What is found of a database with these tables and rows of which only the entry of `other` is left; and where it is. */
 function find(t: TestContext, tables: readonly string[], rows: string): [unknown, unknown] {

@@ -89,8 +89,7 @@ interface Tree {
 }
 
 function treeAt(pages: RawPages, root: number): Tree {
-  const isIndex =
-    isIndexAt(pages, root) ?? pages.map.childrenOf(root).map((page) => isIndexAt(pages, page))[0] ?? null
+  const isIndex = isIndexAt(pages, root) ?? pages.map.childrenOf(root).map((page) => isIndexAt(pages, page))[0] ?? null
   const rows: (readonly Value[])[] = []
   if (isIndex === null) return { root, isIndex, rows, isEmpty: false }
   const tree = new RawTree(pages, { root, hasRowids: !isIndex })
@@ -108,9 +107,7 @@ function treeAt(pages: RawPages, root: number): Tree {
 
 function isIndexAt(pages: RawPages, number: number): boolean | null {
   const page = pages.read(number)
-  return page === null || page.isRight === false
-    ? null
-    : (parseBtreePage(page.bytes, number)?.isIndex ?? null)
+  return page === null || page.isRight === false ? null : (parseBtreePage(page.bytes, number)?.isIndex ?? null)
 }
 
 interface Shape {
@@ -135,10 +132,7 @@ function shapeOf(template: Connection, { type, name, table }: SchemaEntry): Shap
     table,
   )
   if (type === 'index') {
-    const indexed = template.all<{ name: string | null }>(
-      'SELECT name FROM pragma_index_xinfo(?) ORDER BY seqno',
-      name,
-    )
+    const indexed = template.all<{ name: string | null }>('SELECT name FROM pragma_index_xinfo(?) ORDER BY seqno', name)
     const columnOf = (wanted: string | null) => columns.find((column) => column.name === wanted) ?? ROWID
     return { isIndex: true, isExact: true, columns: indexed.map((one) => columnOf(one.name)) }
   }

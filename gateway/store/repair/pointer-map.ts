@@ -7,14 +7,7 @@ export interface RawPage {
 /** What a page is by the map, https://sqlite.org/fileformat2.html#pointer_map_or_ptrmap_pages. */
 export type PagePointer = 'root' | 'free' | 'overflow' | 'more overflow' | 'tree'
 
-const TYPES: readonly (PagePointer | undefined)[] = [
-  undefined,
-  'root',
-  'free',
-  'overflow',
-  'more overflow',
-  'tree',
-]
+const TYPES: readonly (PagePointer | undefined)[] = [undefined, 'root', 'free', 'overflow', 'more overflow', 'tree']
 const ENTRY_BYTES = 5
 /** Pages that one of 4,096 bytes tells of. */
 const TOLD = Math.floor(4096 / ENTRY_BYTES)

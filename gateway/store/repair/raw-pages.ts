@@ -36,8 +36,7 @@ export class RawPages {
     const page = this.read(1)
     if (this.count === 0 || (this.#log !== null && this.#log.pageBytes !== PAGE_BYTES)) return false
     // damaged: what it says of the form counts for nothing
-    if (page === null || page.isRight === false || page.bytes.toString('latin1', 0, MAGIC.length) !== MAGIC)
-      return true
+    if (page === null || page.isRight === false || page.bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) return true
     return page.bytes.readUInt16BE(16) === PAGE_BYTES && page.bytes.readUInt32BE(LARGEST_ROOT_AT) > 0
   }
 

@@ -106,8 +106,7 @@ function decodeRecord(payload: Buffer): Value[] | null {
   for (let next = head.next; next < Number(head.value); ) {
     const type = varintAt(payload, next)
     const bytes = type === null ? null : bytesOf(Number(type.value))
-    if (type === null || bytes === null || type.next > Number(head.value) || at + bytes > payload.length)
-      return null
+    if (type === null || bytes === null || type.next > Number(head.value) || at + bytes > payload.length) return null
     values.push(columnAt(payload, at, Number(type.value), bytes))
     next = type.next
     at += bytes

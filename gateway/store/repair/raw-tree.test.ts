@@ -39,9 +39,7 @@ function rowsOf(pages: RawPages, root: number, hasRowids: boolean): unknown[][] 
 }
 
 const textsOf = (rows: readonly (readonly unknown[])[]) =>
-  rows
-    .map((row) => row.map((one) => (typeof one === 'bigint' ? `${one}n` : JSON.stringify(one))).join())
-    .sort()
+  rows.map((row) => row.map((one) => (typeof one === 'bigint' ? `${one}n` : JSON.stringify(one))).join()).sort()
 
 test('what is read without SQLite is what SQLite reads, from the file and from the log', (t) => {
   const path = makeFile(t)
@@ -52,26 +50,22 @@ test('what is read without SQLite is what SQLite reads, from the file and from t
   const root = (name: string) =>
     db.prepare<[string], number>('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(name) ?? 0
   fc.assert(
-    fc.property(
-      fc.array(fc.tuple(value, value, value), { maxLength: 200 }),
-      fc.boolean(),
-      (rows, isInLog) => {
-        db.exec('DELETE FROM numbered; DELETE FROM keyed')
-        for (const row of rows) db.prepare('INSERT INTO numbered VALUES (?, ?, ?)').run(...row)
-        for (const [k, a, b] of rows)
-          if (k !== null) db.prepare('INSERT OR IGNORE INTO keyed VALUES (?, ?, ?)').run(k, a, b)
-        if (!isInLog) db.pragma('wal_checkpoint(TRUNCATE)')
-        const pages = new RawPages(path)
-        try {
-          const all = (sql: string) => db.prepare<[], unknown[]>(sql).raw().safeIntegers().all()
-          const numbered = all('SELECT rowid, * FROM numbered')
-          assert.deepEqual(textsOf(rowsOf(pages, root('numbered'), true)), textsOf(numbered))
-          assert.deepEqual(textsOf(rowsOf(pages, root('keyed'), false)), textsOf(all('SELECT * FROM keyed')))
-        } finally {
-          pages.close()
-        }
-      },
-    ),
+    fc.property(fc.array(fc.tuple(value, value, value), { maxLength: 200 }), fc.boolean(), (rows, isInLog) => {
+      db.exec('DELETE FROM numbered; DELETE FROM keyed')
+      for (const row of rows) db.prepare('INSERT INTO numbered VALUES (?, ?, ?)').run(...row)
+      for (const [k, a, b] of rows)
+        if (k !== null) db.prepare('INSERT OR IGNORE INTO keyed VALUES (?, ?, ?)').run(k, a, b)
+      if (!isInLog) db.pragma('wal_checkpoint(TRUNCATE)')
+      const pages = new RawPages(path)
+      try {
+        const all = (sql: string) => db.prepare<[], unknown[]>(sql).raw().safeIntegers().all()
+        const numbered = all('SELECT rowid, * FROM numbered')
+        assert.deepEqual(textsOf(rowsOf(pages, root('numbered'), true)), textsOf(numbered))
+        assert.deepEqual(textsOf(rowsOf(pages, root('keyed'), false)), textsOf(all('SELECT * FROM keyed')))
+      } finally {
+        pages.close()
+      }
+    }),
     { numRuns: 30 },
   )
   db.close()
@@ -84,11 +78,8 @@ test('noise, zeros and ones anywhere in a page never throw, and give no row that
   db.exec(`CREATE TABLE one (id INTEGER PRIMARY KEY, text TEXT);
     WITH RECURSIVE c (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 2000)
     INSERT INTO one SELECT i, hex(i * 77) || iif(i % 50 = 0, hex(zeroblob(3000)), '') FROM c`)
-  const root =
-    db.prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = 'one'").pluck().get() ?? 0
-  const known = new Set(
-    textsOf(db.prepare<[], unknown[]>('SELECT id, NULL, text FROM one').raw().safeIntegers().all()),
-  )
+  const root = db.prepare<[], number>("SELECT rootpage FROM sqlite_schema WHERE name = 'one'").pluck().get() ?? 0
+  const known = new Set(textsOf(db.prepare<[], unknown[]>('SELECT id, NULL, text FROM one').raw().safeIntegers().all()))
   const spoilt = pagesOf(db, 'one')
   db.close()
   for (const content of Object.values(SPOILT_PAGES)) {

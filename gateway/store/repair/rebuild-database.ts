@@ -74,11 +74,7 @@ export function rebuildDatabase(
   return { tables, lostBlocks: lost, orphans, problems: problemsOf(to, tables, orphans) }
 }
 
-function copyTables(
-  old: OldDatabase,
-  to: WriterTables,
-  onTable: (salvaged: Salvaged) => void,
-): readonly Salvaged[] {
+function copyTables(old: OldDatabase, to: WriterTables, onTable: (salvaged: Salvaged) => void): readonly Salvaged[] {
   // each would make rows of its own
   const triggers = to.all<{ name: string; sql: string }>(
     "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid",
@@ -124,8 +120,7 @@ function salvageBlocks(old: OldDatabase, to: Connection): Salvaged {
   if (asides.length === 0) return first
   const isStored = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
   const isHidden = to.statement('SELECT 1 FROM hidden_block WHERE block_id = ?')
-  const isWanted = ([blockId = null]: Key) =>
-    isHidden.get(blockId) === undefined && isStored.get(blockId) === undefined
+  const isWanted = ([blockId = null]: Key) => isHidden.get(blockId) === undefined && isStored.get(blockId) === undefined
   const others = asides.reverse().map((aside) => salvageAll(old, to, 'telemetry_block', aside, isWanted))
   const all = [first, ...others]
   return {
@@ -159,11 +154,7 @@ function keepDefaults(to: Connection): (() => void)[] {
   })
 }
 
-function problemsOf(
-  to: Connection,
-  tables: readonly Salvaged[],
-  orphans: ReadonlyMap<string, number>,
-): string[] {
+function problemsOf(to: Connection, tables: readonly Salvaged[], orphans: ReadonlyMap<string, number>): string[] {
   const broken = to
     .all<{ table: string }>('PRAGMA foreign_key_check')
     .map(({ table }) => `${table}: a row belongs to one that is not there`)

@@ -65,15 +65,8 @@ function knownEntries(pages: RawPages, tree: RawTree): SchemaEntry[] {
   return entries.filter(({ root }) => pages.map.allows(root, 'root', 0))
 }
 
-function entryOf([
-  type = null,
-  name = null,
-  table = null,
-  root = null,
-  sql = null,
-]: readonly Value[]): SchemaEntry[] {
-  if (typeof name !== 'string' || typeof table !== 'string' || typeof root !== 'bigint' || root === 0n)
-    return []
+function entryOf([type = null, name = null, table = null, root = null, sql = null]: readonly Value[]): SchemaEntry[] {
+  if (typeof name !== 'string' || typeof table !== 'string' || typeof root !== 'bigint' || root === 0n) return []
   if (type !== 'table' && type !== 'index') return []
   return [{ type, name, table, root: Number(root), sql: typeof sql === 'string' ? sql : null }]
 }
@@ -92,9 +85,7 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
   const told = isReadable ? first.bytes.readUInt32BE(HEADER.version) : null
   if (told !== null) return candidates.includes(told) ? told : null
   if (candidates.length === 1) return candidates[0] ?? null
-  const placed = candidates.filter((version) =>
-    withTemplate(version, (template) => placesAll(pages, template, known)),
-  )
+  const placed = candidates.filter((version) => withTemplate(version, (template) => placesAll(pages, template, known)))
   return placed.length === 1 ? (placed[0] ?? null) : null
 }
 
@@ -102,9 +93,7 @@ function placesAll(pages: RawPages, template: Connection, known: readonly Schema
   const missing = missingOf(pages, template, known)
   // nothing would speak for the places of the migrations
   if (known.length === 0 || rootsBeside(pages, known).length !== missing.length) return false
-  return (
-    matchRoots(pages, { template, known, missing, expected: entriesOf(template) }).size === missing.length
-  )
+  return matchRoots(pages, { template, known, missing, expected: entriesOf(template) }).size === missing.length
 }
 
 function missingOf(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): SchemaEntry[] {
@@ -143,9 +132,7 @@ function schemaFile(path: string, entries: readonly SchemaEntry[], version: numb
     db.pragma(`user_version = ${version}`)
     db.unsafeMode(true)
     db.pragma('writable_schema = ON')
-    const insert = db.prepare(
-      'INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)',
-    )
+    const insert = db.prepare('INSERT INTO sqlite_schema (type, name, tbl_name, rootpage, sql) VALUES (?, ?, ?, ?, ?)')
     // an index is looked for at its table
     for (const wanted of ['table', 'index'])
       for (const { type, name, table, root, sql } of entries)

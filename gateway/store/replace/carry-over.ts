@@ -143,17 +143,13 @@ function deletedSince(to: Connection, newer: Connection, backupAtMs: number): st
       .filter(({ action }) => DELETES.test(action))
       .map(({ atMs, action, target }) => `${new Date(atMs).toISOString()} ${action} ${target}: do it again`),
     ...(made.users === 0 ? [] : [`${made.users} users who were made since ${since}: make them again`]),
-    ...(made.devices === 0
-      ? []
-      : [`${made.devices} devices that were registered since ${since}: register them again`]),
+    ...(made.devices === 0 ? [] : [`${made.devices} devices that were registered since ${since}: register them again`]),
   ]
 }
 
 function idsOf(connection: Connection, table: string, column: string): Set<string> {
   return new Set(
-    connection
-      .all<{ id: string }>(`SELECT ${column} AS id FROM ${table} ORDER BY ${column}`)
-      .map(({ id }) => id),
+    connection.all<{ id: string }>(`SELECT ${column} AS id FROM ${table} ORDER BY ${column}`).map(({ id }) => id),
   )
 }
 
@@ -169,8 +165,5 @@ function newSecret(): string {
 
 function shortened(lines: readonly string[]): string[] {
   if (lines.length <= MOST_LINES) return [...lines]
-  return [
-    ...lines.slice(0, MOST_LINES),
-    `and ${lines.length - MOST_LINES} more: see the audit log of the old database`,
-  ]
+  return [...lines.slice(0, MOST_LINES), `and ${lines.length - MOST_LINES} more: see the audit log of the old database`]
 }

@@ -44,9 +44,7 @@ async function fillTable(
   // inserting rows with numbers has entered them already
   if (name === 'sqlite_sequence') to.run('DELETE FROM sqlite_sequence')
   const places = columns.map(() => '?').join(', ')
-  const insert = to.statement(
-    `INSERT INTO ${quoted(name)} (${columns.map(quoted).join(', ')}) VALUES (${places})`,
-  )
+  const insert = to.statement(`INSERT INTO ${quoted(name)} (${columns.map(quoted).join(', ')}) VALUES (${places})`)
   let leftBytes = tableBytes
   for (const { id, rows } of chunks) {
     const bytes = await set.readBlob(id, leftBytes)
@@ -57,8 +55,7 @@ async function fillTable(
         if (++added > rows) break
         insert.run(...values)
       }
-      if (added !== rows)
-        throw new BackupFault(`${name}: a part has other than the ${rows} rows it should have`)
+      if (added !== rows) throw new BackupFault(`${name}: a part has other than the ${rows} rows it should have`)
     })()
     onPart()
   }

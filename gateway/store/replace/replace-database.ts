@@ -12,14 +12,7 @@ import {
 import { basename, join } from 'node:path'
 import { syncPath } from '#shared/files/durable.ts'
 import { giveToOwner } from '#shared/files/owner.ts'
-import {
-  DAMAGE_NOTES,
-  DATABASE,
-  DATABASE_INDEX_OF_LOG,
-  DATABASE_LOG,
-  OPEN_MARK,
-  PAGE_SUMS,
-} from '../db/files.ts'
+import { DAMAGE_NOTES, DATABASE, DATABASE_INDEX_OF_LOG, DATABASE_LOG, OPEN_MARK, PAGE_SUMS } from '../db/files.ts'
 
 /** A whole database under this name takes the place of the other: the step from one to the other is this name alone. */
 const SUCCESSOR = 'cartbarn.db-successor'
@@ -62,8 +55,7 @@ export function finishReplacement(dataDir: string): void {
     return
   }
   // the log of the one would be applied to the other: it must be gone on the disk before
-  for (const name of [...NEXT_TO_IT, DATABASE_INDEX_OF_LOG, DAMAGE_NOTES])
-    rmSync(join(dataDir, name), { force: true })
+  for (const name of [...NEXT_TO_IT, DATABASE_INDEX_OF_LOG, DAMAGE_NOTES]) rmSync(join(dataDir, name), { force: true })
   syncFolder(dataDir)
   moveDatabase(successor, join(dataDir, DATABASE))
   syncFolder(dataDir)

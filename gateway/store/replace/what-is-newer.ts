@@ -30,7 +30,5 @@ export function whatIsNewer(connection: Connection, manifest: BackupManifest): s
 
 /** A first start has made one user, and nothing else that anybody would miss. */
 function isInUse(connection: Connection): boolean {
-  return ['device', 'telemetry_block', 'telemetry_log', 'lock_event'].some(
-    (table) => countRows(connection, table) > 0,
-  )
+  return ['device', 'telemetry_block', 'telemetry_log', 'lock_event'].some((table) => countRows(connection, table) > 0)
 }

@@ -13,12 +13,7 @@ export const acknowledge = write(
       const cursor = cursors[stream]
       if (cursor === undefined) continue
       const { seq, hash } = cursor
-      connection.run(
-        'INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES (?, ?, ?)',
-        stream,
-        seq,
-        hash,
-      )
+      connection.run('INSERT OR REPLACE INTO sync_cursor (stream, seq, hash) VALUES (?, ?, ?)', stream, seq, hash)
       if (stream === 'history') connection.run('DELETE FROM block_log WHERE seq <= ?', seq)
       if (stream === 'notes') connection.run('DELETE FROM erase_mark WHERE note_seq <= ?', seq)
       if (stream === 'entities') {

@@ -87,11 +87,7 @@ function* withBodies(connection: Connection, rows: readonly ChangeRow[]): Genera
 }
 
 /** The row of a key as it is sent; null when there is none. */
-export function entityBody(
-  connection: Connection,
-  table: EntityTable,
-  key: string,
-): Record<string, unknown> | null {
+export function entityBody(connection: Connection, table: EntityTable, key: string): Record<string, unknown> | null {
   return bodyOfKey(connection, declarationOf(table), key)
 }
 

@@ -92,12 +92,7 @@ export function sentEvent({ seq, atMs, text }: SyncEvent): SentRow {
 }
 
 /** The next rows behind a position. */
-export function eventsBehind(
-  connection: Connection,
-  stream: EventStream,
-  after: number,
-  limit: number,
-): SyncEvent[] {
+export function eventsBehind(connection: Connection, stream: EventStream, after: number, limit: number): SyncEvent[] {
   const { table, columns } = EVENTS[stream]
   // `+?`: see block-rows.ts
   const sql = `SELECT ${columns} FROM ${table} WHERE seq > +? ORDER BY seq LIMIT +?`

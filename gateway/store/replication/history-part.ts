@@ -6,12 +6,7 @@ import type { Connection } from '../db/connection.ts'
 import { partBound } from '../ledger/erase-marks.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { BLOCK_COLUMNS, type BlockRow } from '../telemetry/stored-block.ts'
-import {
-  isUnreadable,
-  readBlock,
-  type UnreadableBlock,
-  unreadableReason,
-} from '../telemetry/unreadable-block.ts'
+import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from '../telemetry/unreadable-block.ts'
 
 /** Blocks of the block log; null when there is nothing that may be sent. */
 export interface HistoryPart {
@@ -82,8 +77,7 @@ function readEntry(connection: Connection, blockId: number): FoundBlock | null {
   const block = readBlock(connection, blockId)
   if (block === 'gone') return null
   const { kind, count, firstMs, lastMs } = verifyBlock(block)
-  const isAsTold =
-    kind === row.stream && count === row.count && firstMs === row.firstMs && lastMs === row.lastMs
+  const isAsTold = kind === row.stream && count === row.count && firstMs === row.firstMs && lastMs === row.lastMs
   if (!isAsTold || count > MAX_BLOCK_RECORDS) {
     throw new DamagedBlockError('impossible_content', 'its content does not match its row')
   }

@@ -64,12 +64,7 @@ function firstRowOfPart(connection: Connection, after: number): number {
   return row !== undefined && row.firstSeq + sampleCountOf(row) > after + 1 ? row.firstSeq : after + 1
 }
 
-function fittingPart(
-  connection: Connection,
-  samples: LogSamples,
-  after: number,
-  limits: PartLimits,
-): StreamPart {
+function fittingPart(connection: Connection, samples: LogSamples, after: number, limits: PartLimits): StreamPart {
   const from = indexBehind(samples, after)
   let cut = { samples, from, to: cutAt(samples, from, limits.rows) }
   for (;;) {

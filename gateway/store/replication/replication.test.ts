@@ -214,9 +214,7 @@ class Run {
 
   /** Of a block that is damaged, no part was read while it was. */
   #damage(nth: number): void {
-    const blocks = connection.all<{ id: number }>(
-      'SELECT block_id AS id FROM telemetry_block ORDER BY block_id',
-    )
+    const blocks = connection.all<{ id: number }>('SELECT block_id AS id FROM telemetry_block ORDER BY block_id')
     const id = blocks[nth % Math.max(blocks.length, 1)]?.id
     if (id === undefined) return
     const before = this.#keys()

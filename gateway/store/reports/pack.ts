@@ -12,10 +12,7 @@ export interface PackQuery {
 }
 
 /** The voltages of a cart on each day that it said any. Throws `too_many_positions`. */
-export function readPackDays(
-  tools: ReaderTools,
-  { devices, days, rules }: PackQuery,
-): (PackDay & { date: string })[] {
+export function readPackDays(tools: ReaderTools, { devices, days, rules }: PackQuery): (PackDay & { date: string })[] {
   const pack = new PackDays(rules)
   const voltagesOf = voltagesByDay(tools, devices, days)
   const found: (PackDay & { date: string })[] = []

@@ -129,8 +129,7 @@ export const saveAlerts = write(
     const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
     const told = changes.length === 0 ? null : whoIsTold(connection)
     const saved = told === null ? [] : changes.map((change) => saveAlert(connection, change, told, nowMs))
-    for (const alertId of endedIds)
-      connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
+    for (const alertId of endedIds) connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
     for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
     if (closedDay !== null)
       connection.run(
@@ -179,10 +178,7 @@ function saveAlert(
 }
 
 /** The alert itself, or the one that is not closed and tells of the same. */
-function twinOf(
-  connection: Connection,
-  { alertId, kind, cart, subject }: StoredAlert,
-): StoredAlert | undefined {
+function twinOf(connection: Connection, { alertId, kind, cart, subject }: StoredAlert): StoredAlert | undefined {
   const row = connection.get<AlertRow>(
     `SELECT ${COLUMNS} FROM alert
      WHERE kind = ? AND ifnull(cart, '') = ? AND subject = ? AND closed_at_ms IS NULL`,

@@ -122,9 +122,7 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
 
 /** Of each replicated row its table and its key, as the triggers enter them in the change log: SELECTs of two columns. */
 export const CHANGE_LOG_ENTRIES: readonly string[] = WITHOUT_CHANGE_LOG.flatMap(({ name, replicated }) =>
-  replicated === undefined
-    ? []
-    : [`SELECT '${name}', ${replicated.key} FROM ${replicated.from ?? `${name} t`}`],
+  replicated === undefined ? [] : [`SELECT '${name}', ${replicated.key} FROM ${replicated.from ?? `${name} t`}`],
 )
 
 const changeLogTable = table('change_log', {

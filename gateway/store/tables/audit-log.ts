@@ -71,10 +71,7 @@ export function insertAuditEntry(
 }
 
 /** By time, of equal times in the order they were written. */
-export function listAuditEntries(
-  { connection }: Pick<ReaderTools, 'connection'>,
-  query: AuditQuery,
-): AuditRow[] {
+export function listAuditEntries({ connection }: Pick<ReaderTools, 'connection'>, query: AuditQuery): AuditRow[] {
   const { fromMs, toMs, userId, action, ...page } = query
   const conditions: ListCondition[] = [
     ['user_id = ?', userId],

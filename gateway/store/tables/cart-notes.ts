@@ -6,8 +6,7 @@ export const cartNoteTable = table('cart_note', {
   care: {
     what: 'what people said of carts',
     isRemembered: true,
-    meaning:
-      'Carts that are missing are in service and may not drive where others may not, until staff say so again.',
+    meaning: 'Carts that are missing are in service and may not drive where others may not, until staff say so again.',
   },
   json: {
     out_of_service: { type: 'object', cure: 'null' },
@@ -38,10 +37,7 @@ export function listCartNotes(connection: Connection): CartNoteRow[] {
 
 /** One that says nothing is none. */
 export const saveCartNote = write(
-  (
-    connection: Connection,
-    { cart, outOfService, exempt, note, nowMs }: CartNoteRow & { nowMs: number },
-  ): null => {
+  (connection: Connection, { cart, outOfService, exempt, note, nowMs }: CartNoteRow & { nowMs: number }): null => {
     if (outOfService === null && exempt === null && note === null) {
       connection.run('DELETE FROM cart_note WHERE cart = ?', cart)
       return null

@@ -5,8 +5,7 @@ import { table } from '../db/table.ts'
 export const closingTable = table('closing', {
   care: {
     what: 'on which days the carts were locked at closing time',
-    meaning:
-      'If closing time was within the last hour, carts in their parking zone may be locked a second time.',
+    meaning: 'If closing time was within the last hour, carts in their parking zone may be locked a second time.',
   },
   json: {
     waiting: { type: 'array', cure: { set: "waiting = '[]'" } },

@@ -1,10 +1,4 @@
-import {
-  advance,
-  type CommandEvent,
-  type CommandFailure,
-  type CommandProgress,
-  SUPERSEDING,
-} from '#domain/commands.ts'
+import { advance, type CommandEvent, type CommandFailure, type CommandProgress, SUPERSEDING } from '#domain/commands.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import { write } from '../db/audit.ts'
@@ -18,9 +12,7 @@ export const commandCountTable = table('command_count', {
   care: {
     what: 'the number of commands',
     meaning: 'They were counted again.',
-    afterLoss: [
-      'INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command',
-    ],
+    afterLoss: ['INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command'],
   },
 })
 
@@ -29,9 +21,7 @@ export const commandTable = table('command', {
     what: 'the commands',
     size: 'large',
     meaning: 'Commands that are missing are not sent any more, and not listed.',
-    afterLoss: [
-      'INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command',
-    ],
+    afterLoss: ['INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command'],
   },
   json: {
     params: {
@@ -112,10 +102,7 @@ function toRow({ lateAckJson, ...rest }: StoredCommand): CommandRow {
 }
 
 export function findCommand(connection: Connection, commandId: string): CommandRow | undefined {
-  const stored = connection.get<StoredCommand>(
-    `SELECT ${COLUMNS} FROM command WHERE command_id = ?`,
-    commandId,
-  )
+  const stored = connection.get<StoredCommand>(`SELECT ${COLUMNS} FROM command WHERE command_id = ?`, commandId)
   return stored && toRow(stored)
 }
 
@@ -136,9 +123,7 @@ export function listCommands(
 
 /** All that something may still happen to, oldest first. */
 export function listUnfinishedCommands(connection: Connection): CommandRow[] {
-  return connection
-    .all<StoredCommand>(`SELECT ${COLUMNS} FROM command WHERE ${IS_UNFINISHED} ORDER BY seq`)
-    .map(toRow)
+  return connection.all<StoredCommand>(`SELECT ${COLUMNS} FROM command WHERE ${IS_UNFINISHED} ORDER BY seq`).map(toRow)
 }
 
 /** How many commands are kept. */
@@ -147,11 +132,7 @@ export function countCommands(connection: Connection): number {
 }
 
 /** What a command said for the lock event it led to, if it was for this device. */
-export function commandMetadata(
-  connection: Connection,
-  commandId: string,
-  hardwareId: string,
-): string | null {
+export function commandMetadata(connection: Connection, commandId: string, hardwareId: string): string | null {
   const sql = 'SELECT metadata AS json FROM command WHERE command_id = ? AND hardware_id = ?'
   return connection.get<{ json: string | null }>(sql, commandId, hardwareId)?.json ?? null
 }
@@ -213,9 +194,7 @@ export const markCommandsPublished = write(
     input: { sent: readonly { commandId: string; atMs: number }[]; sessionChanges: readonly SessionChange[] },
   ): CommandRow[] => {
     for (const change of input.sessionChanges) applySessionChange(connection, change)
-    return input.sent.flatMap(({ commandId, atMs }) =>
-      moveOne(connection, commandId, { kind: 'published', atMs }),
-    )
+    return input.sent.flatMap(({ commandId, atMs }) => moveOne(connection, commandId, { kind: 'published', atMs }))
   },
   { audit: null },
 )

@@ -113,10 +113,7 @@ test('a photo goes to the head office piece by piece, and what happens meanwhile
         'what came during the request before goes with this one',
       )
     if (parts > 0 && parts < PIECES)
-      connection.run(
-        'INSERT INTO device_group (name, created_at_ms, updated_at_ms) VALUES (?, 1, 1)',
-        `${parts}`,
-      )
+      connection.run('INSERT INTO device_group (name, created_at_ms, updated_at_ms) VALUES (?, 1, 1)', `${parts}`)
     parts++
   })
   assert.equal(parts, 1 + PIECES)
@@ -215,10 +212,7 @@ test('a drawing goes whole up to 900 KB, and in pieces beyond it', (t) => {
   const [small, large] = ['x'.repeat(900_000), 'y'.repeat(900_001)]
   saveCourse(connection, drawn(1, small))
   const there = drain(connection)
-  assert.deepEqual(
-    [there.get('course site')?.body?.sent, there.get('course site')?.body?.drawing],
-    [small, null],
-  )
+  assert.deepEqual([there.get('course site')?.body?.sent, there.get('course site')?.body?.drawing], [small, null])
   saveCourse(connection, drawn(2, large))
   drain(connection, there)
   const { body } = there.get('course site') ?? assert.fail()

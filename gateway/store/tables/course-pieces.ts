@@ -64,10 +64,7 @@ export function joinPieces(
 }
 
 /** Whether `joinPieces` would find it, without reading it. */
-export function hasPieces(
-  connection: Connection,
-  { hash, bytes }: Pick<CourseContent, 'hash' | 'bytes'>,
-): boolean {
+export function hasPieces(connection: Connection, { hash, bytes }: Pick<CourseContent, 'hash' | 'bytes'>): boolean {
   const found = connection.get<{ bytes: number | null }>(
     'SELECT sum(length(bytes)) AS bytes FROM course_piece WHERE hash = ?',
     hash,
@@ -89,8 +86,7 @@ export function dropUnusedPieces(connection: Connection): void {
  */
 export function tellNextPiece(connection: Connection, throughSeq: number): void {
   const isUnderWay =
-    connection.get(`SELECT 1 FROM change_log WHERE entity = 'course_piece' AND seq > ?`, throughSeq) !==
-    undefined
+    connection.get(`SELECT 1 FROM change_log WHERE entity = 'course_piece' AND seq > ?`, throughSeq) !== undefined
   if (!isUnderWay) connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD} LIMIT 1`)
 }
 

@@ -8,14 +8,7 @@ import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { names, table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import {
-  contentOf,
-  dropUnusedPieces,
-  hasPieces,
-  joinPieces,
-  PIECE_BYTES,
-  putPieces,
-} from './course-pieces.ts'
+import { contentOf, dropUnusedPieces, hasPieces, joinPieces, PIECE_BYTES, putPieces } from './course-pieces.ts'
 
 export const courseTable = table('course', {
   care: {
@@ -82,9 +75,9 @@ export function contentHash(content: Uint8Array): string {
 
 /** What is kept; its features are '' where pieces of them are lost. */
 export function courseRow(connection: Connection): CourseRow | null {
-  const row = connection.get<
-    Omit<CourseRow, 'packedFeatures'> & { features: string | null; drawing: string | null }
-  >('SELECT version, attribution, features, drawing FROM course WHERE only = 1')
+  const row = connection.get<Omit<CourseRow, 'packedFeatures'> & { features: string | null; drawing: string | null }>(
+    'SELECT version, attribution, features, drawing FROM course WHERE only = 1',
+  )
   if (row === undefined) return null
   const { version, attribution, features, drawing } = row
   const pieces: CourseContent | null = drawing === null ? null : JSON.parse(drawing)

@@ -20,9 +20,7 @@ import { listWebhooks, type WebhookRow } from './webhooks.ts'
 export const GATHERED_MS = 30_000
 
 /** How long after an alert was opened a notifier tells of it. */
-export function noticeAfterMs({
-  afterUnacknowledgedMin,
-}: Pick<NotifierRow, 'afterUnacknowledgedMin'>): number {
+export function noticeAfterMs({ afterUnacknowledgedMin }: Pick<NotifierRow, 'afterUnacknowledgedMin'>): number {
   return Math.max(GATHERED_MS, (afterUnacknowledgedMin ?? 0) * MINUTE_MS)
 }
 
@@ -89,9 +87,7 @@ function queueForNotifiers(connection: Connection, told: Told, alert: Alert, now
 function forgetUntold(connection: Connection, { notifiers }: Told, alertId: string, nowMs: number): void {
   const patient = notifiers.filter((notifier) => notifier.afterUnacknowledgedMin !== null)
   if (patient.length === 0) return
-  const dueAfterMs = new Map(
-    patient.map((notifier) => [notifier.notifierId, nowMs - noticeAfterMs(notifier)]),
-  )
+  const dueAfterMs = new Map(patient.map((notifier) => [notifier.notifierId, nowMs - noticeAfterMs(notifier)]))
   forgetDeliveries(
     connection,
     alertId,

@@ -83,9 +83,7 @@ export function loadConfigs(connection: Connection): StoredConfigs {
       `SELECT d.hardware_id, c.config
        FROM device_config c JOIN device d USING (device_id) ORDER BY d.hardware_id`,
     ),
-    published: connection.all(
-      "SELECT topic, payload FROM mqtt_retained WHERE topic LIKE 'dev/%/cfg' ORDER BY topic",
-    ),
+    published: connection.all("SELECT topic, payload FROM mqtt_retained WHERE topic LIKE 'dev/%/cfg' ORDER BY topic"),
     version: connection.get<{ version: number }>('SELECT version FROM config_version')?.version ?? 0,
   }
 }
@@ -134,12 +132,7 @@ export const putGroupConfig = write(
 export const putDeviceConfig = write(
   (connection: Connection, { deviceId, config, publication }: NewLayer & { deviceId: number }): null => {
     if (config === null) connection.run('DELETE FROM device_config WHERE device_id = ?', deviceId)
-    else
-      connection.run(
-        'INSERT OR REPLACE INTO device_config (device_id, config) VALUES (?, ?)',
-        deviceId,
-        config,
-      )
+    else connection.run('INSERT OR REPLACE INTO device_config (device_id, config) VALUES (?, ?)', deviceId, config)
     storePublication(connection, publication)
     return null
   },

@@ -50,10 +50,7 @@ export function listDeviceTypes(connection: Connection): DeviceTypeRow[] {
 
 /** Makes or replaces a type. */
 export const putDeviceType = write(
-  (
-    connection: Connection,
-    { type, publication }: { type: DeviceTypeRow; publication: Publication },
-  ): null => {
+  (connection: Connection, { type, publication }: { type: DeviceTypeRow; publication: Publication }): null => {
     connection.run(
       'INSERT OR REPLACE INTO device_type (name, description, defaults, config_schema, commands) VALUES (?, ?, ?, ?, ?)',
       type.name,

@@ -16,8 +16,7 @@ export const deviceTable = table('device', {
   care: {
     what: 'the devices',
     isRemembered: true,
-    meaning:
-      'Devices that are missing cannot log in until they are registered again; their history is not shown.',
+    meaning: 'Devices that are missing cannot log in until they are registered again; their history is not shown.',
   },
   replicated: {
     columns: names(`device_id, hardware_id, short_id, device_type, name, cart, group_id, created_at_ms,
@@ -105,9 +104,7 @@ export function listDevices(connection: Connection): StoredDevice[] {
         FROM device d JOIN device_state s USING (device_id) ORDER BY d.hardware_id`)
       .map(({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson, isOnSharedKey, ...row }) => ({
         row: { ...row, isOnSharedKey: isOnSharedKey === 1 },
-        known:
-          states.get(row.deviceId) ??
-          stateOfRow({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson }),
+        known: states.get(row.deviceId) ?? stateOfRow({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson }),
       }))
   })
 }
@@ -236,8 +233,7 @@ function isIdTaken(connection: Connection, id: string): boolean {
 }
 
 function requireGroup(connection: Connection, groupId: number): void {
-  if (!isGroup(connection, groupId))
-    throw new InvalidRequestError('unknown_group', `there is no group ${groupId}`)
+  if (!isGroup(connection, groupId)) throw new InvalidRequestError('unknown_group', `there is no group ${groupId}`)
 }
 
 function findDevice(connection: Connection, hardwareId: string): DeviceRow {

@@ -74,8 +74,7 @@ export const deleteEventsStep = write(
     const deleted = input.keepsUnsent
       ? connection.run(`${sql} AND ${isSent}`, seqs, syncCursors(connection)[stream].seq)
       : connection.run(sql, seqs)
-    if (kind === 'command' && deleted > 0)
-      connection.run('UPDATE command_count SET commands = commands - ?', deleted)
+    if (kind === 'command' && deleted > 0) connection.run('UPDATE command_count SET commands = commands - ?', deleted)
     const last = looked.at(-1)
     return { kind, deleted, after: last === undefined ? nextKind(kind) : { kind, ...last } }
   },

@@ -54,10 +54,7 @@ test('a batch that is written twice leaves what it leaves when it is written onc
   }
   for (let i = 0; i < 2; i++) {
     append(connection, batch)
-    assert.deepEqual(listGeofenceEvents({ connection }, { order: 'desc', limit: 10, offset: 0 }), [
-      exit,
-      ENTER,
-    ])
+    assert.deepEqual(listGeofenceEvents({ connection }, { order: 'desc', limit: 10, offset: 0 }), [exit, ENTER])
   }
   // a batch that says nothing of the zones leaves what is known of them
   append(connection, { ...empty, stateChanges: changes({}) })

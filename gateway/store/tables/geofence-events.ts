@@ -3,13 +3,7 @@ import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import { GROUP_ID_OF_SITE } from '#shared/wire/replication/replicated.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Connection } from '../db/connection.ts'
-import {
-  type ListCondition,
-  type ListedTable,
-  type ListPage,
-  listPage,
-  ofRegistration,
-} from '../db/list-page.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage, ofRegistration } from '../db/list-page.ts'
 import { table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 

@@ -76,11 +76,7 @@ export const saveGeofenceSet = write(
       // published anew, or for the first time in a group that has none of its own
       const known = bodyOfKey(connection, geofenceSetTable, String(input.groupId))
       if (isDeepStrictEqual(known?.zones ?? [], JSON.parse(input.zonesJson))) return () => []
-      return changed<typeof input>(geofenceSetTable, ({ groupId }) => String(groupId))(
-        connection,
-        input,
-        origin,
-      )
+      return changed<typeof input>(geofenceSetTable, ({ groupId }) => String(groupId))(connection, input, origin)
     },
   },
 )

@@ -9,8 +9,7 @@ export const deviceGroupTable = table('device_group', {
   care: {
     what: 'the groups',
     isRemembered: true,
-    meaning:
-      'Groups that are missing and have devices or zones are there again under a name made of their number.',
+    meaning: 'Groups that are missing and have devices or zones are there again under a name made of their number.',
     afterLoss: [
       `INSERT OR IGNORE INTO device_group (group_id, name, created_at_ms, updated_at_ms)
          SELECT group_id, 'Group ' || group_id, at_ms, at_ms FROM (
@@ -46,10 +45,7 @@ export function isGroup(connection: Connection, groupId: number): boolean {
 }
 
 function findGroup(connection: Connection, groupId: number): GroupRow {
-  const row = connection.get<GroupRow>(
-    `SELECT ${GROUP_COLUMNS} FROM device_group WHERE group_id = ?`,
-    groupId,
-  )
+  const row = connection.get<GroupRow>(`SELECT ${GROUP_COLUMNS} FROM device_group WHERE group_id = ?`, groupId)
   if (row === undefined) throw new NotFoundError('group_not_found', `there is no group ${groupId}`)
   return row
 }
@@ -67,8 +63,7 @@ export interface NewGroup {
 export const createGroup = write(
   (connection: Connection, input: NewGroup): GroupRow => {
     const groupId = input.groupId ?? nextGroupId(connection, input.highestOtherId)
-    if (isGroup(connection, groupId))
-      throw new ConflictError('group_exists', `a group ${groupId} exists already`)
+    if (isGroup(connection, groupId)) throw new ConflictError('group_exists', `a group ${groupId} exists already`)
     connection.run(
       'INSERT INTO device_group (group_id, name, created_at_ms, updated_at_ms) VALUES (?, ?, ?, ?)',
       groupId,
@@ -87,9 +82,7 @@ export const createGroup = write(
 )
 
 function nextGroupId(connection: Connection, highestOtherId: number): number {
-  const row = connection.get<{ highest: number }>(
-    'SELECT ifnull(max(group_id), 0) AS highest FROM device_group',
-  )
+  const row = connection.get<{ highest: number }>('SELECT ifnull(max(group_id), 0) AS highest FROM device_group')
   const groupId = 1 + Math.max(row?.highest ?? 0, highestOtherId)
   if (groupId > MAX_GROUP_ID)
     throw new ConflictError('no_group_id_left', 'the highest group_id is taken: give one that is free')
@@ -104,12 +97,7 @@ export interface GroupChange {
 
 export const updateGroup = write(
   (connection: Connection, { groupId, name, nowMs }: GroupChange): GroupRow => {
-    connection.run(
-      'UPDATE device_group SET name = ?, updated_at_ms = ? WHERE group_id = ?',
-      name,
-      nowMs,
-      groupId,
-    )
+    connection.run('UPDATE device_group SET name = ?, updated_at_ms = ? WHERE group_id = ?', name, nowMs, groupId)
     return findGroup(connection, groupId)
   },
   { audit: changed(deviceGroupTable, ({ groupId }) => String(groupId)) },

@@ -64,9 +64,7 @@ export function keepIdempotencyKey(connection: Connection, kept: IdempotencyKey)
        SELECT seq FROM idempotency_key WHERE created_at_ms <= ? ORDER BY created_at_ms LIMIT ${STEP_ROWS})`,
     createdAtMs - KEPT_MS,
   )
-  connection.run(
-    `DELETE FROM idempotency_key WHERE seq <= (SELECT max(seq) FROM idempotency_key) - ${KEPT_ROWS}`,
-  )
+  connection.run(`DELETE FROM idempotency_key WHERE seq <= (SELECT max(seq) FROM idempotency_key) - ${KEPT_ROWS}`)
 }
 
 /** Forgets the key of the request whose first command this is; it must be one of the last hundred. */

@@ -2,13 +2,7 @@ import { readMaskedCode } from '#shared/masked-codes.ts'
 import type { Registration } from '#shared/registrations.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { Connection } from '../db/connection.ts'
-import {
-  type ListCondition,
-  type ListedTable,
-  type ListPage,
-  listPage,
-  ofRegistration,
-} from '../db/list-page.ts'
+import { type ListCondition, type ListedTable, type ListPage, listPage, ofRegistration } from '../db/list-page.ts'
 import { table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 

@@ -81,9 +81,7 @@ const MESSAGE_COLUMNS = 'topic, payload, qos, is_retained, extra'
 /** All that the broker keeps, in the order in which it came. */
 export function loadMqttSessions(connection: Connection): StoredSessions {
   return {
-    sessions: connection.all<StoredSession>(
-      'SELECT client_id, owner, idle_hours FROM mqtt_session ORDER BY client_id',
-    ),
+    sessions: connection.all<StoredSession>('SELECT client_id, owner, idle_hours FROM mqtt_session ORDER BY client_id'),
     subscriptions: connection.all<StoredSubscription>(
       `SELECT client_id, topic_filter, qos, extra
        FROM mqtt_subscription ORDER BY client_id, topic_filter`,
@@ -221,11 +219,7 @@ export function deleteMqttTraces(connection: Connection, hardwareId: string): vo
   discardMqttSession(connection, hardwareId)
   connection.run('DELETE FROM mqtt_will WHERE client_id = ?', hardwareId)
   // hardware ids have no character that sorts between / and 0
-  connection.run(
-    'DELETE FROM mqtt_retained WHERE topic > ? AND topic < ?',
-    `dev/${hardwareId}/`,
-    `dev/${hardwareId}0`,
-  )
+  connection.run('DELETE FROM mqtt_retained WHERE topic > ? AND topic < ?', `dev/${hardwareId}/`, `dev/${hardwareId}0`)
 }
 
 function messageOf({ topic, payload, qos, isRetained, extra }: MessageRow): StoredMessage {

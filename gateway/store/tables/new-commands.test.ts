@@ -106,12 +106,9 @@ test('a key means the same for a day, and is forgotten after it', () => {
 })
 
 test('no command is written for a device that is not there, and none beside it', () => {
-  assert.throws(
-    () => connection.db.transaction(() => create([row('a'), row('b', { hardwareId: 'gone' })]))(),
-    {
-      code: 'device_not_found',
-    },
-  )
+  assert.throws(() => connection.db.transaction(() => create([row('a'), row('b', { hardwareId: 'gone' })]))(), {
+    code: 'device_not_found',
+  })
   assert.equal(countCommands(connection), 0)
 })
 

@@ -99,10 +99,7 @@ export const updateNotifier = write(
         const [old, now] = differences(notifierEntry(before), notifierEntry(row))
         const updated: AuditRecord[] =
           now === null ? [] : [{ action: 'notifier.updated', target: notifierId, before: old, after: now }]
-        return [
-          ...updated,
-          ...(before.token === row.token ? [] : [event('notifier.token_replaced', notifierId, null)]),
-        ]
+        return [...updated, ...(before.token === row.token ? [] : [event('notifier.token_replaced', notifierId, null)])]
       }
     },
   },

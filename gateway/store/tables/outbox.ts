@@ -41,12 +41,7 @@ export interface DeliveryText {
 /** Queues a test. */
 export function insertTest(
   connection: Connection,
-  {
-    deliveryId,
-    targetId,
-    body,
-    nowMs,
-  }: { deliveryId: string; targetId: string; body: string; nowMs: number },
+  { deliveryId, targetId, body, nowMs }: { deliveryId: string; targetId: string; body: string; nowMs: number },
 ): void {
   connection.run(
     'INSERT INTO delivery (alert_id, queued_at_ms, targets, body) VALUES (NULL, ?, json_object(?, ?), ?)',
@@ -98,11 +93,7 @@ export function deliveriesOfAlert(connection: Connection, alertId: string): Queu
 const IS_TARGET = 'targets ->> ? IS NOT NULL'
 
 /** What was queued for one target, up to a seq, in order. */
-export function deliveriesOfTarget(
-  connection: Connection,
-  targetId: string,
-  untilSeq: number,
-): DeliveryRow[] {
+export function deliveriesOfTarget(connection: Connection, targetId: string, untilSeq: number): DeliveryRow[] {
   return connection.all<DeliveryRow>(
     `SELECT ${COLUMNS} FROM delivery WHERE ${IS_TARGET} AND seq <= ? ORDER BY seq`,
     targetId,

@@ -132,10 +132,7 @@ export const endRecall = write(
  * ended meanwhile, or another one has begun.
  */
 export const noteRecallMessages = write(
-  (
-    connection: Connection,
-    { recallId, messages }: { recallId: string; messages: readonly RecallMessage[] },
-  ): null => {
+  (connection: Connection, { recallId, messages }: { recallId: string; messages: readonly RecallMessage[] }): null => {
     const row = connection.get<{ isEnded: number }>(
       'SELECT ended_at_ms IS NOT NULL AS isEnded FROM recall WHERE recall_id = ?',
       recallId,

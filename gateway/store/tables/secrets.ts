@@ -28,11 +28,7 @@ export function setupSessionId(connection: Connection): string | null {
 
 export const keepSetupSession = write(
   (connection: Connection, { sessionId }: { sessionId: string }): null => {
-    connection.run(
-      'INSERT OR REPLACE INTO secret (name, value) VALUES (?, ?)',
-      SETUP_SESSION,
-      Buffer.from(sessionId),
-    )
+    connection.run('INSERT OR REPLACE INTO secret (name, value) VALUES (?, ?)', SETUP_SESSION, Buffer.from(sessionId))
     return null
   },
   { audit: null },

@@ -24,9 +24,7 @@ export const siteTable = table('site', {
 /** What people have said of their course; the defaults for what nobody has. */
 export function siteSettings(connection: Connection): SiteSettings {
   const row = connection.get<{ settings: string }>('SELECT settings FROM site')
-  return row === undefined
-    ? DEFAULT_SITE_SETTINGS
-    : patchSiteSettings(DEFAULT_SITE_SETTINGS, JSON.parse(row.settings))
+  return row === undefined ? DEFAULT_SITE_SETTINGS : patchSiteSettings(DEFAULT_SITE_SETTINGS, JSON.parse(row.settings))
 }
 
 export const saveSite = write(

@@ -48,12 +48,7 @@ test('columns of which a declaration speaks are columns of the table', () => {
   for (const { name, json = {}, erases, belongsTo } of TABLES.values()) {
     // a photo is a part of the course where it is sent
     const parsed = Object.keys(json).filter((column) => `${name}.${column}` !== 'course.photo')
-    const columns = [
-      ...parsed,
-      ...(erases?.json ?? []),
-      ...(erases?.texts ?? []),
-      ...(belongsTo?.slice(0, 1) ?? []),
-    ]
+    const columns = [...parsed, ...(erases?.json ?? []), ...(erases?.texts ?? []), ...(belongsTo?.slice(0, 1) ?? [])]
     for (const column of columns) connection.all(`SELECT ${name}.${column} FROM ${name}`)
   }
 })

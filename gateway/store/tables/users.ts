@@ -63,9 +63,7 @@ const USER_COLUMNS = `user_id, name, email, role, is_active, allowed_hardware_id
   last_used_at_ms`
 
 export function listUsers(connection: Connection): UserRow[] {
-  return connection
-    .all<StoredUser>(`SELECT ${USER_COLUMNS} FROM user ORDER BY created_at_ms, user_id`)
-    .map(toUserRow)
+  return connection.all<StoredUser>(`SELECT ${USER_COLUMNS} FROM user ORDER BY created_at_ms, user_id`).map(toUserRow)
 }
 
 function toUserRow(stored: StoredUser): UserRow {

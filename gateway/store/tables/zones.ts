@@ -85,9 +85,7 @@ const VERSION_COLUMNS = `version, at_ms, user_id, user_name, zone_count AS "coun
 /** Null while there never were any. */
 export function zoneSet(connection: Connection): ZoneSetRow | null {
   return (
-    connection.get<ZoneSetRow>(
-      'SELECT version, zones AS zonesJson, switches AS switchesJson FROM zone_set',
-    ) ?? null
+    connection.get<ZoneSetRow>('SELECT version, zones AS zonesJson, switches AS switchesJson FROM zone_set') ?? null
   )
 }
 

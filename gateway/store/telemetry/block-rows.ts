@@ -25,11 +25,7 @@ const NEWEST_BLOCKS = 16
  * The last blocks of a device's stream, newest first: at most `NEWEST_BLOCKS`, and none behind the first that is full,
  * since each of them is on a page of its own.
  */
-export function newestBlocks(
-  connection: Connection,
-  deviceId: number,
-  stream: TelemetryStream,
-): BlockPlace[] {
+export function newestBlocks(connection: Connection, deviceId: number, stream: TelemetryStream): BlockPlace[] {
   const rows = connection
     .statement<BlockPlace>(`SELECT ${COLUMNS} ${OF_STREAM} ORDER BY first_ms DESC LIMIT ${NEWEST_BLOCKS}`)
     .iterate(deviceId, stream)
@@ -84,11 +80,7 @@ export class UnreadableBlockError extends Error {
 }
 
 /** Reads all records of a block. Throws `UnreadableBlockError`. */
-export function readRecords<R extends Records>(
-  connection: Connection,
-  kind: RecordKind<R>,
-  row: BlockPlace,
-): R {
+export function readRecords<R extends Records>(connection: Connection, kind: RecordKind<R>, row: BlockPlace): R {
   try {
     const block = readBlock(connection, row.blockId)
     if (block === 'gone') throw new Error(`block ${row.blockId} is gone`)

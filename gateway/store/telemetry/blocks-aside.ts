@@ -68,8 +68,7 @@ export function setBlocksAside(connection: Connection): void {
     aside,
   )
   const frozen = [...asides, aside].map(
-    (name) =>
-      `UNION ALL SELECT ${COLUMNS} FROM ${name} WHERE block_id NOT IN (SELECT block_id FROM hidden_block)`,
+    (name) => `UNION ALL SELECT ${COLUMNS} FROM ${name} WHERE block_id NOT IN (SELECT block_id FROM hidden_block)`,
   )
   connection.db.exec(`CREATE VIEW stored_block AS SELECT ${COLUMNS} FROM telemetry_block ${frozen.join(' ')}`)
 }
@@ -93,17 +92,13 @@ export interface BlockSearch {
  * Looks for blocks whose rows lie on pages that cannot be read, some at a time; a table's index says which blocks there
  * are. Throws what SQLite throws when the index cannot be read either.
  */
-export function findUnreachableBlocks(
-  { connection }: ReaderTools,
-  { table, after }: BlockSearch,
-): UnreachableBlocks {
+export function findUnreachableBlocks({ connection }: ReaderTools, { table, after }: BlockSearch): UnreachableBlocks {
   const name = blockTables(connection)[table]
   if (name === undefined) return { found: [], isAside: true, next: null }
   const isAside = table > 0
   const read = readOn(connection, name, after)
   const nextTable = { table: table + 1, after: 0 }
-  if (!read.isDamaged)
-    return { found: [], isAside, next: read.isDone ? nextTable : { table, after: read.after } }
+  if (!read.isDamaged) return { found: [], isAside, next: read.isDone ? nextTable : { table, after: read.after } }
   const index = connection.get<{ name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",
     name,

@@ -80,8 +80,7 @@ function rowsInLog(): number[] {
     .map(({ firstSeq }) => firstSeq)
 }
 
-const nextSeq = () =>
-  connection.get<{ next: number }>('SELECT next_seq AS next FROM telemetry_log_end')?.next ?? 0
+const nextSeq = () => connection.get<{ next: number }>('SELECT next_seq AS next FROM telemetry_log_end')?.next ?? 0
 
 test('the log is dropped in steps, but for what is kept and what lies outside', () => {
   const seqs = Array.from({ length: 10 }, () => appendToLog(connection, samples(2)))

@@ -36,9 +36,7 @@ export function insertBlock(
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
   { firstMs, lastMs, count, records }: NewBlock,
 ): number {
-  const { lastInsertRowid } = connection
-    .statement(INSERT_BLOCK)
-    .run(deviceId, stream, firstMs, lastMs, count, records)
+  const { lastInsertRowid } = connection.statement(INSERT_BLOCK).run(deviceId, stream, firstMs, lastMs, count, records)
   return Number(lastInsertRowid)
 }
 
@@ -78,12 +76,7 @@ export const replaceBlocks = write(
   { audit: null, changesTelemetry: true },
 )
 
-function isThere(
-  connection: Connection,
-  blockId: number,
-  deviceId: number,
-  stream: TelemetryStream,
-): boolean {
+function isThere(connection: Connection, blockId: number, deviceId: number, stream: TelemetryStream): boolean {
   const found = connection.get(
     'SELECT 1 FROM stored_block WHERE block_id = ? AND device_id = ? AND stream = ?',
     blockId,

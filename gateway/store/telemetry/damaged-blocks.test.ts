@@ -160,10 +160,7 @@ test('the newest thousand are kept', (t) => {
   const add = (from: number, count: number): number[] =>
     table.connection.db.transaction(() =>
       times(from, count).map((i) =>
-        table.addBytes(
-          { deviceId, stream: 'gps', firstMs: i, lastMs: i, count: 1 },
-          new Uint8Array([i % 256]),
-        ),
+        table.addBytes({ deviceId, stream: 'gps', firstMs: i, lastMs: i, count: 1 }, new Uint8Array([i % 256])),
       ),
     )()
   assert.equal(quarantine(table, ...add(0, 990)).dropped, 0)

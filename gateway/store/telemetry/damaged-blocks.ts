@@ -123,10 +123,7 @@ export interface DamagedRange {
 const UNKNOWN_SPAN_MS = 86_400_000
 
 /** How many blocks that were put aside may have records of a range. */
-export function damagedBlocksIn(
-  connection: Connection,
-  { deviceIds, stream, fromMs, toMs }: DamagedRange,
-): number {
+export function damagedBlocksIn(connection: Connection, { deviceIds, stream, fromMs, toMs }: DamagedRange): number {
   const found = connection.get<{ blocks: number }>(
     `SELECT count(*) AS blocks FROM damaged_block
      WHERE stream = ? AND first_ms <= ? AND last_ms + iif(reason = 'unreadable_page', ${UNKNOWN_SPAN_MS}, 0) >= ?
@@ -184,11 +181,7 @@ function judge(committed: CommittedBlocks, row: BlockRow): Damage | 'newer' | 'i
   }
 }
 
-function putAside(
-  connection: WriterTables,
-  row: BlockRow,
-  { reason, bytes, nowMs }: Damage & { nowMs: number },
-): void {
+function putAside(connection: WriterTables, row: BlockRow, { reason, bytes, nowMs }: Damage & { nowMs: number }): void {
   const { blockId, deviceId, stream, firstMs, lastMs, count } = row
   connection.run(
     `INSERT INTO damaged_block

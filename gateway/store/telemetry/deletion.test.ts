@@ -177,8 +177,7 @@ test('a step is bounded, whatever there is to do', (t) => {
   const deviceId = table.newDevice()
   table.connection.db.transaction(() => {
     for (let i = 0; i < 1000; i++) table.addBlock(deviceId, 'gps', timesFrom(START_MS + i * 10, 2, 1))
-    for (let i = 0; i < 1000; i++)
-      table.addBlock(table.newDevice(), 'battery', [START_MS, START_MS + 100_000])
+    for (let i = 0; i < 1000; i++) table.addBlock(table.newDevice(), 'battery', [START_MS, START_MS + 100_000])
   })()
   const first = step(table, START_MS + 50_000, null)
   assert.ok(first.gps > 0 && first.gps <= 200, `${first.gps} records`)
@@ -250,9 +249,7 @@ test('how work is found does not depend on how much there is: all by index', (t)
     return all(sql)
   })
   connection.db.transaction(() => purgeTelemetryStep(connection, { beforeMs: 1, nowMs: 0 }))()
-  connection.db.transaction(() =>
-    deleteDeviceTelemetryStep(connection, { deviceId: 1, streams: ['gps', 'battery'] }),
-  )()
+  connection.db.transaction(() => deleteDeviceTelemetryStep(connection, { deviceId: 1, streams: ['gps', 'battery'] }))()
   const onBlocks = statements.filter((sql) => /telemetry_block|stored_block/.test(sql))
   assert.equal(onBlocks.length, 2, statements.join(';\n'))
   for (const sql of onBlocks) {

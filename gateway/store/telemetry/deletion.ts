@@ -111,8 +111,7 @@ function purgeSome(purging: Purging, step: PurgeStep, request: PurgeRequest): vo
     }
     const { deviceId, stream } = position
     const purged = purgeStream(purging, position, request, room)
-    if (purged.removed > 0 && uncountRecords(connection, position, purged.removed))
-      step[stream] += purged.removed
+    if (purged.removed > 0 && uncountRecords(connection, position, purged.removed)) step[stream] += purged.removed
     step.unreadable.push(...purged.unreadable)
     room -= purged.cost
     if (purged.throughMs !== null) {
@@ -150,9 +149,7 @@ export const deleteDeviceTelemetryStep = write(
  */
 export const deleteTelemetryStep = write(
   (connection: WriterTables): boolean => {
-    const deviceId = connection.get<{ id: number }>(
-      'SELECT device_id AS id FROM telemetry_deletion LIMIT 1',
-    )?.id
+    const deviceId = connection.get<{ id: number }>('SELECT device_id AS id FROM telemetry_deletion LIMIT 1')?.id
     if (deviceId === undefined) return false
     if (deleteDeviceTelemetryStep(connection, { deviceId, streams: ['gps', 'battery'] }).isDone)
       connection.run('DELETE FROM telemetry_deletion WHERE device_id = ?', deviceId)
@@ -162,10 +159,7 @@ export const deleteTelemetryStep = write(
 )
 
 /** Where to go on: in the stream that is not done, or at the beginning of the next. */
-function nextPosition(
-  connection: WriterTables,
-  after: PurgePosition | null,
-): Required<PurgePosition> | undefined {
+function nextPosition(connection: WriterTables, after: PurgePosition | null): Required<PurgePosition> | undefined {
   if (after?.throughMs !== undefined) return { ...after, throughMs: after.throughMs }
   const next = connection.get<BlockStream>(
     `SELECT device_id, stream FROM stored_block WHERE (device_id, stream) > (?, ?)
@@ -235,11 +229,7 @@ function purgedBlocks(
 }
 
 /** The first blocks of a stream. Their records are not read: they lie on pages of their own. */
-function oldestBlocks(
-  connection: WriterTables,
-  { deviceId, stream }: BlockStream,
-  limit: number,
-): BlockRow[] {
+function oldestBlocks(connection: WriterTables, { deviceId, stream }: BlockStream, limit: number): BlockRow[] {
   // `+?`: as above
   return connection.all<BlockRow>(
     `SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE device_id = +? AND stream = +?
@@ -271,9 +261,7 @@ function cutBlock(
   try {
     const records = committed.read(row.blockId)
     const cut =
-      row.stream === 'gps'
-        ? cutRecords(GPS, row, records, beforeMs)
-        : cutRecords(BATTERY, row, records, beforeMs)
+      row.stream === 'gps' ? cutRecords(GPS, row, records, beforeMs) : cutRecords(BATTERY, row, records, beforeMs)
     deleteBlocks(connection, [row])
     const blockId = insertBlock(connection, row, cut.kept)
     const count = row.count - cut.kept.count

@@ -25,12 +25,7 @@ export interface StateRow {
 export const STATE_COLUMNS = `s.latest AS latestJson, s.updated_at_ms AS stateUpdatedAtMs,
   s.last_responded_at_ms, s.watch AS watchJson`
 
-export function stateOfRow({
-  latestJson,
-  stateUpdatedAtMs,
-  lastRespondedAtMs,
-  watchJson,
-}: StateRow): DeviceState {
+export function stateOfRow({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, watchJson }: StateRow): DeviceState {
   return {
     // both were written by this program only
     state: { ...emptyState(), ...JSON.parse(latestJson) },
@@ -42,9 +37,6 @@ export function stateOfRow({
 
 /** The hardware id of a device; empty when it is gone. */
 export function hardwareIdOf(connection: Connection, deviceId: number): string {
-  const row = connection.get<{ hardwareId: string }>(
-    'SELECT hardware_id FROM device WHERE device_id = ?',
-    deviceId,
-  )
+  const row = connection.get<{ hardwareId: string }>('SELECT hardware_id FROM device WHERE device_id = ?', deviceId)
   return row?.hardwareId ?? ''
 }

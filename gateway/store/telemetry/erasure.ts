@@ -99,11 +99,7 @@ function eraseFromLog(connection: WriterTables, erasure: Erasure): DeletedRecord
       const batch = readable(samples)
       const isTaken = batch !== null && eraseFrom(batch, erasure, taken)
       if (isTaken)
-        connection.run(
-          'UPDATE telemetry_log SET samples = ? WHERE first_seq = ?',
-          encodeBatch(batch),
-          firstSeq,
-        )
+        connection.run('UPDATE telemetry_log SET samples = ? WHERE first_seq = ?', encodeBatch(batch), firstSeq)
       // where the device was is written there too
       if (changes !== null && (isTaken || changesState(changes, erasure.deviceId)))
         connection.run('UPDATE telemetry_log SET state_changes = NULL WHERE first_seq = ?', firstSeq)

@@ -13,11 +13,7 @@ export function latestGps(reader: TelemetryReader, deviceId: number, untilMs: nu
 }
 
 /** The newest battery record that is not after `untilMs`. */
-export function latestBattery(
-  reader: TelemetryReader,
-  deviceId: number,
-  untilMs: number,
-): LatestBattery | null {
+export function latestBattery(reader: TelemetryReader, deviceId: number, untilMs: number): LatestBattery | null {
   const { atMs, voltageMv } = reader.page(BATTERY, deviceId, newestUntil(untilMs))
   if (atMs[0] === undefined || voltageMv[0] === undefined) return null
   return { atMs: atMs[0], voltageV: fromMilli(voltageMv[0]) }

@@ -63,12 +63,7 @@ export function readLogSamples(connection: Connection, range: LogRange): LogSamp
 }
 
 /** Returns where to go on; null at the end. The log only grows at its end, so statements need no common snapshot. */
-function readSome(
-  connection: Connection,
-  reading: Reading,
-  fromSeq: number,
-  throughSeq: number,
-): number | null {
+function readSome(connection: Connection, reading: Reading, fromSeq: number, throughSeq: number): number | null {
   const rows = connection
     .statement<LogRow>(
       `SELECT first_seq AS firstSeq, samples FROM telemetry_log

@@ -50,11 +50,7 @@ function inLog(tables: WriterTables): Sample[] {
     )
 }
 
-const sample = fc.tuple(
-  fc.integer({ min: 1, max: 3 }),
-  fc.integer({ min: 1, max: 40 }),
-  fc.integer({ min: 1, max: 3 }),
-)
+const sample = fc.tuple(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 3 }))
 
 type Step = { samples: Sample[]; fails: boolean } | 'restart' | 'forget'
 
@@ -80,10 +76,7 @@ test('each record is stored once, whatever is repeated, fails, is forgotten or s
         }
         const keys = inLog(tables).flatMap(keysOf)
         assert.equal(new Set(keys).size, keys.length)
-        assert.deepEqual(
-          new Set([...keys, ...sealed.flatMap((atMs) => [`1 ${atMs} 1`, `2 ${atMs} 2`])]),
-          known,
-        )
+        assert.deepEqual(new Set([...keys, ...sealed.flatMap((atMs) => [`1 ${atMs} 1`, `2 ${atMs} 2`])]), known)
         for (const deviceId of [1, 2, 3]) {
           const logged = inLog(tables).filter(([id, , has]) => id === deviceId && (has & HAS_GPS) !== 0)
           const atMs = logged.map(([, at]) => at)
@@ -98,9 +91,7 @@ test('each record is stored once, whatever is repeated, fails, is forgotten or s
 })
 
 function keysOf([deviceId, atMs, streams]: Sample): string[] {
-  return [HAS_GPS, HAS_BATTERY]
-    .filter((bit) => (streams & bit) !== 0)
-    .map((bit) => `${deviceId} ${atMs} ${bit}`)
+  return [HAS_GPS, HAS_BATTERY].filter((bit) => (streams & bit) !== 0).map((bit) => `${deviceId} ${atMs} ${bit}`)
 }
 
 /** Positions of device 1 and voltages of device 2, in two blocks each. */
@@ -131,11 +122,7 @@ function putBlocks(tables: WriterTables, sealed: number[], known: Set<string>): 
   }
 }
 
-function appendOnce(
-  tables: WriterTables,
-  { samples, fails }: Exclude<Step, string>,
-  known: Set<string>,
-): void {
+function appendOnce(tables: WriterTables, { samples, fails }: Exclude<Step, string>, known: Set<string>): void {
   const seen = new Set(known)
   const expected = samples.map((one) => {
     const fresh = keysOf(one).filter((key) => !seen.has(key))
@@ -167,9 +154,7 @@ test('sequence numbers go on where they were, also when the log is empty', () =>
   )
   tables.tail.append(batchOf([[1, 30, 1]]))
   const seqs = () =>
-    tables
-      .all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log ORDER BY first_seq')
-      .map(({ seq }) => seq)
+    tables.all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log ORDER BY first_seq').map(({ seq }) => seq)
   assert.deepEqual(seqs(), [1, 3])
   tables.run('UPDATE telemetry_log_end SET next_seq = 4')
   tables.run('DELETE FROM telemetry_log')
@@ -197,9 +182,7 @@ test('a row of the log that cannot be read costs its own samples, not those of o
     [1, 0, 1],
   )
   assert.deepEqual(
-    tables
-      .all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log ORDER BY 1')
-      .map(({ seq }) => seq),
+    tables.all<{ seq: number }>('SELECT first_seq AS seq FROM telemetry_log ORDER BY 1').map(({ seq }) => seq),
     [1, 2, 3],
   )
 })

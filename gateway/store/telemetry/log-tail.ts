@@ -123,8 +123,7 @@ export class LogTail {
     const at = atMs[i] ?? 0
     const id = deviceId[i] ?? 0
     const gps = (has & HAS_GPS) !== 0 && this.#isNew('gps', id, times.gps, at) ? HAS_GPS : 0
-    const battery =
-      (has & HAS_BATTERY) !== 0 && this.#isNew('battery', id, times.battery, at) ? HAS_BATTERY : 0
+    const battery = (has & HAS_BATTERY) !== 0 && this.#isNew('battery', id, times.battery, at) ? HAS_BATTERY : 0
     return gps | battery
   }
 
@@ -157,9 +156,9 @@ export class LogTail {
 
   #load(): Map<number, { gps: StoredTimes; battery: StoredTimes }> {
     this.#devices = new Map()
-    const { nextSeq } = this.#connection.get<{ nextSeq: number }>(
-      'SELECT next_seq FROM telemetry_log_end',
-    ) ?? { nextSeq: 1 }
+    const { nextSeq } = this.#connection.get<{ nextSeq: number }>('SELECT next_seq FROM telemetry_log_end') ?? {
+      nextSeq: 1,
+    }
     this.#nextSeq = nextSeq
     // one row at a time: a log that could not be sealed for long is large
     const rows = this.#connection

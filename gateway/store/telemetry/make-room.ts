@@ -41,19 +41,13 @@ export const deleteSentBlocks = write(
  * not deleted yet, but `deleteSentBlocks` may. Returns how many records that are.
  */
 export const giveUpBlocks = write(
-  (
-    connection: WriterTables,
-    { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number },
-  ): DeletedRecords => {
+  (connection: WriterTables, { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number }): DeletedRecords => {
     const given: DeletedRecords = { gps: 0, battery: 0 }
     const gaps = new Gaps(connection)
     for (const blockId of blockIds) {
       // what is not to be sent any more has been sent since it was chosen, or is gone
       if (connection.run('DELETE FROM block_log WHERE block_id = ?', blockId) === 0) continue
-      const row = connection.get<BlockRow>(
-        `SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE block_id = ?`,
-        blockId,
-      )
+      const row = connection.get<BlockRow>(`SELECT ${BLOCK_COLUMNS} FROM stored_block WHERE block_id = ?`, blockId)
       if (row === undefined) continue
       gaps.add(row)
       given[row.stream] += row.count

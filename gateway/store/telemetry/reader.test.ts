@@ -176,11 +176,7 @@ test('a block whose row says too little or another stream costs itself alone', (
   putBlock(tables, 1, [31, 32, 33])
   tables.run('UPDATE telemetry_block SET count = 1 WHERE block_id = ?', short)
   const voltages = { atMs: Float64Array.of(21, 22, 23), voltageMv: Int32Array.of(1, 2, 3) }
-  tables.run(
-    'UPDATE telemetry_block SET records = ? WHERE block_id = ?',
-    encodeBlock(BATTERY, voltages),
-    other,
-  )
+  tables.run('UPDATE telemetry_block SET records = ? WHERE block_id = ?', encodeBlock(BATTERY, voltages), other)
   const reader = new TelemetryReader(tables)
   const found = reader.read(GPS, 1, ALL, (room) => GPS.allocate(room * 2))
   assert.deepEqual([...found.records.atMs.subarray(0, found.count)], [1, 2, 3, 31, 32, 33])

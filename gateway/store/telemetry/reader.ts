@@ -4,13 +4,7 @@ import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry
 import type { Connection } from '../db/connection.ts'
 import { isBroken, storeFaultCode } from '../db/fault.ts'
 import { LoggedSamples } from './logged-samples.ts'
-import {
-  isUnreadable,
-  readBlock,
-  readBlockRow,
-  type UnreadableBlock,
-  unreadableReason,
-} from './unreadable-block.ts'
+import { isUnreadable, readBlock, readBlockRow, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
 
 /** Which records; both bounds included, in milliseconds since 1970. */
 export interface TimeRange {
@@ -63,9 +57,7 @@ export class TelemetryReader {
 
   /** How many records the range has, or a few more: those of blocks that only reach into it are counted whole. */
   countAtMost<R extends Records>(kind: RecordKind<R>, deviceId: number, range: TimeRange): number {
-    return this.#roundDamage((isDamaged) =>
-      this.#snapshot(() => this.#select(kind, deviceId, range, isDamaged)),
-    ).room
+    return this.#roundDamage((isDamaged) => this.#snapshot(() => this.#select(kind, deviceId, range, isDamaged))).room
   }
 
   /**
@@ -258,11 +250,7 @@ export class TelemetryReader {
     })
   }
 
-  #firstBlock(
-    kind: { name: string },
-    deviceId: number,
-    { fromMs, toMs, order }: OrderedRange,
-  ): BlockPlace | undefined {
+  #firstBlock(kind: { name: string }, deviceId: number, { fromMs, toMs, order }: OrderedRange): BlockPlace | undefined {
     return this.#connection.get<BlockPlace>(
       `${BLOCK_PLACE} ${IN_RANGE} ORDER BY first_ms ${order} LIMIT 1`,
       deviceId,

@@ -39,11 +39,7 @@ function sealTable<R extends Records>(
       const [firstMs = 0] = atMs
       lastMs = atMs.at(-1) ?? 0
       const records = encodeBlock(kind, toRecords({ atMs }, rows))
-      insertBlock(
-        connection,
-        { deviceId, stream: kind.name },
-        { firstMs, lastMs, count: rows.length, records },
-      )
+      insertBlock(connection, { deviceId, stream: kind.name }, { firstMs, lastMs, count: rows.length, records })
     }
   }
 }

@@ -74,11 +74,7 @@ function findDevices(deviceId: Uint32Array, count: number) {
 }
 
 /** The records a device's samples have of a stream; of those with equal times the one that came first. */
-export function recordsOf<R extends Records>(
-  kind: RecordKind<R>,
-  streamBit: number,
-  { columns }: DeviceSamples,
-): R {
+export function recordsOf<R extends Records>(kind: RecordKind<R>, streamBit: number, { columns }: DeviceSamples): R {
   const { atMs, streams, count } = columns
   const picked = new Uint32Array(count)
   let size = 0

@@ -206,9 +206,7 @@ test('a database from before has its states in the rows, with what is in its log
     INSERT INTO device_state (device_id, latest, updated_at_ms, gps_count, gps_first_ms, gps_last_ms)
       VALUES (1, '{"values":{"lat":1},"atMs":{"lat":5}}', 7, 2, 4, 5);
     INSERT INTO telemetry_log (first_seq, samples) SELECT 1, zeroblob(0);`)
-  const samples = connection.get<{ samples: Uint8Array }>(
-    'SELECT samples FROM telemetry_log LIMIT 1',
-  )?.samples
+  const samples = connection.get<{ samples: Uint8Array }>('SELECT samples FROM telemetry_log LIMIT 1')?.samples
   assert.ok(samples)
   old.run('UPDATE telemetry_log SET samples = ?', samples)
   migrate(old)

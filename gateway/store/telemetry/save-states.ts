@@ -36,8 +36,7 @@ export function saveStates(connection: Connection): void {
   if (isLogSaved && connection.get('SELECT 1 FROM state_change LIMIT 1') === undefined) return
   const { states, records } = readUnsaved(connection)
   for (const [deviceId, state] of states) saveState(connection, deviceId, state)
-  for (const [deviceId, counted] of records.byDevice)
-    connection.run(COUNT_RECORDS, ...valuesOf(counted), deviceId)
+  for (const [deviceId, counted] of records.byDevice) connection.run(COUNT_RECORDS, ...valuesOf(counted), deviceId)
   if (!isLogSaved) connection.run('UPDATE telemetry_log_end SET saved_seq = ?', lastSeq)
   connection.run('DELETE FROM state_change')
 }

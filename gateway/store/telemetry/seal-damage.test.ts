@@ -56,10 +56,7 @@ function rowsInLog(): number[] {
 
 /** Changes the bytes of the block of a device and gives them a right checksum if told so. */
 function changeBlock(blockId: number, change: (bytes: Buffer) => void, isSigned: boolean): void {
-  const row = connection.get<{ records: Buffer }>(
-    'SELECT records FROM telemetry_block WHERE block_id = ?',
-    blockId,
-  )
+  const row = connection.get<{ records: Buffer }>('SELECT records FROM telemetry_block WHERE block_id = ?', blockId)
   assert.ok(row)
   change(row.records)
   if (isSigned) sign(row.records)
@@ -185,11 +182,7 @@ function bytesOf(change: (bytes: Buffer) => void): Buffer {
 const damages: [name: string, reason: string, bytes: Buffer][] = [
   ['of no bytes', 'wrong_length', Buffer.alloc(0)],
   ['of other bytes', 'not_a_block', bytesOf((bytes) => bytes.fill(7))],
-  [
-    'with a bit that turned',
-    'wrong_checksum',
-    bytesOf((bytes) => bytes.writeUInt8(bytes.readUInt8(30) ^ 1, 30)),
-  ],
+  ['with a bit that turned', 'wrong_checksum', bytesOf((bytes) => bytes.writeUInt8(bytes.readUInt8(30) ^ 1, 30))],
   [
     'with a time no block can hold',
     'impossible_content',
@@ -224,9 +217,7 @@ for (const [name, reason, bytes] of damages) {
     assert.equal(setAsideLogRow(connection, { firstSeq: seq, nowMs: NOON_MS }), false)
     apply(plan())
     assert.equal(recordsIn(connection).size, 20)
-    const kept = connection.all<{ reason: string; records: Buffer }>(
-      'SELECT reason, records FROM damaged_block',
-    )
+    const kept = connection.all<{ reason: string; records: Buffer }>('SELECT reason, records FROM damaged_block')
     assert.deepEqual(kept, [{ reason, records: bytes }])
   })
 }
@@ -237,10 +228,7 @@ test('log rows of a newer version stay, and those around them are sealed', () =>
     const seq = appendToLog(connection, samplesOf(1, NOON_MS + i * 1e6, 10))
     if (i % 2 > 0) continue
     newer.push(seq)
-    const row = connection.get<{ samples: Buffer }>(
-      'SELECT samples FROM telemetry_log WHERE first_seq = ?',
-      seq,
-    )
+    const row = connection.get<{ samples: Buffer }>('SELECT samples FROM telemetry_log WHERE first_seq = ?', seq)
     assert.ok(row)
     row.samples.writeUInt8(2, 3)
     sign(row.samples)

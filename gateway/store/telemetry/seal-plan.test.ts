@@ -40,12 +40,7 @@ interface Sealing {
 
 /** Plans and applies one pass, all parts of it; returns the plans. */
 function seal(from: WriterTables, options: Sealing = {}): SealPlan[] {
-  const {
-    fromSeq = 0,
-    maxSamples = 250_000,
-    replacements = Number.POSITIVE_INFINITY,
-    isLogDropped = true,
-  } = options
+  const { fromSeq = 0, maxSamples = 250_000, replacements = Number.POSITIVE_INFINITY, isLogDropped = true } = options
   const plans: SealPlan[] = []
   let left = replacements
   let throughSeq = Number.MAX_SAFE_INTEGER
@@ -80,14 +75,12 @@ function assertBlocksAreWhole(): void {
   for (const block of blocksIn(connection)) {
     const { deviceId, stream, firstMs, lastMs, count } = block
     assert.deepEqual({ version: 1, kind: stream, count, firstMs, lastMs }, { ...verifyBlock(block.records) })
-    if (before?.deviceId === deviceId && before.stream === stream)
-      assert.ok(before.lastMs < firstMs, 'an overlap')
+    if (before?.deviceId === deviceId && before.stream === stream) assert.ok(before.lastMs < firstMs, 'an overlap')
     before = block
     const key = `${deviceId} ${stream}`
     if (count < MAX_BLOCK_RECORDS / 2) small.set(key, (small.get(key) ?? 0) + 1)
   }
-  for (const [key, blocks] of small)
-    assert.ok(blocks <= MAX_SHORT_BLOCKS + 1, `${blocks} small blocks of ${key}`)
+  for (const [key, blocks] of small) assert.ok(blocks <= MAX_SHORT_BLOCKS + 1, `${blocks} small blocks of ${key}`)
 }
 
 const streams = fc.constantFrom('gps' as const, 'battery' as const, 'both' as const)

@@ -23,10 +23,7 @@ const AT = fc.integer({ min: -5000, max: 5000 })
 const reading = fc.record({
   atMs: AT,
   values: fc.oneof(
-    fc.record(
-      { lat: COORDINATE, long: COORDINATE, speed: MILLIS, battery_voltage: MILLIS },
-      { requiredKeys: [] },
-    ),
+    fc.record({ lat: COORDINATE, long: COORDINATE, speed: MILLIS, battery_voltage: MILLIS }, { requiredKeys: [] }),
     fc.dictionary(fc.constantFrom('fuel', 'lock_status', 'constructor', 'lat', 'speed'), OTHER, {
       noNullPrototype: true,
     }),
@@ -155,9 +152,7 @@ test('a position, speed and voltage of a cart take some twenty bytes', () => {
 })
 
 test('whatever the bytes are, nothing but damage is found in them', () => {
-  const bytes = encodeStateChanges([
-    { deviceId: 1, before: UNSEEN, after: { ...UNSEEN, lastRespondedAtMs: 5 } },
-  ])
+  const bytes = encodeStateChanges([{ deviceId: 1, before: UNSEEN, after: { ...UNSEEN, lastRespondedAtMs: 5 } }])
   fc.assert(
     fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (place, flip) => {
       const broken = bytes.map((byte, i) => (i === place ? byte ^ flip : byte))

@@ -118,8 +118,7 @@ function entryOf(change: StateChange): Entry {
   const rest: Rest = {}
   noteValues(entry, rest)
   if (after.lastRespondedAtMs === after.updatedAtMs) entry.flags |= RESPONDED
-  else if (after.lastRespondedAtMs !== before.lastRespondedAtMs)
-    rest.lastRespondedAtMs = after.lastRespondedAtMs
+  else if (after.lastRespondedAtMs !== before.lastRespondedAtMs) rest.lastRespondedAtMs = after.lastRespondedAtMs
   if (after.watch !== before.watch) noteWatch(entry, rest)
   noteState(change, rest)
   for (const _ in rest) {
@@ -217,12 +216,7 @@ function hasSameZones({ zones }: WatchState, { zones: known }: WatchState): bool
 function isLatest(last: WatchState['last'], state: LatestState): boolean {
   if (last === null) return false
   const latest = positionOf(state)
-  return (
-    latest !== null &&
-    last.atMs === latest.atMs &&
-    last.latE7 === latest.latE7 &&
-    last.longE7 === latest.longE7
-  )
+  return latest !== null && last.atMs === latest.atMs && last.latE7 === latest.latE7 && last.longE7 === latest.longE7
 }
 
 function positionOf({ values, atMs }: LatestState): NonNullable<WatchState['last']> | null {
@@ -235,12 +229,10 @@ function noteState({ before: { state: known }, after: { state } }: StateChange, 
   const changes: NonNullable<Rest['state']> = {}
   if (state.status !== known.status) changes.status = state.status
   if (!hasSame(state.dropped, known.dropped)) changes.dropped = state.dropped
-  if (state.unverified !== undefined && state.unverified !== known.unverified)
-    changes.unverified = state.unverified
+  if (state.unverified !== undefined && state.unverified !== known.unverified) changes.unverified = state.unverified
   if (state.asksForTime !== undefined && state.asksForTime !== known.asksForTime)
     changes.asksForTime = state.asksForTime
-  if (state.applied.cfg !== known.applied.cfg || state.applied.sz !== known.applied.sz)
-    changes.applied = state.applied
+  if (state.applied.cfg !== known.applied.cfg || state.applied.sz !== known.applied.sz) changes.applied = state.applied
   for (const _ in changes) {
     rest.state = changes
     break
@@ -261,10 +253,7 @@ function toAscii(json: string): string {
  * Does what `encodeStateChanges` wrote to the states that `stateOf` returns; those of devices it does not know are left
  * out. Throws `DamagedBlockError`, or `NewerBlockError` for those of a later version.
  */
-export function applyStateChanges(
-  bytes: Uint8Array,
-  stateOf: (deviceId: number) => DeviceState | undefined,
-): void {
+export function applyStateChanges(bytes: Uint8Array, stateOf: (deviceId: number) => DeviceState | undefined): void {
   const content = openFrame(FORMAT, bytes)
   const reader = new VarintReader(Buffer.from(content.buffer, content.byteOffset, content.byteLength))
   let updatedAtMs = 0
@@ -304,11 +293,7 @@ function measureAgain(state: LatestState, same: number, atMs: number): void {
   }
 }
 
-function applyRest(
-  known: DeviceState,
-  measuredAtMs: number,
-  { values, lastRespondedAtMs, state, watch }: Rest,
-): void {
+function applyRest(known: DeviceState, measuredAtMs: number, { values, lastRespondedAtMs, state, watch }: Rest): void {
   for (const [key, value, atMs = measuredAtMs] of values ?? []) setValue(known.state, key, value, atMs)
   if (lastRespondedAtMs !== undefined) known.lastRespondedAtMs = lastRespondedAtMs
   if (state !== undefined) Object.assign(known.state, state)

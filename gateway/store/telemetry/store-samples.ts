@@ -24,8 +24,7 @@ export function storeSamples(
   samples: Float64Array,
   stateChanges: Uint8Array = NO_CHANGES,
 ): Uint8Array {
-  const flags =
-    samples.length === 0 ? new Uint8Array() : connection.tail.append(toBatch(samples), stateChanges)
+  const flags = samples.length === 0 ? new Uint8Array() : connection.tail.append(toBatch(samples), stateChanges)
   const isLogged = flags.some((stored) => stored !== 0)
   if (!isLogged && stateChanges.length > 0) keepStateChanges(connection, stateChanges)
   return flags
@@ -61,8 +60,7 @@ function takeTime(atMs: number | undefined): number {
 }
 
 function take(value: number | undefined, rule: ColumnRule | undefined): number {
-  if (rule === undefined || value === undefined || !Number.isInteger(value))
-    throw new RangeError(`value ${value}`)
+  if (rule === undefined || value === undefined || !Number.isInteger(value)) throw new RangeError(`value ${value}`)
   if (value < rule.min || value > rule.max) throw new RangeError(`${rule.name} ${value}`)
   return value
 }

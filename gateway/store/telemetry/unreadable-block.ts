@@ -22,10 +22,7 @@ export function unreadableReason(error: DamagedBlockError | NewerBlockError): Un
  */
 export function readBlock(connection: Connection, blockId: number): Uint8Array | 'gone' {
   try {
-    const row = connection.get<{ records: Uint8Array }>(
-      'SELECT records FROM stored_block WHERE block_id = ?',
-      blockId,
-    )
+    const row = connection.get<{ records: Uint8Array }>('SELECT records FROM stored_block WHERE block_id = ?', blockId)
     return row?.records ?? 'gone'
   } catch (error) {
     if (!isBroken(storeFaultCode(error))) throw error
@@ -37,10 +34,7 @@ export function readBlock(connection: Connection, blockId: number): Uint8Array |
 /** How many records a block has by its row. Throws `DamagedBlockError` when the page of the row cannot be read. */
 export function readBlockRow(connection: Connection, blockId: number): { count: number } | 'gone' {
   try {
-    return (
-      connection.get<{ count: number }>('SELECT count FROM stored_block WHERE block_id = ?', blockId) ??
-      'gone'
-    )
+    return connection.get<{ count: number }>('SELECT count FROM stored_block WHERE block_id = ?', blockId) ?? 'gone'
   } catch (error) {
     if (!isBroken(storeFaultCode(error))) throw error
     throw new DamagedBlockError('unreadable_page', 'the page of its row is damaged')

@@ -95,9 +95,7 @@ export class UnsavedRecords {
       this.#lastSeq = savedSeq
     }
     if (lastSeq === null || lastSeq <= this.#lastSeq) return this.#counts
-    for (const { firstSeq, samples } of this.#connection
-      .statement<LoggedRow>(NEWER_ROWS)
-      .iterate(this.#lastSeq)) {
+    for (const { firstSeq, samples } of this.#connection.statement<LoggedRow>(NEWER_ROWS).iterate(this.#lastSeq)) {
       this.#counts.add(samples)
       this.#lastSeq = firstSeq
     }
@@ -129,8 +127,7 @@ export function readUnsaved(connection: Connection): Unsaved {
   let next = 0
   const { savedSeq } = savedUntil(connection)
   for (const row of connection.statement<LoggedRow>(NEWER_ROWS).iterate(savedSeq)) {
-    for (; (unlogged[next]?.afterSeq ?? row.firstSeq) < row.firstSeq; next++)
-      take(unlogged[next]?.changes ?? null)
+    for (; (unlogged[next]?.afterSeq ?? row.firstSeq) < row.firstSeq; next++) take(unlogged[next]?.changes ?? null)
     records.add(row.samples)
     take(row.changes)
   }
@@ -141,10 +138,7 @@ export function readUnsaved(connection: Connection): Unsaved {
 }
 
 function storedState(connection: Connection, deviceId: number): DeviceState | undefined {
-  const row = connection.get<StateRow>(
-    `SELECT ${STATE_COLUMNS} FROM device_state s WHERE s.device_id = ?`,
-    deviceId,
-  )
+  const row = connection.get<StateRow>(`SELECT ${STATE_COLUMNS} FROM device_state s WHERE s.device_id = ?`, deviceId)
   return row === undefined ? undefined : stateOfRow(row)
 }
 

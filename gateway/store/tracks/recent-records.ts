@@ -20,10 +20,7 @@ const MOST_FIXES = 1_000
 const MOST_VOLTAGES = 10_000
 
 /** The newest fixes of a few minutes, oldest first. */
-export function readRecentFixes(
-  { telemetry }: ReaderTools,
-  { deviceId, fromMs, toMs }: RecentRange,
-): RecentFix[] {
+export function readRecentFixes({ telemetry }: ReaderTools, { deviceId, fromMs, toMs }: RecentRange): RecentFix[] {
   const page = telemetry.page(GPS, deviceId, { fromMs, toMs, order: 'desc', limit: MOST_FIXES })
   const { atMs, latE7, longE7, speedMilliKmh } = page
   return Array.from(atMs, (at, i) => {

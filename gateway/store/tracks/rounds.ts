@@ -56,13 +56,7 @@ export function findRounds(tools: ReaderTools, query: RoundsQuery): Round[] {
   const { open } = finder.state
   if (open === null || open.startedMs < fromMs) return found
   const endMs = Math.min(latestMs, open.startedMs + LOOK_BACK_MS)
-  walk(
-    tools,
-    query.devices,
-    { fromMs: toMs + 1, toMs: endMs },
-    finder,
-    () => finder.state.open?.id === open.id,
-  )
+  walk(tools, query.devices, { fromMs: toMs + 1, toMs: endMs }, finder, () => finder.state.open?.id === open.id)
   const last = finder.roundAt(nowMs)
   return [...found, ...finder.takeEnded(), ...(last === null ? [] : [last])].filter(isWanted)
 }
@@ -120,11 +114,7 @@ function walk(
 }
 
 /** Feeds fixes of several devices by time; of equal times that of the lock first. */
-function feed(
-  devices: readonly StoredRoundDevice[],
-  tracks: readonly GpsRecords[],
-  finder: RoundFinder,
-): void {
+function feed(devices: readonly StoredRoundDevice[], tracks: readonly GpsRecords[], finder: RoundFinder): void {
   const next = tracks.map(() => 0)
   const nextMs = (i: number) => tracks[i]?.atMs[next[i] ?? 0] ?? Number.POSITIVE_INFINITY
   for (;;) {

@@ -66,11 +66,7 @@ function readFixes(tools: ReaderTools, deviceId: number, range: TimeRange) {
   return tools.telemetry.read(GPS, deviceId, range, (room) => tools.roomForFixes(room))
 }
 
-function gpsColumns(
-  { atMs, latE7, longE7, speedMilliKmh }: GpsRecords,
-  kept: readonly number[],
-  fromMs: number,
-) {
+function gpsColumns({ atMs, latE7, longE7, speedMilliKmh }: GpsRecords, kept: readonly number[], fromMs: number) {
   return {
     at: differences(kept, (i) => (atMs[i] ?? 0) - fromMs),
     lat: differences(kept, (i) => latE7[i] ?? 0),

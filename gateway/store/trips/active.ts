@@ -40,8 +40,7 @@ function findActive(
   { deviceId, hardwareId, nowMs, newestMs }: ActiveTripsQuery['devices'][number] & { newestMs: number },
   { config, maxAgeSeconds, lookbackSeconds, positionsMax, foundMax }: ActiveTripsQuery,
 ): ActiveTrip | undefined {
-  const trackFrom = (fromMs: number) =>
-    readTrack(tools, { deviceId, hardwareId, fromMs, toMs: nowMs, positionsMax })
+  const trackFrom = (fromMs: number) => readTrack(tools, { deviceId, hardwareId, fromMs, toMs: nowMs, positionsMax })
   const query = { nowMs, maxAgeSeconds, foundMax }
   const fromMs = Math.max(0, nowMs - lookbackSeconds * 1000)
   const recentFromMs = Math.min(nowMs, newestMs) - RECENT_SECONDS * 1000

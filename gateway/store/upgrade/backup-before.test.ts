@@ -47,10 +47,7 @@ test('the newest two copies are kept by their time, whatever their versions; oth
     writeFileSync(join(backups, name), '')
   const { file } = backUpBefore({ dataDir, path, schema: OLD_SCHEMA, atMs: Date.UTC(2026, 0, 4) })
   assert.equal(file, `before-${programVersion()}-20260104T000000Z.db`)
-  assert.deepEqual(
-    readdirSync(backups).sort(),
-    ['before-0.9.1-20260103T000000Z.db', file, 'of-the-club.db'].sort(),
-  )
+  assert.deepEqual(readdirSync(backups).sort(), ['before-0.9.1-20260103T000000Z.db', file, 'of-the-club.db'].sort())
 })
 
 test('without space for the copy the upgrade is refused with the way out, and nothing is changed', async (t) => {

@@ -1,13 +1,4 @@
-import {
-  constants,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncPath } from '#shared/files/durable.ts'
 import { freeBytesIn, megabytes } from '#shared/files/free-space.ts'
@@ -39,8 +30,7 @@ export interface BackupRequest {
 export function backUpBefore({ dataDir, path, schema, atMs }: BackupRequest): BackupBefore {
   const folder = join(dataDir, BACKUPS)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  for (const name of readdirSync(folder))
-    if (name.endsWith(UNFINISHED)) rmSync(join(folder, name), { force: true })
+  for (const name of readdirSync(folder)) if (name.endsWith(UNFINISHED)) rmSync(join(folder, name), { force: true })
   const { size: bytes, mtimeMs: modifiedAtMs } = statSync(path)
   requireSpace(dataDir, bytes)
   const file = `before-${programVersion()}-${compactTime(atMs)}.db`
@@ -61,11 +51,7 @@ export function backUpBefore({ dataDir, path, schema, atMs }: BackupRequest): Ba
 /** Whether a backup is there, and the database is still the one it was made of. */
 export function isCurrent(dataDir: string, backup: BackupBefore, path: string): boolean {
   const { size, mtimeMs } = statSync(path)
-  return (
-    size === backup.bytes &&
-    mtimeMs === backup.modifiedAtMs &&
-    existsSync(join(dataDir, BACKUPS, backup.file))
-  )
+  return size === backup.bytes && mtimeMs === backup.modifiedAtMs && existsSync(join(dataDir, BACKUPS, backup.file))
 }
 
 function keepNewest(folder: string, many: number): void {

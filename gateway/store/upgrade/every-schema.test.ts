@@ -58,14 +58,7 @@ function expected(table: string, row: Row, schema: number): Row {
 }
 
 /** Rows that a migration makes of others. */
-const MADE = new Set([
-  'change_log',
-  'block_log',
-  'telemetry_block',
-  'clock_mark',
-  'telemetry_log_end',
-  'migration',
-])
+const MADE = new Set(['change_log', 'block_log', 'telemetry_block', 'clock_mark', 'telemetry_log_end', 'migration'])
 
 for (let schema = 1; schema <= knownSchema(); schema++) {
   test(`a database of schema ${schema} with rows in all tables is upgraded, and nothing of it is lost`, (t) => {

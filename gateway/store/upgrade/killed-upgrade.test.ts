@@ -88,10 +88,7 @@ test('an upgrade that is killed at any moment leaves the old database or the new
     assert.deepEqual(contentOf(join(folder, 'cartbarn.db')), { schema: knownSchema(), ...whole })
     const backups = readdirSync(join(folder, 'backups'))
     const named = readProgramRecord(folder)?.backup?.file ?? ''
-    assert.ok(
-      backups.includes(named) && backups.every((name) => !name.endsWith('-unfinished')),
-      backups.join(),
-    )
+    assert.ok(backups.includes(named) && backups.every((name) => !name.endsWith('-unfinished')), backups.join())
     for (const name of backups)
       assert.deepEqual(contentOf(join(folder, 'backups', name)), { schema: OLD_SCHEMA, ...whole })
     assert.ok(existsSync(join(folder, 'program.json')))

@@ -103,11 +103,7 @@ function newRecord(last: ProgramRecord | null, writtenBy: string | null): Progra
 }
 
 /** Resolves with the backup, if it is one. Rejects with what the thread met. */
-function perform(
-  work: UpgradeWork,
-  onProgress: OnUpgrade,
-  stopping: AbortSignal,
-): Promise<BackupBefore | null> {
+function perform(work: UpgradeWork, onProgress: OnUpgrade, stopping: AbortSignal): Promise<BackupBefore | null> {
   stopping.throwIfAborted()
   return new Promise((resolve, reject) => {
     const worker = startThread('upgrade', { workerData: work })

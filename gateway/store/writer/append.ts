@@ -65,17 +65,6 @@ function metadataFor(connection: Connection, { commandId, hardwareId }: NewLockE
 
 function insertLockEvent(connection: Connection, event: NewLockEvent, metadata: string | null): boolean {
   const { eventId, hardwareId, shortId, event: kind, source, atMs, code, commandId } = event
-  const values = [
-    eventId,
-    hardwareId,
-    shortId,
-    storedIdentity(event),
-    kind,
-    source,
-    atMs,
-    code,
-    commandId,
-    metadata,
-  ]
+  const values = [eventId, hardwareId, shortId, storedIdentity(event), kind, source, atMs, code, commandId, metadata]
   return connection.run(INSERT_LOCK_EVENT, ...values) > 0
 }

@@ -282,13 +282,7 @@ test('one bad message is refused alone; its neighbours are stored, in order', as
   writer.answerOf = (ids) => (holds(ids, 3) ? BAD_ROW : stored(ids))
   append(1, 2, 3, 4, 5)
   await settle()
-  assert.deepEqual(appender.told, [
-    'stored 1',
-    'stored 2',
-    'refused 3: datatype mismatch',
-    'stored 4',
-    'stored 5',
-  ])
+  assert.deepEqual(appender.told, ['stored 1', 'stored 2', 'refused 3: datatype mismatch', 'stored 4', 'stored 5'])
   // the bad one will never get better
   assert.deepEqual(acknowledged, [1, 2, 4, 5])
   assert.equal(queue.waitingRows, 0)
@@ -296,20 +290,13 @@ test('one bad message is refused alone; its neighbours are stored, in order', as
 })
 
 test('of a message that stands for several the bad one is refused alone', async () => {
-  appender.split = ({ id }) =>
-    id === 30 ? [31, 32, 33].map((part) => messageOf(part, 1)) : [messageOf(id, 1)]
+  appender.split = ({ id }) => (id === 30 ? [31, 32, 33].map((part) => messageOf(part, 1)) : [messageOf(id, 1)])
   writer.answerOf = (ids) => (holds(ids, 30) || holds(ids, 32) ? BAD_ROW : stored(ids))
   append(1)
   appendRows(30, 3)
   append(5)
   await settle()
-  assert.deepEqual(appender.told, [
-    'stored 1',
-    'stored 31',
-    'refused 32: datatype mismatch',
-    'stored 33',
-    'stored 5',
-  ])
+  assert.deepEqual(appender.told, ['stored 1', 'stored 31', 'refused 32: datatype mismatch', 'stored 33', 'stored 5'])
   assert.deepEqual(acknowledged, [1, 31, 33, 5])
   assert.equal(queue.waitingRows, 0)
 })
@@ -362,11 +349,7 @@ test('two bad messages, one behind the other, are refused; the one after them is
   writer.answerOf = (ids) => (holds(ids, 1) || holds(ids, 2) ? BAD_ROW : stored(ids))
   append(1, 2, 3)
   await settle()
-  assert.deepEqual(appender.told, [
-    'refused 1: datatype mismatch',
-    'refused 2: datatype mismatch',
-    'stored 3',
-  ])
+  assert.deepEqual(appender.told, ['refused 1: datatype mismatch', 'refused 2: datatype mismatch', 'stored 3'])
 })
 
 test('a message that cannot even be encoded is refused alone', async () => {
@@ -387,8 +370,7 @@ test('whatever the order of good and bad: each message is told once, in order, w
   await fc.assert(
     fc.asyncProperty(messages, async (drawn) => {
       fresh()
-      writer.answerOf = (ids) =>
-        ids !== 'write' && ids.some((id) => drawn[id]?.isBad) ? BAD_ROW : stored(ids)
+      writer.answerOf = (ids) => (ids !== 'write' && ids.some((id) => drawn[id]?.isBad) ? BAD_ROW : stored(ids))
       for (const [id, message] of drawn.entries()) appendRows(id, message.rows)
       await queue.stop()
       assert.deepEqual(
@@ -469,10 +451,7 @@ test('a message whose encoding cannot read the store waits and is not refused', 
   try {
     const encode = appender.encode.bind(appender)
     appender.encode = () => {
-      throw new UnavailableError(
-        'the store cannot be read',
-        new SqliteError('disk I/O error', 'SQLITE_IOERR_READ'),
-      )
+      throw new UnavailableError('the store cannot be read', new SqliteError('disk I/O error', 'SQLITE_IOERR_READ'))
     }
     append(1, 2)
     await settle()

@@ -343,10 +343,7 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
     return true
   }
 
-  async #isRefused(
-    batch: readonly Message[],
-    { message: reason, isDamage = false }: Failure,
-  ): Promise<boolean> {
+  async #isRefused(batch: readonly Message[], { message: reason, isDamage = false }: Failure): Promise<boolean> {
     const [only] = batch
     if (batch.length !== 1 || only === undefined) return false
     this.#log.error({ reason }, 'could not store a message: the database refuses it')

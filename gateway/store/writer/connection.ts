@@ -138,9 +138,7 @@ export class WriterConnection {
     if (size.checkpointed === size.log && !this.#hasFailed) return
     try {
       connection.db.pragma(`busy_timeout = ${CHECKPOINT_WAIT_MS}`)
-      const [done] = connection.all<{ busy: number }>(
-        `PRAGMA wal_checkpoint(${this.#hasFailed ? 'TRUNCATE' : 'FULL'})`,
-      )
+      const [done] = connection.all<{ busy: number }>(`PRAGMA wal_checkpoint(${this.#hasFailed ? 'TRUNCATE' : 'FULL'})`)
       connection.db.pragma(`busy_timeout = ${WRITER_BUSY_MS}`)
       this.#hasFailed &&= done?.busy !== 0
       this.#checkpointAtPages = done?.busy === 0 ? CHECKPOINT_PAGES : size.log + CHECKPOINT_RETRY_PAGES

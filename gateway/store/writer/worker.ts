@@ -88,9 +88,7 @@ function performRoundDamage(request: WriterRequest, damage: unknown): WriterAnsw
 /** A page of telemetry with a wrong checksum is taken as it is: what is in it has checksums of its own. */
 function performWritten(request: WriteRequest): WriterAnswer {
   const run = () =>
-    connection.transaction(
-      (writing): WriterAnswer => ({ kind: 'written', result: performBoth(writing, request) }),
-    )
+    connection.transaction((writing): WriterAnswer => ({ kind: 'written', result: performBoth(writing, request) }))
   try {
     return run()
   } catch (error) {
@@ -219,12 +217,7 @@ parentPort?.on('message', (request: WriterRequest) => {
 })
 
 /** Performs a write for `origin` and enters it in the audit log; the caller has the transaction. */
-function performWrite(
-  connection: WriterTables,
-  name: WriteName,
-  input: unknown,
-  origin: DatedOrigin,
-): unknown {
+function performWrite(connection: WriterTables, name: WriteName, input: unknown, origin: DatedOrigin): unknown {
   const write = writeOf(name)
   const endAudit = write.audit?.(connection, input, origin)
   const result = write(connection, input)

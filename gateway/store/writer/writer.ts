@@ -143,8 +143,7 @@ export class Writer implements Part {
     const { answer, tookMs } = report
     const isCommitted = answer.kind === 'appended' || answer.kind === 'written'
     if (isCommitted) this.commitTimes.add(tookMs)
-    if (isCommitted || (answer.kind === 'failed' && answer.isStoreFault))
-      this.#answeredAtMs = performance.now()
+    if (isCommitted || (answer.kind === 'failed' && answer.isStoreFault)) this.#answeredAtMs = performance.now()
     this.#pending.shift()?.resolve(answer)
   }
 }

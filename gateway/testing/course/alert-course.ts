@@ -27,10 +27,7 @@ export class AlertCourse {
   static async open(
     t: TestContext,
     nowMs = NOON,
-    {
-      site = {},
-      isTimeSynchronized = () => true,
-    }: { site?: object; isTimeSynchronized?: () => boolean } = {},
+    { site = {}, isTimeSynchronized = () => true }: { site?: object; isTimeSynchronized?: () => boolean } = {},
   ): Promise<AlertCourse> {
     const clock = new FakeClock(nowMs)
     const gateway = await startGateway({}, { clock, isTimeSynchronized })
@@ -51,20 +48,14 @@ export class AlertCourse {
   }
 
   async list(query = '', key?: string): Promise<AlertJson[]> {
-    const { status, body } = await this.gateway.request(
-      'GET',
-      `/alerts${query}`,
-      key === undefined ? {} : { key },
-    )
+    const { status, body } = await this.gateway.request('GET', `/alerts${query}`, key === undefined ? {} : { key })
     assert.equal(status, 200, JSON.stringify(body))
     return body.alerts
   }
 
   /** What there was, oldest first, as `+outside` and `-outside` for what is closed. */
   async story(query = ''): Promise<string[]> {
-    return (await this.list(query))
-      .map(({ kind, closed_at }) => `${closed_at === null ? '+' : '-'}${kind}`)
-      .reverse()
+    return (await this.list(query)).map(({ kind, closed_at }) => `${closed_at === null ? '+' : '-'}${kind}`).reverse()
   }
 
   async becomes(expected: string[], query = ''): Promise<void> {

@@ -274,11 +274,7 @@ class Twin {
   readonly warned: unknown[] = []
   asked = 0
 
-  constructor(
-    twins: CartTwins,
-    stores: { carts: Store; alerts: Store | undefined },
-    settings: () => SiteSettings,
-  ) {
+  constructor(twins: CartTwins, stores: { carts: Store; alerts: Store | undefined }, settings: () => SiteSettings) {
     const { clock, fleet, zones } = twins
     const log = createLog('silent')
     this.events = new Events(log)

@@ -112,11 +112,7 @@ export async function readCommand(gateway: AskedGateway, commandId: string): Pro
 }
 
 /** Waits until a command is in a state; returns it then. */
-export async function commandBecomes(
-  gateway: AskedGateway,
-  commandId: string,
-  status: string,
-): Promise<CommandAnswer> {
+export async function commandBecomes(gateway: AskedGateway, commandId: string, status: string): Promise<CommandAnswer> {
   const isThere = async () => (await readCommand(gateway, commandId)).status === status
   await eventually(isThere, `${commandId} is ${status}`)
   return readCommand(gateway, commandId)

@@ -129,11 +129,7 @@ export class Course {
   /** The cart as GET shows it. */
   async cart(key: string, apiKey?: string): Promise<CartJson> {
     const path = `/carts/${encodeURIComponent(key)}`
-    const { status, body } = await this.#gateway.request(
-      'GET',
-      path,
-      apiKey === undefined ? {} : { key: apiKey },
-    )
+    const { status, body } = await this.#gateway.request('GET', path, apiKey === undefined ? {} : { key: apiKey })
     if (status !== 200) throw new Error(`no cart: ${JSON.stringify(body)}`)
     return body
   }

@@ -1,15 +1,6 @@
 import fc from 'fast-check'
 import { toIso } from '#shared/time.ts'
-import {
-  acknowledgement,
-  DISCONNECT,
-  PACKET,
-  PINGREQ,
-  packetOf,
-  publishPacket,
-  text,
-  uint16,
-} from '../mqtt-packets.ts'
+import { acknowledgement, DISCONNECT, PACKET, PINGREQ, packetOf, publishPacket, text, uint16 } from '../mqtt-packets.ts'
 
 /** What a packet of a device is, and a number that decides about its details. */
 export interface Step {
@@ -68,11 +59,7 @@ const KINDS = {
         heading: 7,
       }),
   ],
-  named: [
-    5,
-    1,
-    (d: Details) => telemetry(d, { ...fix(d), [`key${d.detail % 40}`]: `Grün ${d.detail} \u{1f6a9}` }),
-  ],
+  named: [5, 1, (d: Details) => telemetry(d, { ...fix(d), [`key${d.detail % 40}`]: `Grün ${d.detail} \u{1f6a9}` })],
   inherited: [1, 1, (d: Details) => telemetry(d, { ...fix(d), constructor: 1, toString: d.detail })],
   backwards: [4, 1, (d: Details) => telemetry(d, { ...fix(d), ts: d.nowMs - (d.detail % 200_000) })],
   same: [3, 1, (d: Details) => telemetry(d, { ...fix(d), ts: d.nowMs - 1_000 * (d.detail % 3) })],
@@ -84,21 +71,9 @@ const KINDS = {
   nowhere: [1, 1, (d: Details) => telemetry(d, { ts: d.nowMs, lat: 0, long: 0 })],
   halfway: [1, 1, (d: Details) => telemetry(d, { ts: d.nowMs - d.detail, lat: 1, speed: 3 })],
   empty: [1, 1, (d: Details) => telemetry(d, ['{}', '', '[]', '{"s":[]}', 'null', '7'][d.detail % 6] ?? '')],
-  batch: [
-    4,
-    1,
-    (d: Details) => telemetry(d, [fix(d), fix({ ...d, id: d.id + 5 }), { ...fix(d), ts: d.nowMs }]),
-  ],
-  envelope: [
-    2,
-    1,
-    (d: Details) => telemetry(d, { boot: 1, up: 5_000, s: [{ up: 4_000, speed: d.detail % 9 }] }),
-  ],
-  terminated: [
-    2,
-    1,
-    (d: Details) => telemetry(d, `${JSON.stringify(fix(d))}${'\0'.repeat(1 + (d.detail % 4))}`),
-  ],
+  batch: [4, 1, (d: Details) => telemetry(d, [fix(d), fix({ ...d, id: d.id + 5 }), { ...fix(d), ts: d.nowMs }])],
+  envelope: [2, 1, (d: Details) => telemetry(d, { boot: 1, up: 5_000, s: [{ up: 4_000, speed: d.detail % 9 }] })],
+  terminated: [2, 1, (d: Details) => telemetry(d, `${JSON.stringify(fix(d))}${'\0'.repeat(1 + (d.detail % 4))}`)],
   marked: [1, 1, (d: Details) => telemetry(d, `\ufeff${JSON.stringify(fix(d))}`)],
   isoTime: [2, 1, (d: Details) => telemetry(d, { ...fix(d), ts: toIso(Number(fix(d).ts)) })],
   noNumber: [2, 1, (d: Details) => telemetry(d, `{"fuel":nan,${JSON.stringify(fix(d)).slice(1)}`)],
@@ -109,11 +84,7 @@ const KINDS = {
   copy: [3, 1, (d: Details) => telemetry(d, fix(d), { isDup: true })],
   retained: [2, 1, (d: Details) => telemetry(d, fix(d), { isRetained: true })],
   qos0: [4, 0, (d: Details) => telemetry(d, fix(d), { qos: 0 })],
-  qos2: [
-    3,
-    2,
-    (d: Details) => Buffer.concat([telemetry(d, fix(d), { qos: 2 }), acknowledgement(PACKET.pubrel, d.id)]),
-  ],
+  qos2: [3, 2, (d: Details) => Buffer.concat([telemetry(d, fix(d), { qos: 2 }), acknowledgement(PACKET.pubrel, d.id)])],
   status: [2, 1, (d: Details) => uplink(d, 'st', { online: d.detail % 2 === 0, fw: `1.${d.detail % 9}` })],
   lock: [2, 1, (d: Details) => uplink(d, 'evt', { event: 'lock', source: 'key', ts: d.nowMs - d.detail })],
   applied: [1, 1, (d: Details) => uplink(d, 'ack', { cfg: d.detail })],
@@ -124,11 +95,7 @@ const KINDS = {
     1,
     (d: Details) => {
       // its length in two bytes where one would do
-      const body = Buffer.concat([
-        text(`dev/${d.hardwareId}/tlm`),
-        uint16(d.id),
-        Buffer.from(`{"ts":${d.nowMs}}`),
-      ])
+      const body = Buffer.concat([text(`dev/${d.hardwareId}/tlm`), uint16(d.id), Buffer.from(`{"ts":${d.nowMs}}`)])
       return Buffer.concat([Buffer.from([0x32, body.length | 128, 0]), body])
     },
   ],

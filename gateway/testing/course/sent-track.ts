@@ -11,11 +11,7 @@ export interface SentFix {
 const BATCH = 500
 
 /** Has a device send fixes in the order given; they are stored when this resolves. */
-export async function sendTrack(
-  client: MqttClient,
-  hardwareId: string,
-  fixes: readonly SentFix[],
-): Promise<void> {
+export async function sendTrack(client: MqttClient, hardwareId: string, fixes: readonly SentFix[]): Promise<void> {
   for (let at = 0; at < fixes.length; at += BATCH) {
     const samples = fixes.slice(at, at + BATCH).map(({ atMs, ...values }) => ({ ts: atMs, ...values }))
     await client.publishAsync(`dev/${hardwareId}/tlm`, JSON.stringify(samples), { qos: 1 })

@@ -10,10 +10,7 @@ export async function sealTelemetry(gateway: TestGateway): Promise<void> {
 }
 
 /** Asks for all of the paths, one after the other; each answer is of its path. Fails unless all are 200. */
-export async function answersTo(
-  gateway: TestGateway,
-  paths: readonly string[],
-): Promise<Record<string, unknown>> {
+export async function answersTo(gateway: TestGateway, paths: readonly string[]): Promise<Record<string, unknown>> {
   const answers: Record<string, unknown> = {}
   for (const path of paths) {
     const { status, body } = await gateway.request('GET', path)

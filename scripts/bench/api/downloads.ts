@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ADMIN_KEY } from '#scripts/rig/gateway-process.ts'
-import {
-  compareP99,
-  countLost,
-  type LoadPair,
-  PUBACK_COLUMNS,
-  pubackCells,
-} from '#scripts/rig/load/beside.ts'
+import { compareP99, countLost, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import type { Download, DownloadResult } from '#scripts/rig/load/download-client.ts'
 import { besideDownloads, startDownloadClient } from '#scripts/rig/load/download-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
@@ -83,9 +77,7 @@ async function measureMemory(ground: HistoryGround, format: Format): Promise<Mem
   await settle(ground)
   const idle = await sampleFor(pid, IDLE_MS)
   const client = startDownloadClient(ground.context.bench)
-  const { result, peakBytes } = await peakDuring(pid, () =>
-    client.call('download', downloadOf(ground, format)),
-  )
+  const { result, peakBytes } = await peakDuring(pid, () => client.call('download', downloadOf(ground, format)))
   client.kill()
   printProgress(`  ${format}: ${formatCount(result.bytes / 1e6)} MB in ${result.durationS.toFixed(1)} s`)
   return { format, result, idleBytes: median(idle), peakBytes }
@@ -105,11 +97,7 @@ async function measurePair(
   const before = isAloneFirst ? await loadOnce(ground, durationS) : undefined
   const work = () => loadOnce(ground, durationS)
   const { bench } = ground.context
-  const { result: beside, downloads: ended } = await besideDownloads(
-    bench,
-    [downloadOf(ground, format)],
-    work,
-  )
+  const { result: beside, downloads: ended } = await besideDownloads(bench, [downloadOf(ground, format)], work)
   await settle(ground)
   return { format, alone: before ?? (await loadOnce(ground, durationS)), beside, downloads: ended }
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AnswerReader } from './http-answer.ts'
 
-const ANSWER =
-  'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"a":"\u00e9 b"}'
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{"a":"\u00e9 b"}'
 
 test('an answer is complete with its last byte, wherever it is cut', () => {
   const bytes = Buffer.from(ANSWER)

@@ -29,8 +29,7 @@ export class AnswerReader {
     // the mark itself came in two pieces
     const split = end < 0 ? this.#head.indexOf(HEAD_END) : -1
     if (end < 0 && split < 0) return
-    const inBody =
-      end < 0 ? this.#head.length - split - HEAD_END.length : chunk.length - end - HEAD_END.length
+    const inBody = end < 0 ? this.#head.length - split - HEAD_END.length : chunk.length - end - HEAD_END.length
     const head = split < 0 ? this.#head : this.#head.slice(0, split)
     const length = LENGTH.exec(head)?.[1]
     if (length === undefined) throw new Error(`an answer without Content-Length: ${head}`)

@@ -156,8 +156,7 @@ function createFigures(runs: readonly Run[], isShort: boolean): Figure[] {
   const failures = runs.reduce((sum, { result }) => sum + result.failures, 0)
   return [
     ...ROUTES.flatMap(({ name }) => {
-      const rate = (subject: SubjectName) =>
-        median(runsOf(runs, name, subject).map(({ result }) => rateOf(result)))
+      const rate = (subject: SubjectName) => median(runsOf(runs, name, subject).map(({ result }) => rateOf(result)))
       const gateway = rate('gateway')
       return (['Hono, ready bytes', 'Hono, c.json'] as const).map((subject) => {
         const ratio = gateway / rate(subject)

@@ -83,10 +83,7 @@ export async function runBackup(context: ScenarioContext): Promise<ScenarioRepor
   const databaseBytes = statSync(databasePath(folder.path)).size
   return {
     figures: [
-      told(
-        'backup: of a database of',
-        `${formatMb(databaseBytes)} MB, in ${formatMb(bytesIn(target))} MB of parts`,
-      ),
+      told('backup: of a database of', `${formatMb(databaseBytes)} MB, in ${formatMb(bytesIn(target))} MB of parts`),
       told('backup: took, median', `${median(tookS).toFixed(1)} s`),
       atMost('backup: PUBACK p99 beside it : without', ratio, P99_RATIO, {
         digits: 2,

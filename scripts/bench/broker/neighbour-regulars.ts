@@ -1,11 +1,5 @@
 import { MqttSocket } from '#scripts/rig/load/mqtt-socket.ts'
-import {
-  acknowledgement,
-  DISCONNECT,
-  PACKET,
-  publishPacket,
-  subscribeAllPacket,
-} from '#testing/mqtt-packets.ts'
+import { acknowledgement, DISCONNECT, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { type Count, connectFields, type NeighbourPlan } from './neighbour-plan.ts'
 
 const RETAINED_TOPICS = 500

@@ -1,13 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice, BenchLogin } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import {
-  compareP99,
-  countLost,
-  type LoadPair,
-  PUBACK_COLUMNS,
-  pubackCells,
-} from '#scripts/rig/load/beside.ts'
+import { compareP99, countLost, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds } from '#scripts/rig/process-usage.ts'

@@ -33,12 +33,7 @@ export function publishRetained(port: number, login: BenchLogin, count: number):
 }
 
 /** Number of retained messages below a filter with exactly that payload. */
-export function countRetained(
-  port: number,
-  login: BenchLogin,
-  filter: string,
-  payload: string,
-): Promise<number> {
+export function countRetained(port: number, login: BenchLogin, filter: string, payload: string): Promise<number> {
   return new Promise((resolve) => {
     let count = 0
     const socket = new MqttSocket(port, connectFields(login, 'bench-count'), {

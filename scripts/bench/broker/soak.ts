@@ -3,14 +3,7 @@ import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { countLost } from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import { readCpuSeconds, readResidentBytes } from '#scripts/rig/process-usage.ts'
-import {
-  formatCount,
-  formatMb,
-  median,
-  noneOf,
-  printProgress,
-  type ScenarioReport,
-} from '#scripts/rig/report.ts'
+import { formatCount, formatMb, median, noneOf, printProgress, type ScenarioReport } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { startNeighbour } from './children.ts'
 

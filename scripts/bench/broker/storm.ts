@@ -50,8 +50,7 @@ export async function runStorm(context: ScenarioContext): Promise<ScenarioReport
     { name: 'empty', retained: 0 },
     { name: `${formatCount(RETAINED)} retained`, retained: RETAINED },
   ]
-  if (slowFsync !== undefined)
-    grounds.push({ name: 'retained, slow fsync', retained: RETAINED, preload: slowFsync })
+  if (slowFsync !== undefined) grounds.push({ name: 'retained, slow fsync', retained: RETAINED, preload: slowFsync })
   const runs: StormRun[] = []
   for (const ground of grounds) runs.push(...(await measure(context, ground, clients, rounds)))
   print(runs, clients)

@@ -55,8 +55,7 @@ async function drive(): Promise<void> {
     const due = Math.floor(((Date.now() - startedAtMs) / 1000) * carts.length)
     for (; told < due; told++) tell(told % carts.length)
   }, TICK_MS)
-  if (!(await waitUntil(() => acknowledged >= 2 * carts.length, LIMIT_MS)))
-    throw new Error('carts were not heard of')
+  if (!(await waitUntil(() => acknowledged >= 2 * carts.length, LIMIT_MS))) throw new Error('carts were not heard of')
 }
 
 function tell(index: number): void {

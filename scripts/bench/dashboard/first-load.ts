@@ -50,9 +50,7 @@ async function loadAll(ground: DashboardGround): Promise<LoadedFile[]> {
     const { pathname } = new URL(response.url())
     if (!pathname.startsWith('/app/')) return
     loading.push(
-      response
-        .body()
-        .then((body) => ({ path: pathname, bytes: body.length, gzipBytes: gzipLength(pathname, body) })),
+      response.body().then((body) => ({ path: pathname, bytes: body.length, gzipBytes: gzipLength(pathname, body) })),
     )
   })
   await ground.show(opened, 'Map')

@@ -16,11 +16,7 @@ export async function runLine(context: ScenarioContext): Promise<ScenarioReport>
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)
   const ground = await DashboardGround.lay(context)
-  const tablets = new ForkedScript<TabletFunctions>(
-    bench,
-    'tablets',
-    new URL('../staff/tablets.ts', import.meta.url),
-  )
+  const tablets = new ForkedScript<TabletFunctions>(bench, 'tablets', new URL('../staff/tablets.ts', import.meta.url))
   const { ports } = ground.gateway
   const dataDir = ground.dataDir
   const plan = {
@@ -62,12 +58,7 @@ export async function runLine(context: ScenarioContext): Promise<ScenarioReport>
   const options = { unit: ' s', digits: 1, isJudged: !isShort }
   return {
     figures: [
-      atMost(
-        'dashboard: a line that is closed is said after',
-        median(raw.closedS),
-        TARGETS_S.closed,
-        options,
-      ),
+      atMost('dashboard: a line that is closed is said after', median(raw.closedS), TARGETS_S.closed, options),
       atMost('dashboard: a silent line is said after', median(raw.silentS), TARGETS_S.silent, options),
       atMost(
         `dashboard: ${plan.tablets + 1} tablets live after the gateway listens`,

@@ -32,11 +32,7 @@ export async function runMemory(context: ScenarioContext): Promise<ScenarioRepor
   await ground.show(opened, 'Map')
   const looks: HeapLook[] = []
   const startedMs = performance.now()
-  for (
-    let atS = plan.warmEveryS;
-    atS <= plan.durationS;
-    atS += atS < plan.fromS ? plan.warmEveryS : plan.everyS
-  ) {
+  for (let atS = plan.warmEveryS; atS <= plan.durationS; atS += atS < plan.fromS ? plan.warmEveryS : plan.everyS) {
     await sleep(Math.max(0, startedMs + atS * 1000 - performance.now()))
     // what a person does now and then must leave nothing behind either
     await ground.show(opened, 'Fleet')

@@ -99,9 +99,7 @@ async function isSetUp(gateway: TestGateway): Promise<boolean> {
 async function isLively(gateway: TestGateway): Promise<boolean> {
   const { counts } = (await gateway.request('GET', '/carts')).body
   const { alerts } = (await gateway.request('GET', '/alerts?state=open')).body
-  return (
-    counts.in > 0 && counts.moving > 0 && counts.low + counts.silent + counts.outside > 1 && alerts.length > 0
-  )
+  return counts.in > 0 && counts.moving > 0 && counts.low + counts.silent + counts.outside > 1 && alerts.length > 0
 }
 
 async function takeAll(browser: Browser, gateway: TestGateway, look: Look, folder: string): Promise<void> {

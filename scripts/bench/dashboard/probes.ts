@@ -47,8 +47,7 @@ export async function compiledBytes(cdp: CDPSession): Promise<number> {
   const [type, size] = [fields.indexOf('type'), fields.indexOf('self_size')]
   const code = types[0].indexOf('code')
   let bytes = 0
-  for (let at = 0; at < nodes.length; at += fields.length)
-    if (nodes[at + type] === code) bytes += nodes[at + size] ?? 0
+  for (let at = 0; at < nodes.length; at += fields.length) if (nodes[at + type] === code) bytes += nodes[at + size] ?? 0
   return bytes
 }
 

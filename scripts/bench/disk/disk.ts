@@ -150,12 +150,7 @@ function differenceOf(before: DiskUse | null, after: DiskUse | null): DiskUse | 
  * Waits until more than these samples are sealed: a measurement that begins behind one sealing and ends behind another has
  * its share of all that a message causes.
  */
-async function untilSealed(
-  gateway: GatewayProcess,
-  samples: number,
-  limitMs: number,
-  lookMs: number,
-): Promise<void> {
+async function untilSealed(gateway: GatewayProcess, samples: number, limitMs: number, lookMs: number): Promise<void> {
   const isSealed = async () => (await countSealed(gateway)) > samples
   await mustReach(isSealed, limitMs, 'the gateway does not seal its log', lookMs)
 }

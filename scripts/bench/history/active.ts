@@ -49,12 +49,7 @@ export async function runActive(context: ScenarioContext, history: SharedHistory
   }
 }
 
-async function measure(
-  context: ScenarioContext,
-  name: string,
-  path: string,
-  gateway: GatewayProcess,
-): Promise<Phase> {
+async function measure(context: ScenarioContext, name: string, path: string, gateway: GatewayProcess): Promise<Phase> {
   const rounds = context.rounds ?? (context.isShort ? SHORT_ROUNDS : ROUNDS)
   const client = startDownloadClient(context.bench)
   const query = activeTrips(gateway)

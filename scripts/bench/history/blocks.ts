@@ -3,15 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { createCommandLine, parseCommandLine, wholeNumber } from '#scripts/cli/command-line.ts'
 import type { Workbench } from '#scripts/rig/processes.ts'
-import {
-  atLeast,
-  atMost,
-  conclude,
-  type Figure,
-  median,
-  printProgress,
-  printTable,
-} from '#scripts/rig/report.ts'
+import { atLeast, atMost, conclude, type Figure, median, printProgress, printTable } from '#scripts/rig/report.ts'
 import { decodeBlock, encodeBlock, verifyBlock } from '#shared/telemetry/block.ts'
 import { splitIntoFullBlocks } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'

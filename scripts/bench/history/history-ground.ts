@@ -49,10 +49,7 @@ export async function startOnHistory(context: ScenarioContext): Promise<HistoryG
  * `records` of each stream for the first device and, between them, as many for all others together. In the order of
  * time, as devices send it. Positions go back and forth, in numbers as long as real ones.
  */
-function* samplesOf(
-  [first = 0, ...others]: readonly number[],
-  records: number,
-): Generator<FilledSample, void, void> {
+function* samplesOf([first = 0, ...others]: readonly number[], records: number): Generator<FilledSample, void, void> {
   for (let tick = 0; tick < records; tick++) {
     const sample = {
       atMs: FROM_MS + tick * GAP_MS,

@@ -15,8 +15,7 @@ const ACTIVE_INTERVAL_MS = 5000
 
 const always = { latenessMs: 0, speed: 'tenths', keeps: () => true } as const
 const inUse: TrackStyle['keeps'] = (cart) => !cart.isLocked
-const atWork: TrackStyle['keeps'] = (_, second) =>
-  second > WORK_BEGINS_S && second <= WORK_BEGINS_S + WORKING_HOURS_S
+const atWork: TrackStyle['keeps'] = (_, second) => second > WORK_BEGINS_S && second <= WORK_BEGINS_S + WORKING_HOURS_S
 
 /** A cart that reports every second, day and night. */
 const SINGLE_STYLE: TrackStyle = { ...always, name: 'single', intervalS: 1 }

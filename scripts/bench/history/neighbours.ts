@@ -55,10 +55,7 @@ interface Round extends Record<Phase, LoadResult> {
 }
 
 /** What devices notice of a client that asks for trips all the time. */
-export async function runHistoryNeighbours(
-  context: ScenarioContext,
-  history: SharedHistory,
-): Promise<ScenarioReport> {
+export async function runHistoryNeighbours(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const rounds = context.rounds ?? (context.isShort ? 1 : ROUNDS)
   const durationS = context.durationS ?? (context.isShort ? 2 : DURATION_S)
   const [single, fleet] = [await history.single(), await history.fleet()]
@@ -119,9 +116,7 @@ async function measureRound(ground: Ground, isAloneFirst: boolean): Promise<Roun
   const time = readMachineTime()
   const before = isAloneFirst ? await loadOnce(ground) : undefined
   const { bench, isShort } = ground.context
-  const { result: beside, downloads: queries } = await besideDownloads(bench, ground.queries, () =>
-    loadOnce(ground),
-  )
+  const { result: beside, downloads: queries } = await besideDownloads(bench, ground.queries, () => loadOnce(ground))
   await sleep(isShort ? 0 : SETTLE_MS)
   const spinner = bench.spawn('busy process', process.execPath, ['-e', 'for (;;);'])
   setPriority(spinner.pid, LOWEST_PRIORITY)

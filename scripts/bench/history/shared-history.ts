@@ -96,9 +96,7 @@ export class SharedHistory {
     // twice, because the first takes its time
     const fromMs = Math.max(Date.now() - activeMs, (known?.toMs ?? 0) + 1)
     const sealedToMs = Math.max(fromMs, Date.now() - loggedMs)
-    const sealed = await folder.fill(
-      samplesOfActive(deviceIds, tracks, { fromMs, toMs: sealedToMs, sinceMs }),
-    )
+    const sealed = await folder.fill(samplesOfActive(deviceIds, tracks, { fromMs, toMs: sealedToMs, sinceMs }))
     const recent = { fromMs: sealedToMs + 1, toMs: Date.now(), sinceMs }
     const logged = await folder.fillLog(samplesOfActive(deviceIds, tracks, recent))
     const records = (known?.records ?? 0) + sealed + logged

@@ -52,9 +52,7 @@ export async function runStart(context: ScenarioContext): Promise<ScenarioReport
   }
   for (let round = 0; round < rounds; round++) {
     for (const subject of subjects) await startOnce(context, subject)
-    printProgress(
-      `  ${round + 1}: ${subjects.map(({ wallMs }) => formatMs(wallMs.at(-1) ?? 0)).join(', ')} ms`,
-    )
+    printProgress(`  ${round + 1}: ${subjects.map(({ wallMs }) => formatMs(wallMs.at(-1) ?? 0)).join(', ')} ms`)
   }
   printTable(
     `A start with ${days} days of ${DEVICES} carts: ${formatCount(samples)} samples, ${formatMb(size)} MB`,
@@ -81,10 +79,7 @@ function startsOf(name: string, entry: string, folder: FilledFolder): Starts {
 }
 
 /** It is killed as by a power cut, so that the next has a write-ahead log to look at. */
-async function startOnce(
-  { bench }: ScenarioContext,
-  { entry, folder, wallMs, cpuMs }: Starts,
-): Promise<void> {
+async function startOnce({ bench }: ScenarioContext, { entry, folder, wallMs, cpuMs }: Starts): Promise<void> {
   const startedAtMs = performance.now()
   const { process } = await startGateway(bench, { entry, dataDir: folder.path })
   wallMs.push(performance.now() - startedAtMs)

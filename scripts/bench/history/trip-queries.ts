@@ -4,10 +4,7 @@ import { activeTripsSchema, deviceTripsSchema, tripsSchema } from '#shared/wire/
 import type { HistoryPart } from './shared-history.ts'
 
 /** Trips of the only device of a part. */
-export function tripsOfOne(
-  gateway: GatewayProcess,
-  { hardwareIds: [hardwareId], ...part }: HistoryPart,
-): Download {
+export function tripsOfOne(gateway: GatewayProcess, { hardwareIds: [hardwareId], ...part }: HistoryPart): Download {
   return { port: gateway.ports.http, path: `/trips/${hardwareId}?${rangeOf(part)}`, key: ADMIN_KEY }
 }
 
@@ -45,11 +42,7 @@ export async function countActive(download: Download): Promise<number> {
   return activeTripsSchema.parse(await ask(download)).summary.activeCount
 }
 
-function countsOf({
-  summary,
-}: {
-  summary: { totalTrips: number; totalStops: number; positionsAnalyzed: number }
-}) {
+function countsOf({ summary }: { summary: { totalTrips: number; totalStops: number; positionsAnalyzed: number } }) {
   return { trips: summary.totalTrips, stops: summary.totalStops, positions: summary.positionsAnalyzed }
 }
 

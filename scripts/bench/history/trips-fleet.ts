@@ -25,10 +25,7 @@ interface Run {
 }
 
 /** A month of as many devices as one request may name: time and memory. */
-export async function runTripsFleet(
-  context: ScenarioContext,
-  history: SharedHistory,
-): Promise<ScenarioReport> {
+export async function runTripsFleet(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const rounds = context.rounds ?? (isShort ? SHORT_ROUNDS : ROUNDS)
   const part = await history.fleet()

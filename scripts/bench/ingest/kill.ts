@@ -50,9 +50,7 @@ async function measure({ bench, entry }: ScenarioContext, kills: number): Promis
     gateway = await startGateway(bench, { entry, dataDir, ports: gateway.ports })
     restartMs.push(performance.now() - killedAtMs)
     await load.connected()
-    printProgress(
-      `  kill ${done} of ${kills}: listening again after ${formatCount(restartMs.at(-1) ?? 0)} ms`,
-    )
+    printProgress(`  kill ${done} of ${kills}: listening again after ${formatCount(restartMs.at(-1) ?? 0)} ms`)
   }
   await sleep(LIFE_MIN_MS)
   load.stop()

@@ -45,10 +45,7 @@ export async function runSaturation(context: ScenarioContext): Promise<ScenarioR
   printMedians(counts, runs)
   const sum = (pick: (run: SubjectRun) => number | undefined) =>
     runs.reduce((total, run) => total + (pick(run) ?? 0), 0)
-  const [frames, rows] = [
-    sum((run) => run.beside?.frames),
-    Math.max(...runs.map((run) => run.beside?.rows ?? 0)),
-  ]
+  const [frames, rows] = [sum((run) => run.beside?.frames), Math.max(...runs.map((run) => run.beside?.rows ?? 0))]
   return {
     figures: [
       ...counts.flatMap((clients) => createFigures(clients, runs, !context.isShort)),
@@ -125,18 +122,13 @@ function createFigures(clients: number, runs: readonly SubjectRun[], isJudged: b
   ]
 }
 
-function createRatios(
-  clients: number,
-  of: (subject: SubjectName) => SubjectRun[],
-  isJudged: boolean,
-): Figure[] {
+function createRatios(clients: number, of: (subject: SubjectName) => SubjectRun[], isJudged: boolean): Figure[] {
   const mosquitto = of('mosquitto')
   if (mosquitto.length === 0) return []
   // few clients are no fleet: the targets are for many
   const isFleet = clients >= Math.max(...CLIENT_COUNTS)
   return (['gateway', 'gateway, everything on'] as const).flatMap((subject) => {
-    const ratio = (pick: (run: SubjectRun) => number) =>
-      medianRatio(of(subject).map(pick), mosquitto.map(pick))
+    const ratio = (pick: (run: SubjectRun) => number) => medianRatio(of(subject).map(pick), mosquitto.map(pick))
     const title = `saturation: ${clients} clients, ${subject} : Mosquitto`
     return [
       atLeast(

@@ -101,10 +101,7 @@ function createFigures(outcome: Outcome): Figure[] {
   const { sinceDue } = load.measured
   const { delivery } = realtime
   const untargeted = [
-    [
-      'PUBACK p50 / p99 / max',
-      `${[sinceDue.p50Ms, sinceDue.p99Ms, sinceDue.maxMs].map(formatMs).join(' / ')} ms`,
-    ],
+    ['PUBACK p50 / p99 / max', `${[sinceDue.p50Ms, sinceDue.p99Ms, sinceDue.maxMs].map(formatMs).join(' / ')} ms`],
     ['realtime p50 / p99', `${[delivery.p50Ms, delivery.p99Ms].map(formatMs).join(' / ')} ms`],
     ['loop delay p99', `${formatMs(outcome.loopDelayP99Ms)} ms`],
     ['CPU of the gateway', `${(outcome.gatewayCpuShare * 100).toFixed(0)} % of a core`],

@@ -8,13 +8,7 @@ import { NEIGHBOUR_ADDRESS } from '#scripts/rig/neighbours/attack-connection.ts'
 import { waitUntil } from '#scripts/rig/wait-until.ts'
 import { ApiClient } from '#shared/client.ts'
 import { inParallel } from '#shared/in-parallel.ts'
-import {
-  acknowledgement,
-  DISCONNECT,
-  PACKET,
-  publishPacket,
-  subscribeAllPacket,
-} from '#testing/mqtt-packets.ts'
+import { acknowledgement, DISCONNECT, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { probe } from './probe.ts'
 
 /** The process of those who are there every day: who watches the health, who unlocks carts, and a program that is away. */
@@ -86,10 +80,7 @@ async function askHealth({ ports }: RegularsPlan, signal: AbortSignal): Promise<
   await response.arrayBuffer()
 }
 
-async function unlockOnce(
-  { ports, admin, cart: unlocked }: RegularsPlan,
-  signal: AbortSignal,
-): Promise<void> {
+async function unlockOnce({ ports, admin, cart: unlocked }: RegularsPlan, signal: AbortSignal): Promise<void> {
   const client = new ApiClient({
     url: `http://127.0.0.1:${ports.http}`,
     apiKey: admin.password,
@@ -103,10 +94,7 @@ async function unlockOnce(
 }
 
 /** The cart that is unlocked: connected, and hears its commands. */
-function watchCart(
-  { ports, cart: unlocked }: RegularsPlan,
-  onCommand: (id: string) => void,
-): Promise<MqttSocket> {
+function watchCart({ ports, cart: unlocked }: RegularsPlan, onCommand: (id: string) => void): Promise<MqttSocket> {
   const { hardwareId, password } = unlocked
   const login = { clientId: hardwareId, username: hardwareId, password, keepaliveS: KEEP_ALIVE_S }
   return subscribed(ports.mqtt, login, `dev/${hardwareId}/cmd`, (payload) => {
@@ -147,10 +135,7 @@ async function publishOrders({ ports, admin }: RegularsPlan): Promise<{ stop(): 
 }
 
 /** The shop comes back: what was acknowledged to the till must be there. */
-async function countLostOrders(
-  { ports, admin }: RegularsPlan,
-  acknowledged: ReadonlySet<string>,
-): Promise<number> {
+async function countLostOrders({ ports, admin }: RegularsPlan, acknowledged: ReadonlySet<string>): Promise<number> {
   const missing = new Set(acknowledged)
   const shop = new MqttSocket(
     ports.mqtt,

@@ -95,12 +95,7 @@ async function measureRun(bench: Workbench, ground: Ground, durationS: number): 
   return { beside, base }
 }
 
-async function measureSide(
-  bench: Workbench,
-  ground: Ground,
-  plan: AttackPlan,
-  durationS: number,
-): Promise<Side> {
+async function measureSide(bench: Workbench, ground: Ground, plan: AttackPlan, durationS: number): Promise<Side> {
   const neighbour = startNeighbour(bench)
   const others = await ground.gather(durationS)
   const start = await neighbour.call('start', plan)
@@ -115,9 +110,7 @@ function describeRun({ beside, base }: Run): string {
     const [slow, usual] = [beside, base].map(({ noticed }) => formatMs(noticed.p99Ms[what] ?? 0))
     return `${what} p99 ${slow} : ${usual} ms`
   })
-  const longest = Object.entries(beside.noticed.longestMs).map(
-    ([what, ms]) => `longest ${what} ${formatMs(ms)} ms`,
-  )
+  const longest = Object.entries(beside.noticed.longestMs).map(([what, ms]) => `longest ${what} ${formatMs(ms)} ms`)
   return [...times, ...longest, didOf(beside)].join('; ')
 }
 
@@ -163,10 +156,7 @@ function createFigures(row: string, runs: readonly Run[], isJudged: boolean): Fi
         both.reduce((sum, each) => sum + each, 0),
       )
     }),
-    told(
-      `${row}: CPU of the generator beside : base; runs`,
-      `${cpu('beside')} : ${cpu('base')} s; ${runs.length}`,
-    ),
+    told(`${row}: CPU of the generator beside : base; runs`, `${cpu('beside')} : ${cpu('base')} s; ${runs.length}`),
     told(`${row}: it did, in the last run`, last === undefined ? 'nothing' : didOf(last)),
   ]
 }

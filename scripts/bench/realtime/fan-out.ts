@@ -74,11 +74,7 @@ async function run(context: ScenarioContext, given: FanOut): Promise<ScenarioRep
   return { figures, raw: { durationS, alone, read } }
 }
 
-async function measure(
-  { bench, entry }: ScenarioContext,
-  fanOut: FanOut,
-  durationS: number,
-): Promise<Outcome> {
+async function measure({ bench, entry }: ScenarioContext, fanOut: FanOut, durationS: number): Promise<Outcome> {
   const { sockets, devices, perDevicePerS } = fanOut
   printProgress(`  ${devices * perDevicePerS} messages a second, ${sockets} sockets, ${durationS} s`)
   const dataDir = bench.createFolder('realtime')
@@ -94,11 +90,7 @@ async function measure(
   const load = startDeviceLoad(bench, gateway, clients, perDevicePerS, options)
   await load.measuring()
   const { pid } = gateway.process
-  const [startedAtMs, mainBeforeS, allBeforeS] = [
-    performance.now(),
-    readMainThreadCpuSeconds(pid),
-    readCpuSeconds(pid),
-  ]
+  const [startedAtMs, mainBeforeS, allBeforeS] = [performance.now(), readMainThreadCpuSeconds(pid), readCpuSeconds(pid)]
   await load.measured()
   const tookS = (performance.now() - startedAtMs) / 1_000
   const mainThread = (readMainThreadCpuSeconds(pid) - mainBeforeS) / tookS
@@ -114,17 +106,7 @@ async function measure(
 }
 
 function print({ name, sockets }: FanOut, durationS: number, alone: Outcome, read: Outcome): void {
-  const header = [
-    '',
-    'acked',
-    'PUBACK p50 ms',
-    'p99 ms',
-    'main thread',
-    'process',
-    'delivered',
-    'p50 ms',
-    'p99 ms',
-  ]
+  const header = ['', 'acked', 'PUBACK p50 ms', 'p99 ms', 'main thread', 'process', 'delivered', 'p50 ms', 'p99 ms']
   const row = (title: string, { load, mainThread, process, readers, expected }: Outcome) => [
     title,
     formatCount(load.measured.acknowledged),
@@ -148,10 +130,7 @@ function createFigures({ name }: FanOut, alone: Outcome, read: Outcome, isJudged
   const ratio = (after?.p99Ms ?? 0) / (before?.p99Ms ?? 1)
   const detail = `${formatMs(before?.p99Ms ?? 0)} to ${formatMs(after?.p99Ms ?? 0)} ms`
   return [
-    noneOf(
-      `realtime, ${name}: not acknowledged`,
-      read.load.sent - read.load.acknowledged + read.load.skipped,
-    ),
+    noneOf(`realtime, ${name}: not acknowledged`, read.load.sent - read.load.acknowledged + read.load.skipped),
     noneOf(`realtime, ${name}: not delivered`, undelivered),
     noneOf(`realtime, ${name}: sockets closed`, read.readers?.closed ?? 0),
     atMost(`realtime, ${name}: main thread`, read.mainThread * 100, MAIN_THREAD_TARGET, {

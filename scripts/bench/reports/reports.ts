@@ -119,9 +119,7 @@ async function measureEach(
       const idleBytes = await quietResidentBytes(pid, isShort)
       const { result, peakBytes } = await peakDuring(pid, () => client.call('download', of(gateway)))
       runs.push({ ...result, aboveBytes: peakBytes - idleBytes })
-      printProgress(
-        `  ${name}: ${result.durationS.toFixed(2)} s, ${formatMb(peakBytes - idleBytes)} MB above idle`,
-      )
+      printProgress(`  ${name}: ${result.durationS.toFixed(2)} s, ${formatMb(peakBytes - idleBytes)} MB above idle`)
     }
     measured.push({
       name,
@@ -175,14 +173,8 @@ async function runReportNeighbours(context: ScenarioContext, course: CourseMonth
         detail,
         isJudged: !isShort,
       }),
-      told(
-        'neighbours: reports answered meanwhile',
-        String(measured.reduce((sum, one) => sum + one.downloads, 0)),
-      ),
-      noneOf(
-        'neighbours: not acknowledged',
-        countLost(measured.flatMap(({ alone, beside }) => [alone, beside])),
-      ),
+      told('neighbours: reports answered meanwhile', String(measured.reduce((sum, one) => sum + one.downloads, 0))),
+      noneOf('neighbours: not acknowledged', countLost(measured.flatMap(({ alone, beside }) => [alone, beside]))),
     ],
     raw: { measured },
   }

@@ -1,12 +1,6 @@
 import { ForkedScript } from '#scripts/rig/calls.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import {
-  compareP99,
-  countLost,
-  type LoadPair,
-  PUBACK_COLUMNS,
-  pubackCells,
-} from '#scripts/rig/load/beside.ts'
+import { compareP99, countLost, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import {
@@ -101,11 +95,7 @@ async function tellReceivers(gateway: GatewayProcess, port: number, count: numbe
 }
 
 /** Until every cart has a voltage at rest, which none is low by. */
-async function untilResting(
-  gateway: GatewayProcess,
-  barn: ForkedScript<BarnFunctions>,
-  count: number,
-): Promise<void> {
+async function untilResting(gateway: GatewayProcess, barn: ForkedScript<BarnFunctions>, count: number): Promise<void> {
   const isResting = async () => {
     await barn.call('report')
     const { carts } = await must(gateway, 'GET', '/carts')
@@ -157,11 +147,7 @@ function print(runs: readonly Run[]): void {
   printTable('Alerts', ['', 'slowest ms', ...PUBACK_COLUMNS], [['medians', ...row]])
 }
 
-function createFigures(
-  runs: readonly Run[],
-  { carts, receivers }: typeof SIZES,
-  isJudged: boolean,
-): Figure[] {
+function createFigures(runs: readonly Run[], { carts, receivers }: typeof SIZES, isJudged: boolean): Figure[] {
   const pairs = runs.map(({ pair }) => pair)
   const { ratio, detail } = compareP99(pairs)
   const delivered = runs.map(({ deliveredMs }) => deliveredMs ?? Number.POSITIVE_INFINITY)

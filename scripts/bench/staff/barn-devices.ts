@@ -52,8 +52,7 @@ async function connectOne(port: number, { hardwareId, password }: BenchDevice): 
 function complete(hardwareId: string, payload: string): void {
   const id = /"id":"([^"]+)"/.exec(payload)?.[1]
   if (id === undefined) return
-  for (const st of ['acknowledged', 'completed'])
-    publish(hardwareId, 'ack', JSON.stringify({ id, st, ts: Date.now() }))
+  for (const st of ['acknowledged', 'completed']) publish(hardwareId, 'ack', JSON.stringify({ id, st, ts: Date.now() }))
 }
 
 /** Each says twice that it stands in the barn, unlocked; resolves when all of it is acknowledged. */
@@ -62,8 +61,7 @@ async function report(): Promise<void> {
   for (const ageMs of [5000, 0])
     for (const hardwareId of sockets.keys())
       publish(hardwareId, 'tlm', JSON.stringify({ ts: Date.now() - ageMs, ...fields }))
-  if (!(await waitUntil(() => unacknowledged === 0, LIMIT_MS)))
-    throw new Error('reports were not acknowledged')
+  if (!(await waitUntil(() => unacknowledged === 0, LIMIT_MS))) throw new Error('reports were not acknowledged')
 }
 
 function publish(hardwareId: string, level: string, payload: string): void {

@@ -14,13 +14,7 @@ import {
 } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { openCourse, registerCarts } from '#scripts/rig/staff-course.ts'
-import {
-  monotonicUs,
-  type ProfiledTime,
-  profilingEnv,
-  readMainThreadProfile,
-  shareOf,
-} from './cpu-profile.ts'
+import { monotonicUs, type ProfiledTime, profilingEnv, readMainThreadProfile, shareOf } from './cpu-profile.ts'
 
 const DEVICES = 500
 const SHORT_DEVICES = 20
@@ -35,8 +29,7 @@ const TARGET_US = 10
 const SHOWN_FUNCTIONS = 5
 
 /** What carts, alerts and locks that act by themselves are made of; what they call belongs to them. */
-const STAFF_FILES =
-  /\/(?:gateway\/(?:services|domain|store)\/(?:carts?|alerts?|closing|auto-lock)\b|shared\/carts\/)/
+const STAFF_FILES = /\/(?:gateway\/(?:services|domain|store)\/(?:carts?|alerts?|closing|auto-lock)\b|shared\/carts\/)/
 
 interface Rate {
   name: string
@@ -108,9 +101,7 @@ async function measure(context: ScenarioContext, given: Measured): Promise<Run> 
   const { share, byFunction } = shareOf(profile, (url) => STAFF_FILES.test(url), time)
   const deviceSeconds = devices.length * ((time.toUs - time.fromUs) / 1e6)
   const usOf = (each: number) => (each * cpuS * 1e6) / deviceSeconds
-  const dearest = [...byFunction]
-    .map(([name, s]): [string, number] => [name, usOf(s)])
-    .sort(([, a], [, b]) => b - a)
+  const dearest = [...byFunction].map(([name, s]): [string, number] => [name, usOf(s)]).sort(([, a], [, b]) => b - a)
   return {
     rate: rate.name,
     perS,

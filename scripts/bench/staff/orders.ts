@@ -1,13 +1,7 @@
 import { ForkedScript } from '#scripts/rig/calls.ts'
 import type { BenchDevice } from '#scripts/rig/gateway-api.ts'
 import { type GatewayProcess, startGateway } from '#scripts/rig/gateway-process.ts'
-import {
-  compareP99,
-  countLost,
-  type LoadPair,
-  PUBACK_COLUMNS,
-  pubackCells,
-} from '#scripts/rig/load/beside.ts'
+import { compareP99, countLost, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import {

@@ -22,11 +22,7 @@ const SCENARIOS = {
 }
 
 for (const [name, run] of Object.entries(SCENARIOS)) {
-  test(
-    `a short look at ${name} of staff gives figures, and nothing is lost or refused`,
-    TEST_LIMIT,
-    async (t) => {
-      await lookShortly(t, run)
-    },
-  )
+  test(`a short look at ${name} of staff gives figures, and nothing is lost or refused`, TEST_LIMIT, async (t) => {
+    await lookShortly(t, run)
+  })
 }

@@ -24,11 +24,7 @@ export async function runTabletsReturn(context: ScenarioContext): Promise<Scenar
   const { ports } = gateway
   await openCourse(gateway)
   const carts = await registerCarts(gateway, { count: sizes.carts, deviceType: 'teebox', id: 'cart' })
-  const barn = new ForkedScript<BarnFunctions>(
-    bench,
-    'devices',
-    new URL('./barn-devices.ts', import.meta.url),
-  )
+  const barn = new ForkedScript<BarnFunctions>(bench, 'devices', new URL('./barn-devices.ts', import.meta.url))
   await barn.call('connect', ports.mqtt, carts)
   await barn.call('report')
   barn.kill()

@@ -22,10 +22,7 @@ const monthsOf = ({ ports }: GatewayProcess) => ({
 })
 
 /** The bytes of each month of a year: how long they take, and what devices notice of somebody who asks without a pause. */
-export async function runMonths(
-  context: ScenarioContext,
-  year: () => Promise<Year>,
-): Promise<ScenarioReport> {
+export async function runMonths(context: ScenarioContext, year: () => Promise<Year>): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const { folder, carts } = await year()
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)

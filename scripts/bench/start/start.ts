@@ -174,8 +174,7 @@ async function runTrips(context: ScenarioContext, year: () => Promise<Year>): Pr
 
 async function runSize(): Promise<ScenarioReport> {
   const packed = existsSync(RELEASE) ? readdirSync(RELEASE).filter((name) => name.endsWith('.tar.xz')) : []
-  if (packed.length === 0)
-    return { figures: [told('size: npm run build:release has not been run', 'none')], raw: {} }
+  if (packed.length === 0) return { figures: [told('size: npm run build:release has not been run', 'none')], raw: {} }
   const sizes = packed.map((name) => ({ name, bytes: statSync(join(RELEASE, name)).size }))
   return {
     figures: sizes.map(({ name, bytes }) =>

@@ -25,8 +25,7 @@ const STYLE: TrackStyle = {
   intervalS: 5,
   latenessMs: 0,
   speed: 'tenths',
-  keeps: (cart, second) =>
-    second > WORK_BEGINS_S && second <= WORK_ENDS_S && (!cart.isLocked || second % 60 === 0),
+  keeps: (cart, second) => second > WORK_BEGINS_S && second <= WORK_ENDS_S && (!cart.isLocked || second % 60 === 0),
 }
 
 /** A data folder with the history of a year. */
@@ -85,11 +84,7 @@ function* repeated(track: GpsRecords, n: number, toMs: number): Generator<GpsRec
   const spanMs = Math.ceil(((track.atMs[count - 1] ?? 0) - (track.atMs[0] ?? 0) + 1) / DAY_MS) * DAY_MS
   for (let shiftMs = 0; ; shiftMs += spanMs) {
     for (let from = 0; from < count; from += MAX_BLOCK_RECORDS) {
-      const { atMs, latE7, longE7, speedMilliKmh } = GPS.view(
-        track,
-        from,
-        Math.min(count, from + MAX_BLOCK_RECORDS),
-      )
+      const { atMs, latE7, longE7, speedMilliKmh } = GPS.view(track, from, Math.min(count, from + MAX_BLOCK_RECORDS))
       if ((atMs[0] ?? 0) + shiftMs >= toMs) return
       yield {
         atMs: atMs.map((at) => at + shiftMs),
@@ -106,12 +101,7 @@ function voltagesOf(atMs: Float64Array): Int32Array {
   return Int32Array.from(atMs, (at) => 52_000 - Math.floor((at % DAY_MS) / 30_000) + ((at / 1000) % 7) * 10)
 }
 
-function insert<R extends Records>(
-  connection: Connection,
-  deviceId: number,
-  kind: RecordKind<R>,
-  records: R,
-): void {
+function insert<R extends Records>(connection: Connection, deviceId: number, kind: RecordKind<R>, records: R): void {
   const { atMs } = records
   insertBlock(
     connection,

@@ -1,11 +1,5 @@
 import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
-import {
-  compareP99,
-  countLost,
-  type LoadPair,
-  PUBACK_COLUMNS,
-  pubackCells,
-} from '#scripts/rig/load/beside.ts'
+import { compareP99, countLost, type LoadPair, PUBACK_COLUMNS, pubackCells } from '#scripts/rig/load/beside.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
 import {
   atLeast,

@@ -1,15 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startGateway } from '#scripts/rig/gateway-process.ts'
 import { startDeviceLoad } from '#scripts/rig/load/process.ts'
-import {
-  atMost,
-  below,
-  formatCount,
-  noneOf,
-  printTable,
-  type ScenarioReport,
-  told,
-} from '#scripts/rig/report.ts'
+import { atMost, below, formatCount, noneOf, printTable, type ScenarioReport, told } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { decodeRuns } from '#shared/telemetry/runs.ts'
 import { bytesSent, SITE, SyncGround } from './ground.ts'

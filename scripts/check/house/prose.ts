@@ -29,9 +29,7 @@ export const hasProseFindings = (text: string) =>
 /** Uses of each of the words in a passage, without quoted code. */
 export function wordsIn({ at, text }: Passage): { word: string; at: number }[] {
   const prose = text.replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, (code) => '_'.repeat(code.length))
-  return WORDS.flatMap(([word, pattern]) =>
-    [...prose.matchAll(pattern)].map(({ index }) => ({ word, at: at + index })),
-  )
+  return WORDS.flatMap(([word, pattern]) => [...prose.matchAll(pattern)].map(({ index }) => ({ word, at: at + index })))
 }
 
 /** A docstring names its subject or begins with a verb. */
@@ -39,5 +37,4 @@ export const isOpenedByQuestion = ({ text }: Passage) => OPENING.test(text)
 
 /** True for sentences; false for keys, paths and SQL. */
 export const isSentence = (text: string) =>
-  /[a-z]{2,} [a-z]/i.test(text) &&
-  !/\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|FROM|WHERE|PRAGMA|VALUES|AND)\b/.test(text)
+  /[a-z]{2,} [a-z]/i.test(text) && !/\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|FROM|WHERE|PRAGMA|VALUES|AND)\b/.test(text)

@@ -45,14 +45,11 @@ export function risenRules(findings: readonly Finding[], ratchet: Counts): strin
   return Object.keys(counts).filter((rule) => sumOf(counts[rule]) > sumOf(ratchet[rule]))
 }
 
-const sumOf = (byScope: Record<string, number> = {}) =>
-  Object.values(byScope).reduce((sum, one) => sum + one, 0)
+const sumOf = (byScope: Record<string, number> = {}) => Object.values(byScope).reduce((sum, one) => sum + one, 0)
 
 function keysOf(...all: Counts[]): [rule: string, scope: string][] {
   const keys = all.flatMap((counts) =>
-    Object.entries(counts).flatMap(([rule, byScope]) =>
-      Object.keys(byScope).map((scope) => `${rule}\n${scope}`),
-    ),
+    Object.entries(counts).flatMap(([rule, byScope]) => Object.keys(byScope).map((scope) => `${rule}\n${scope}`)),
   )
   return [...new Set(keys)].map((key) => {
     const [rule = '', scope = ''] = key.split('\n')

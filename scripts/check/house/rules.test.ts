@@ -6,33 +6,19 @@ import { type CheckedFile, findingsIn } from './rules.ts'
 const PATH = 'gateway/api/users.ts'
 
 /** `rule: line` of each finding in a file. */
-const broken = (text: string, path = PATH) =>
-  findingsIn([{ path, text }]).map(({ rule, line }) => `${rule}: ${line}`)
+const broken = (text: string, path = PATH) => findingsIn([{ path, text }]).map(({ rule, line }) => `${rule}: ${line}`)
 
 const files = (folder: string, amount: number): CheckedFile[] =>
   Array.from({ length: amount }, (_, i) => ({ path: `${folder}/file-${i}.ts`, text: '' }))
 
 suite('spreads', () => {
   test('a literal is not spread', () => {
-    const spread = [
-      'f(',
-      '  ...[1, 2],',
-      '  ...([1] as const),',
-      ')',
-      'export const a = { ...{ b: 1 } }',
-    ].join('\n')
-    assert.deepEqual(broken(spread), [
-      'spread of a literal: 2',
-      'spread of a literal: 3',
-      'spread of a literal: 5',
-    ])
+    const spread = ['f(', '  ...[1, 2],', '  ...([1] as const),', ')', 'export const a = { ...{ b: 1 } }'].join('\n')
+    assert.deepEqual(broken(spread), ['spread of a literal: 2', 'spread of a literal: 3', 'spread of a literal: 5'])
   })
 
   test('values, choices and rest parameters are', () => {
-    assert.deepEqual(
-      broken('export const f = (...[a]: number[]) => [...b, ...(a ? [1] : []), ...[1].map(c)]'),
-      [],
-    )
+    assert.deepEqual(broken('export const f = (...[a]: number[]) => [...b, ...(a ? [1] : []), ...[1].map(c)]'), [])
   })
 })
 
@@ -79,10 +65,7 @@ suite('words', () => {
       'word: of it: 2',
       'word: is said: 3',
     ])
-    assert.deepEqual(broken('Whoever stands\nbeside the cart', 'docs/app.md'), [
-      'word: whoever: 1',
-      'word: beside: 2',
-    ])
+    assert.deepEqual(broken('Whoever stands\nbeside the cart', 'docs/app.md'), ['word: whoever: 1', 'word: beside: 2'])
     assert.deepEqual(broken('what is such that somebody leaves it as it came', 'README.md').length, 4)
   })
 

@@ -121,9 +121,7 @@ function tablesInManyFiles(files: readonly CheckedFile[]): Finding[] {
     )
   return [...Map.groupBy(uses, ({ name }) => name)]
     .filter(([, paths]) => paths.length > TABLE_FILES_MAX)
-    .flatMap(([scope, paths]) =>
-      paths.map(({ path }) => ({ rule: 'files that name a table', scope, path, line: 1 })),
-    )
+    .flatMap(([scope, paths]) => paths.map(({ path }) => ({ rule: 'files that name a table', scope, path, line: 1 })))
 }
 
 function tablesInSql(file: CheckedFile): Set<string> {

@@ -55,10 +55,7 @@ test('a list is shown first, then registered; its passwords work and only their 
 
 test('a second time nothing is registered and no file of passwords is made', async () => {
   rmSync(PASSWORDS, { force: true })
-  const again = await add(
-    'hardware_id,device_type,name\ncart-1,teebox,"One, the first"\ncart-2,teebox,\n',
-    '--yes',
-  )
+  const again = await add('hardware_id,device_type,name\ncart-1,teebox,"One, the first"\ncart-2,teebox,\n', '--yes')
   assert.deepEqual([again.code, again.out], [0, '0 registered, 0 changed, 2 as they were.\n'])
   assert.equal(existsSync(PASSWORDS), false)
 })
@@ -78,19 +75,13 @@ test('a file of passwords is never written over, and then nothing is registered'
 test('a list with faults is refused as a whole, its lines named', async () => {
   const refused = await add('hardware_id,device_type\ncart 9,teebox\ncart-10,teebox\ncart-11,none\n', '--yes')
   assert.equal(refused.code, 1)
-  assert.match(
-    refused.err,
-    /2 of its lines are wrong, and nothing was changed:\n {2}line 2: .*\n {2}line 4: /,
-  )
+  assert.match(refused.err, /2 of its lines are wrong, and nothing was changed:\n {2}line 2: .*\n {2}line 4: /)
   assert.ok(!(await registered()).includes('cart-10'))
 })
 
 test('what cannot be read, a wrong key and a gateway that is away are told in one line', async () => {
   const missing = await folder.run(devices, ['add', 'none.csv', '--url', g.http])
-  assert.deepEqual(
-    [missing.code, missing.err],
-    [1, `devices add: ${folder.file('none.csv')} cannot be read: ENOENT\n`],
-  )
+  assert.deepEqual([missing.code, missing.err], [1, `devices add: ${folder.file('none.csv')} cannot be read: ENOENT\n`])
   writeFileSync(folder.file('list.csv'), 'hardware_id,device_type\ncart-12,teebox\n')
   const argv = ['add', 'list.csv', '--url']
   const stranger = await folder.run(devices, [...argv, g.http], { key: 'flt_wrong' })

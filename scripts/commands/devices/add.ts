@@ -82,10 +82,7 @@ export const addDevices: RunCommand = (argv, io) =>
     const list = await readList(pathFrom(io, parsed.args[0] ?? ''))
     const api = new ApiClient({ url, apiKey, signal: io.signal })
     const add = (isDryRun: boolean) =>
-      inWords(
-        url,
-        api.call('POST /devices/import', { query: { dry_run: isDryRun ? 'true' : 'false' }, body: list }),
-      )
+      inWords(url, api.call('POST /devices/import', { query: { dry_run: isDryRun ? 'true' : 'false' }, body: list }))
     // a list that is wrong is told before a file is made
     const planned = await add(true)
     if (!yes) {

@@ -36,17 +36,12 @@ export function parseExportOptions(argv: readonly string[], io: CommandIo): Expo
       'the file to write, there once it is complete; - is standard output (from a clone with npm run --silent); a folder with --all',
     )
     .addOption(
-      new Option(
-        '--format <format>',
-        'by default what the name of the file says; of battery csv or ndjson',
-      ).choices(TRACK_FORMATS),
+      new Option('--format <format>', 'by default what the name of the file says; of battery csv or ndjson').choices(
+        TRACK_FORMATS,
+      ),
     )
     .addOption(new Option('--stream <stream>').choices(['gps', 'battery'] as const).default('gps' as const))
-    .option(
-      '--from <time>',
-      'ISO 8601, included; UTC unless it has an offset (by default the beginning)',
-      time,
-    )
+    .option('--from <time>', 'ISO 8601, included; UTC unless it has an offset (by default the beginning)', time)
     .option('--to <time>', 'included (by default the end)', time)
     .option('--force', 'write over files that are there')
   const { device, all, out, stream, url, retryFor, ...given } = parseCommandLine(command, argv).opts()

@@ -121,15 +121,7 @@ test('a file that is there is not written over, unless that is wanted', async ()
 })
 
 test('all devices go into a folder, a file each', async () => {
-  const { code, err } = await exportTo(
-    '--all',
-    '--format',
-    'ndjson',
-    '--stream',
-    'battery',
-    '--out',
-    'fleet/today',
-  )
+  const { code, err } = await exportTo('--all', '--format', 'ndjson', '--stream', 'battery', '--out', 'fleet/today')
   assert.equal(code, 0, err)
   const names = readdirSync(folder.file('fleet/today'))
   const { devices } = (await g.request('GET', '/devices')).body
@@ -161,17 +153,9 @@ test('what is wrong with the command, the key, the device or the place is one li
     [['--all', '--format', 'csv', '--out', 'plain'], 1, /cannot be made a folder: EEXIST/],
     [['--device', 'cart-1', '--out', 'new'], 2, /--format is needed/],
     [['--device', 'cart-1', '--out', 'new.csv', '--format', 'xlsx'], 2, /--format .* choices are gpx/],
-    [
-      ['--device', 'cart-1', '--out', 'new.gpx', '--stream', 'battery'],
-      2,
-      /--format of battery must be csv or ndjson/,
-    ],
+    [['--device', 'cart-1', '--out', 'new.gpx', '--stream', 'battery'], 2, /--format of battery must be csv or ndjson/],
     [['--device', 'cart-1', '--out', 'new.csv', '--from', 'today'], 2, /--from .* must be a time/],
-    [
-      ['--device', 'cart-1', '--out', 'new.csv', '--from', '2026-05-02', '--to', '2026-05-01'],
-      2,
-      /--from must not/,
-    ],
+    [['--device', 'cart-1', '--out', 'new.csv', '--from', '2026-05-02', '--to', '2026-05-01'], 2, /--from must not/],
     [['--device', 'cart-1'], 2, /required option '--out <file>'/],
     [['--out', 'new.csv'], 2, /either --device ID or --all/],
     [['--all', '--format', 'csv', '--out', '-'], 2, /must be a folder/],
@@ -207,10 +191,7 @@ test('a download that breaks off leaves nothing that looks whole', async () => {
 test('progress: a bar on a terminal, one line elsewhere, nothing when quiet', async () => {
   const argv = ['--url', g.http, '--device', 'cart-1', '--out', 'bar.csv', '--force']
   assert.match((await folder.run(runExport, argv, { isTerminal: true })).err, /█.* % cart-1: .*records/)
-  assert.match(
-    (await folder.run(runExport, argv)).err,
-    /^\S+bar.csv: 700 records, 0.1 MB of gps of cart-1\n$/,
-  )
+  assert.match((await folder.run(runExport, argv)).err, /^\S+bar.csv: 700 records, 0.1 MB of gps of cart-1\n$/)
   assert.equal((await folder.run(runExport, [...argv, '--quiet'], { isTerminal: true })).err, '')
   assert.equal((await folder.run(runExport, ['--help'])).code, 0)
 })

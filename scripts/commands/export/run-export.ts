@@ -80,8 +80,7 @@ class Export {
     const { stdout } = this.#io
     try {
       if (device === null) await this.#writeAll()
-      else if (out === '-')
-        this.#tell('standard output', await this.#write(device, (bytes) => writeTo(stdout, bytes)))
+      else if (out === '-') this.#tell('standard output', await this.#write(device, (bytes) => writeTo(stdout, bytes)))
       else {
         const path = pathFrom(this.#io, out)
         if (!isForced) requireFree(path)
@@ -111,9 +110,7 @@ class Export {
     const ids: string[] = []
     for (;;) {
       const query = { limit: DEVICES_A_PAGE, offset: ids.length }
-      const { devices } = await this.#patience.with((signal) =>
-        this.#client.call('GET /devices', { query, signal }),
-      )
+      const { devices } = await this.#patience.with((signal) => this.#client.call('GET /devices', { query, signal }))
       ids.push(...devices.map(({ hardware_id }) => hardware_id))
       if (devices.length < DEVICES_A_PAGE) return ids
     }

@@ -83,9 +83,7 @@ function columnsOf(header: readonly string[], mapping: FieldMapping): (NamedFiel
     }
     if (other !== undefined) {
       const both = [header[place], header[other]].join(' and ')
-      throw new TrackFileError(
-        `columns ${both} both could be ${field}: say which with --column ${field}=NAME`,
-      )
+      throw new TrackFileError(`columns ${both} both could be ${field}: say which with --column ${field}=NAME`)
     }
     columns[place] = found[place]
   }

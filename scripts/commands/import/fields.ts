@@ -69,8 +69,7 @@ export class FieldNames {
       for (const name of [...names.map(columnKey), ...OTHER_NAMES[field]]) this.#other.set(name, other)
       if (field !== 'speed') continue
       for (const name of ['speed', ...OTHER_NAMES.speed])
-        for (const [unit, kmhPerSpeedUnit] of KMH_IN_UNIT)
-          this.#other.set(name + unit, { ...other, kmhPerSpeedUnit })
+        for (const [unit, kmhPerSpeedUnit] of KMH_IN_UNIT) this.#other.set(name + unit, { ...other, kmhPerSpeedUnit })
     }
   }
 

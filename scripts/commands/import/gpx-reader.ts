@@ -44,8 +44,7 @@ export class GpxReader implements TrackReader, XmlSink {
 
   open(qualifiedName: string, attributes: Readonly<Record<string, string>>): void {
     const name = localName(qualifiedName)
-    if (this.#path.length === 0 && name !== 'gpx')
-      throw new TrackFileError(`the file is no GPX but <${name}>`)
+    if (this.#path.length === 0 && name !== 'gpx') throw new TrackFileError(`the file is no GPX but <${name}>`)
     this.#path.push(name)
     if (this.#point === undefined) {
       const reason = NO_TRACK.get(name)

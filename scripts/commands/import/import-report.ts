@@ -50,8 +50,7 @@ export class ImportReport {
   summary(placeName: string, elapsedS: number, isDryRun: boolean): string {
     const range = this.usable === 0 ? '' : `, ${toIso(this.firstMs)} to ${toIso(this.lastMs)}`
     const lines = [`  read           ${grouped(this.read)} records${range}`]
-    if (isDryRun)
-      lines.push(`  usable         ${grouped(this.usable)}, as far as a file can tell; nothing was sent`)
+    if (isDryRun) lines.push(`  usable         ${grouped(this.usable)}, as far as a file can tell; nothing was sent`)
     else {
       lines.push(`  stored         ${byStream(this.stored)}`, `  already there  ${byStream(this.duplicates)}`)
     }

@@ -45,9 +45,7 @@ for (const [format, { head, point, foot }] of Object.entries(FORMS)) {
     const pieces = function* () {
       yield head
       for (let at = 0; at < POINTS; at += POINTS_A_PIECE) {
-        yield Array.from({ length: POINTS_A_PIECE }, (_, i) =>
-          point(toIso(FROM_MS + (at + i) * 1000), at + i),
-        ).join('')
+        yield Array.from({ length: POINTS_A_PIECE }, (_, i) => point(toIso(FROM_MS + (at + i) * 1000), at + i)).join('')
       }
       yield foot
     }

@@ -34,13 +34,9 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
     .argument('<file...>', 'GPX, CSV, NDJSON or GeoJSON; - is standard input')
     .option('--device <id>', 'whose track it is: hardware_id or short_id')
     .addOption(
-      new Option('--by-hardware-id', 'instead: each record names its device in hardware_id').conflicts(
-        'device',
-      ),
+      new Option('--by-hardware-id', 'instead: each record names its device in hardware_id').conflicts('device'),
     )
-    .addOption(
-      new Option('--format <format>', 'by default what the name of the file says').choices(TRACK_FORMATS),
-    )
+    .addOption(new Option('--format <format>', 'by default what the name of the file says').choices(TRACK_FORMATS))
     .option(
       '--column <field=name>',
       'a column or JSON field with a name of its own; may be repeated. FIELD is time, lat, long, speed, fix, ' +
@@ -69,10 +65,8 @@ export function parseImportOptions(argv: readonly string[], io: CommandIo): Impo
   const parsed = parseCommandLine(command, argv)
   const [files] = parsed.processedArgs
   const { device, byHardwareId, format, dryRun, url, retryFor, ...given } = parsed.opts()
-  if (device === undefined && !byHardwareId)
-    throw new UsageError('either --device ID or --by-hardware-id is needed')
-  if (format === undefined && files.includes('-'))
-    throw new UsageError('--format is needed for standard input')
+  if (device === undefined && !byHardwareId) throw new UsageError('either --device ID or --by-hardware-id is needed')
+  if (format === undefined && files.includes('-')) throw new UsageError('--format is needed for standard input')
   return {
     files,
     device: device ?? null,
@@ -99,8 +93,7 @@ function addToMapping(column: string, mapping: FieldMapping = {}): FieldMapping 
 
 function delimiter(text: string): string {
   if (text === 'tab' || text === '\\t') return '\t'
-  if (text.length !== 1 || '"\r\n'.includes(text))
-    throw new InvalidArgumentError('It must be one character or tab.')
+  if (text.length !== 1 || '"\r\n'.includes(text)) throw new InvalidArgumentError('It must be one character or tab.')
   return text
 }
 

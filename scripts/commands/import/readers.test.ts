@@ -33,8 +33,7 @@ function find(create: (sink: TrackSink) => TrackReader, text: string): Found[] {
 const csv = (text: string, mapping: FieldMapping = {}, delimiter?: string) =>
   find((sink) => new CsvReader({ mapping, delimiter }, sink), text)
 const gpx = (text: string) => find((sink) => new GpxReader(sink), text)
-const ndjson = (text: string, mapping: FieldMapping = {}) =>
-  find((sink) => new NdjsonReader(mapping, sink), text)
+const ndjson = (text: string, mapping: FieldMapping = {}) => find((sink) => new NdjsonReader(mapping, sink), text)
 const geojson = (text: string | object) =>
   find((sink) => new GeojsonReader({}, sink), typeof text === 'string' ? text : JSON.stringify(text))
 
@@ -93,10 +92,7 @@ for (const [what, text, expected] of [
 
 test('CSV: a missing header is named, and what it should have been', () => {
   const [message] = csv('2026-05-01T12:00:00Z,28.4,-81.5\n')
-  assert.match(
-    String(message),
-    /^! the first line must name the columns time, lat and long .* it says: 2026-05-01T12/,
-  )
+  assert.match(String(message), /^! the first line must name the columns time, lat and long .* it says: 2026-05-01T12/)
 })
 
 test('CSV: two columns for one field are not guessed, unless told which', () => {
@@ -168,8 +164,7 @@ test('GPX: what a waypoint has in it is no point, whatever the order, and a poin
 })
 
 test('GPX of OsmAnd: speed is right below the extensions, with or without a prefix', () => {
-  const point = (speed: string) =>
-    `<trkpt lat="1" lon="2"><time>T</time><extensions>${speed}</extensions></trkpt>`
+  const point = (speed: string) => `<trkpt lat="1" lon="2"><time>T</time><extensions>${speed}</extensions></trkpt>`
   const points = [
     '<osmand:speed>1.5</osmand:speed><osmand:heading>7</osmand:heading>',
     '<speed>2.5</speed>',
@@ -273,21 +268,9 @@ for (const [what, text, expected] of [
     [FOUND, '! line 1: unexpected close tag'],
   ],
   ['a fault right after a point', `<gpx>${POINT}&nbsp;</gpx>`, [FOUND, '! line 1: undefined entity']],
-  [
-    'an end tag too many right after a point',
-    `<gpx>${POINT}</trkpt></gpx>`,
-    [FOUND, '! line 1: unexpected close tag'],
-  ],
-  [
-    'a fault on the third line',
-    `<gpx>\r\n${POINT}\n<a b></a></gpx>`,
-    [FOUND, '! line 3: attribute without value'],
-  ],
-  [
-    'an attribute without quotes',
-    `<gpx>${POINT}<trkpt lat=1></gpx>`,
-    [FOUND, '! line 1: unquoted attribute value'],
-  ],
+  ['an end tag too many right after a point', `<gpx>${POINT}</trkpt></gpx>`, [FOUND, '! line 1: unexpected close tag']],
+  ['a fault on the third line', `<gpx>\r\n${POINT}\n<a b></a></gpx>`, [FOUND, '! line 3: attribute without value']],
+  ['an attribute without quotes', `<gpx>${POINT}<trkpt lat=1></gpx>`, [FOUND, '! line 1: unquoted attribute value']],
   [
     'a file that ends within an element',
     `<gpx><trk>${POINT}<trkpt lat="1" lon="2">`,
@@ -298,11 +281,7 @@ for (const [what, text, expected] of [
     `<gpx>${POINT}<trkpt lat="1`,
     [FOUND, '! line 1: the file ends in the middle: unclosed tag: gpx'],
   ],
-  [
-    'an entity nobody declared',
-    `<gpx>${POINT}<name>&nbsp;</name></gpx>`,
-    [FOUND, '! line 1: undefined entity'],
-  ],
+  ['an entity nobody declared', `<gpx>${POINT}<name>&nbsp;</name></gpx>`, [FOUND, '! line 1: undefined entity']],
   [
     'an ampersand alone',
     `<gpx>${POINT}\n<name>a & b</name>\n<name>&lt;</name></gpx>`,
@@ -432,10 +411,10 @@ test('GeoJSON: points beside a line with times are waypoints, in any order; thos
 
 test('GeoJSON: what is no track has a reason', () => {
   const polygon = { type: 'Polygon', coordinates: [] }
-  assert.deepEqual(
-    geojson(collection({ type: 'Feature', geometry: polygon, properties: null }, { type: 'feature' })),
-    ['no_track@1', 'invalid_feature@2'],
-  )
+  assert.deepEqual(geojson(collection({ type: 'Feature', geometry: polygon, properties: null }, { type: 'feature' })), [
+    'no_track@1',
+    'invalid_feature@2',
+  ])
   assert.deepEqual(geojson({ type: 'Point', coordinates: [2, 1] }), [{ place: 1, lat: 1, long: 2 }])
   assert.deepEqual(geojson('{"type":"FeatureCollection","features":[{"a":}]}'), ['invalid_feature@1'])
 })

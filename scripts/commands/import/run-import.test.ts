@@ -37,9 +37,7 @@ function importAs(id: string, ...args: string[]): Promise<Outcome> {
   return folder.run(runImport, ['--url', g.http, '--device', id, ...args])
 }
 
-async function recordsOf(
-  id: string,
-): Promise<{ timestamp: string; lat: number; long: number; speed?: number }[]> {
+async function recordsOf(id: string): Promise<{ timestamp: string; lat: number; long: number; speed?: number }[]> {
   return (await g.request('GET', `/devices/${id}/gps?limit=10000&order=asc`)).body
 }
 
@@ -67,10 +65,7 @@ for (const [what, name, content] of [
     'GeoJSON',
     'g.geojson',
     '{"type":"Point","coordinates":[-81.58,28.41]}'
-      .replace(
-        /^/,
-        '{"type":"Feature","properties":{"time":"2026-05-01T13:00:00+02:00","speed":12.4},"geometry":',
-      )
+      .replace(/^/, '{"type":"Feature","properties":{"time":"2026-05-01T13:00:00+02:00","speed":12.4},"geometry":')
       .concat('}'),
   ],
 ] as const) {
@@ -81,10 +76,7 @@ for (const [what, name, content] of [
     assert.match(first.out, /stored {9}1 gps, 0 battery/)
     assert.match(first.out, /2026-05-01T11:00:00.000Z to 2026-05-01T11:00:00.000Z/)
     const [record, ...others] = await recordsOf(id)
-    assert.deepEqual(
-      [record?.timestamp, record?.lat, record?.long],
-      ['2026-05-01T11:00:00.000Z', 28.41, -81.58],
-    )
+    assert.deepEqual([record?.timestamp, record?.lat, record?.long], ['2026-05-01T11:00:00.000Z', 28.41, -81.58])
     assert.deepEqual([record?.speed, others], [12.4, []])
     const second = await importAs(id, name)
     assert.equal(second.code, 0)
@@ -165,10 +157,7 @@ test('an XML file says its encoding itself; --encoding goes before that, and an 
   assert.match((await importAs(id, wrong)).err, /the file is not utf-8.*give --encoding/)
   assert.equal((await importAs(id, '--encoding', 'latin1', wrong)).code, 0)
   const unknown = write('unknown.gpx', gpxIn('EBCDIC-CP-DE'))
-  assert.match(
-    (await importAs(id, unknown)).err,
-    /it is EBCDIC-CP-DE, which is not known here: give --encoding/,
-  )
+  assert.match((await importAs(id, unknown)).err, /it is EBCDIC-CP-DE, which is not known here: give --encoding/)
 })
 
 test('a value that is shown is short, whatever it is', async () => {
@@ -375,18 +364,8 @@ test('what is wrong with the command, the key, the device or the file is one lin
     [[...base, 'what.bin'], 2, /what is what.bin\? Give --format/, ADMIN_KEY],
     [base, 2, /missing required argument 'file'/, ADMIN_KEY],
     [['--url', g.http, name], 2, /either --device ID or --by-hardware-id/, ADMIN_KEY],
-    [
-      [...base, '--by-hardware-id', name],
-      2,
-      /'--by-hardware-id' cannot be used with .*'--device <id>'/,
-      ADMIN_KEY,
-    ],
-    [
-      [...base, '--speed-unit', 'furlongs', name],
-      2,
-      /--speed-unit .* must be km\/h, m\/s, mph or kn/,
-      ADMIN_KEY,
-    ],
+    [[...base, '--by-hardware-id', name], 2, /'--by-hardware-id' cannot be used with .*'--device <id>'/, ADMIN_KEY],
+    [[...base, '--speed-unit', 'furlongs', name], 2, /--speed-unit .* must be km\/h, m\/s, mph or kn/, ADMIN_KEY],
     [[...base, '--column', 'when', name], 2, /--column .* must be FIELD=NAME/, ADMIN_KEY],
     [[...base, '--encoding', 'klingon', name], 2, /--encoding .*'klingon' is invalid/, ADMIN_KEY],
     [[...base, '--retry-for', 'ever', name], 2, /--retry-for .* must be a number/, ADMIN_KEY],
@@ -404,15 +383,7 @@ test('what is wrong with the command, the key, the device or the file is one lin
 
 test('a gateway that stays away is given up after the time that was told', async () => {
   const url = `http://127.0.0.1:${await freePort()}`
-  const argv = [
-    '--url',
-    url,
-    '--device',
-    'cart-1',
-    '--retry-for',
-    '0.3',
-    write('away.csv', `${HEADER}\n${ROW}\n`),
-  ]
+  const argv = ['--url', url, '--device', 'cart-1', '--retry-for', '0.3', write('away.csv', `${HEADER}\n${ROW}\n`)]
   const { code, err } = await folder.run(runImport, argv)
   assert.equal(code, 1)
   assert.match(err, /no answer from the gateway \(ECONNREFUSED\); trying again for up to 0.3 s\n/)
@@ -424,13 +395,7 @@ test('a rate limit slows it down and loses nothing', async () => {
   try {
     await slow.register('cart-1')
     const rows = Array.from({ length: 2000 }, (_, i) => `${toIso(NOON_MS - i * 1000)},1,2,3`)
-    const argv = [
-      '--url',
-      slow.http,
-      '--device',
-      'cart-1',
-      write('many.csv', `${HEADER}\n${rows.join('\n')}\n`),
-    ]
+    const argv = ['--url', slow.http, '--device', 'cart-1', write('many.csv', `${HEADER}\n${rows.join('\n')}\n`)]
     const { code, out, err } = await folder.run(runImport, argv)
     assert.equal(code, 0, out)
     assert.match(out, /stored {9}2,000 gps/)

@@ -70,12 +70,7 @@ class Import {
     return failure === undefined && !this.#isAllLost() ? EXIT.ok : EXIT.failed
   }
 
-  async #readAll(
-    file: TrackFile,
-    reader: TrackReader,
-    found: TrackRecord[],
-    upload: Upload | null,
-  ): Promise<void> {
+  async #readAll(file: TrackFile, reader: TrackReader, found: TrackRecord[], upload: Upload | null): Promise<void> {
     let bytesRead = 0
     const send = async () => {
       for (const record of found.splice(0)) {
@@ -132,8 +127,7 @@ class Import {
     const report = this.#report
     const drop: TrackSink['drop'] = (reason, place, value) => report.drop(reason, place, value)
     // GPX has no other unit, and its times have no other zone
-    const reading =
-      this.#format === 'gpx' ? { kmhPerSpeedUnit: 3.6, isUtc: true } : { kmhPerSpeedUnit, isUtc }
+    const reading = this.#format === 'gpx' ? { kmhPerSpeedUnit: 3.6, isUtc: true } : { kmhPerSpeedUnit, isUtc }
     const sink: TrackSink = {
       record: (found) => {
         report.read++

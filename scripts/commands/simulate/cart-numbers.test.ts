@@ -37,8 +37,7 @@ test('a simulated device that somebody has put into a cart stays there', () => {
 })
 
 test('a name is never longer than a cart may have, and none is better than one that is taken', () => {
-  const choose = (...devices: KnownDevice[]) =>
-    chooseCarts(planned, devices, 'x'.repeat(48)).get('t-tb-001') ?? null
+  const choose = (...devices: KnownDevice[]) => chooseCarts(planned, devices, 'x'.repeat(48)).get('t-tb-001') ?? null
   assert.equal(choose(known('a', { cart: '1' })), `${'x'.repeat(14)} 1`)
   assert.equal(choose(known('a', { cart: '1' }), known('b', { cart: `${'x'.repeat(14)} 1` })), null)
 })

@@ -69,10 +69,7 @@ export function parseCommand(payload: string): Command | undefined {
 }
 
 /** What a message says; undefined when it is none of its kind. */
-export function readMessage<Schema extends z.ZodType>(
-  schema: Schema,
-  payload: string,
-): z.output<Schema> | undefined {
+export function readMessage<Schema extends z.ZodType>(schema: Schema, payload: string): z.output<Schema> | undefined {
   try {
     return schema.safeParse(JSON.parse(payload)).data
   } catch {

@@ -49,9 +49,7 @@ const SIMULATED_TYPES: Readonly<Record<string, SimulatedType>> = {
 export function simulatedType(name: string): SimulatedType {
   const type = SIMULATED_TYPES[name]
   if (type !== undefined) return type
-  throw new Error(
-    `the simulator has no model of ${name}: add one to SIMULATED_TYPES (simulate/device-types.ts)`,
-  )
+  throw new Error(`the simulator has no model of ${name}: add one to SIMULATED_TYPES (simulate/device-types.ts)`)
 }
 
 /** Whether devices of the type download their zones; the others follow the topic of their group. */

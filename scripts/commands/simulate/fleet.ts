@@ -121,8 +121,7 @@ async function shown(
     if (samples === 0) return
     screen.line(`${days} days filled: ${grouped(samples)} samples in ${minutes(elapsedS())} (${rate()})`)
     // what is imported is counted by the gateway
-    if (rows > 0)
-      screen.line(`${grouped(rows)} rows (fixes and voltages), ${grouped(bytes)} bytes of messages`)
+    if (rows > 0) screen.line(`${grouped(rows)} rows (fixes and voltages), ${grouped(bytes)} bytes of messages`)
   } finally {
     clearInterval(timer)
   }
@@ -134,9 +133,7 @@ async function fillBeside(session: Session, over: AbortSignal): Promise<boolean>
   const { pastDays: days, gatewayUrl, adminKey } = options
   const signal = AbortSignal.any([session.signal, over])
   try {
-    await shown(session, days, (progress) =>
-      importPast({ plan, days, gatewayUrl, adminKey, signal, progress }),
-    )
+    await shown(session, days, (progress) => importPast({ plan, days, gatewayUrl, adminKey, signal, progress }))
     return true
   } catch (error) {
     if (signal.aborted) return true

@@ -2,13 +2,7 @@ import { inParallel } from '#shared/in-parallel.ts'
 import type { LockAction } from './course/itinerary.ts'
 import { DAY_S, dayOf, dayStartMs } from './course/model-day.ts'
 import type { DeviceLink } from './device-client.ts'
-import {
-  createCart,
-  createLoggedDevice,
-  type FleetPlan,
-  type PlannedCart,
-  type PlannedDevice,
-} from './fleet-plan.ts'
+import { createCart, createLoggedDevice, type FleetPlan, type PlannedCart, type PlannedDevice } from './fleet-plan.ts'
 import { BatchWriter, type LockMessage } from './payload.ts'
 import type { DeviceModel, Sample } from './sample.ts'
 
@@ -149,9 +143,7 @@ class HistoryDevice {
 
   async #publish(level: 'tlm' | 'evt', payload: string): Promise<void> {
     while (this.#unacked.size >= UNACKED_PER_DEVICE) await orAbort(Promise.race(this.#unacked), this.#signal)
-    const sending: Promise<void> = this.#link
-      .publish(level, payload)
-      .finally(() => this.#unacked.delete(sending))
+    const sending: Promise<void> = this.#link.publish(level, payload).finally(() => this.#unacked.delete(sending))
     this.#unacked.add(sending)
   }
 }

@@ -52,10 +52,7 @@ const SILENT_S = 2700
 const SEEN_AFTER_S = 2700
 
 /** What happens to the cart of that index; undefined to most. */
-export function incidentOf(
-  { carts, hasIncidents }: Omit<Fleet, 'course'>,
-  index: number,
-): Incident | undefined {
+export function incidentOf({ carts, hasIncidents }: Omit<Fleet, 'course'>, index: number): Incident | undefined {
   return hasIncidents && carts >= SMALLEST_FLEET ? INCIDENTS[index] : undefined
 }
 
@@ -68,8 +65,7 @@ export function prepareIncident(cart: Cart, incident: Incident | undefined): voi
 
 /** Lets happen what is due `second` model seconds after the fleet began to drive live. */
 export function stepIncident(cart: Cart, incident: Incident | undefined, second: number, plan: Fleet): void {
-  if (incident === 'runs low' && second === LOW_AFTER_S)
-    cart.interrupt(() => [{ kind: 'wait', seconds: STANDS_S }])
+  if (incident === 'runs low' && second === LOW_AFTER_S) cart.interrupt(() => [{ kind: 'wait', seconds: STANDS_S }])
   if (incident === 'leaves the course' && second === LEAVES_AFTER_S)
     cart.interrupt((from) => wayOutside(from, boundaryOf(plan.course, plan.carts)))
 }

@@ -63,18 +63,14 @@ test('speeding up moves the carts faster and leaves the times real', async () =>
       if (ts !== undefined) assert.ok(ts <= clock.atMs)
     }
   }
-  const speeds = [...links.values()]
-    .flatMap((link) => link.of('tlm'))
-    .map((payload) => JSON.parse(payload).speed)
+  const speeds = [...links.values()].flatMap((link) => link.of('tlm')).map((payload) => JSON.parse(payload).speed)
   assert.ok(speeds.some((speed) => speed > 10))
 })
 
 test('the fleet plays on after its last day', async () => {
   const { links, run } = await prepare(3600)
   run(40)
-  const unlocks = [...links.values()]
-    .flatMap((link) => link.of('evt'))
-    .filter((text) => text.includes('"unlock"'))
+  const unlocks = [...links.values()].flatMap((link) => link.of('evt')).filter((text) => text.includes('"unlock"'))
   assert.ok(unlocks.length >= 12, `${unlocks.length}`)
 })
 

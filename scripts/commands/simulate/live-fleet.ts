@@ -98,8 +98,7 @@ export class LiveFleet {
   }
 
   #step(live: LiveCart, atMs: number): void {
-    if (live.second % DAY_S === 0)
-      live.cart.startDay(this.#firstDay + ((live.second / DAY_S) % this.#options.days))
+    if (live.second % DAY_S === 0) live.cart.startDay(this.#firstDay + ((live.second / DAY_S) % this.#options.days))
     live.second += 1
     stepIncident(live.cart, live.incident, live.second - MID_MORNING_S, this.#options.plan)
     for (const action of live.cart.step()) {
@@ -127,8 +126,7 @@ export class LiveFleet {
       for (const action of cart.step()) {
         // how the morning went, so that the list of lock events does not begin empty
         const withClock = devices.filter(({ device }) => device.hasLock && device.hasClock)
-        for (const device of withClock)
-          device.reportLock(action, startedAtMs - (MID_MORNING_S - second) * 1000)
+        for (const device of withClock) device.reportLock(action, startedAtMs - (MID_MORNING_S - second) * 1000)
       }
     }
     const incident = incidentOf(this.#options.plan, planned.index)

@@ -101,8 +101,10 @@ export function parseOptions(
       wholeNumber(0, 3650),
       0,
     )
-  const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, past, duration, ...more } =
-    parseCommandLine(command, argv).opts()
+  const { url, key, keyFile, enrolmentKey, mqtt, qos, history, live, past, duration, ...more } = parseCommandLine(
+    command,
+    argv,
+  ).opts()
   const { setUp, incidents, ...given } = more
   const adminKey = requireKey({ key, keyFile }, io)
   return {

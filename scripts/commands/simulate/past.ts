@@ -47,11 +47,7 @@ export async function importPast(options: PastOptions): Promise<void> {
 }
 
 /** When the first device of the fleet was registered; null when none is. */
-async function registeredAtMs(
-  plan: FleetPlan,
-  client: ApiClient,
-  patience: Patience,
-): Promise<number | null> {
+async function registeredAtMs(plan: FleetPlan, client: ApiClient, patience: Patience): Promise<number | null> {
   const own = new Set(plan.fleet.flatMap(({ devices }) => devices.map(({ hardwareId }) => hardwareId)))
   const known = await patience.with(() => listDevices(client))
   const times = known.filter(({ hardware_id }) => own.has(hardware_id)).map(({ created_at }) => created_at)
@@ -82,9 +78,7 @@ class PastCart {
     const query = { from: at, to: at }
     for (const { hardwareId } of this.#planned.devices) {
       const path = { id: hardwareId }
-      const last = await patience.with((signal) =>
-        client.call('GET /devices/{id}/gps', { path, query, signal }),
-      )
+      const last = await patience.with((signal) => client.call('GET /devices/{id}/gps', { path, query, signal }))
       if (last.length === 0) return false
     }
     return true

@@ -88,9 +88,7 @@ test('of devices already there only those without a cart are put into one, and r
     { hardware_id: 't-tb-002', name: null, cart: null },
   ]
   const reply = (path: string) =>
-    path === '/devices'
-      ? refusal(409, 'device_exists')
-      : { status: 200, body: { success: true, mqtt: mqtt('a') } }
+    path === '/devices' ? refusal(409, 'device_exists') : { status: 200, body: { success: true, mqtt: mqtt('a') } }
   const { requests, options } = await startGateway(t, reply, known)
   await registerDevices(devices, options)
   const changes = requests.filter(({ method }) => method === 'PATCH')

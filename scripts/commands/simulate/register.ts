@@ -68,8 +68,7 @@ export async function registerDevices(
       return { mqtt: { username: hardwareId, client_id: hardwareId, password, isEnrolmentKey: true, cart } }
     }
     const { mqtt } = await registered<{ mqtt: MqttCredentials }>(gateway, hardwareId, {
-      create: () =>
-        enrolmentKey === undefined ? client.call('POST /devices', { body }) : enrol(enrolmentKey),
+      create: () => (enrolmentKey === undefined ? client.call('POST /devices', { body }) : enrol(enrolmentKey)),
       renew,
     })
     return [hardwareId, mqtt] as const
@@ -106,11 +105,7 @@ export function registered<Answer>(
 }
 
 /** What a call resolves to, with the patience and the errors of `registered`; `what` it does, for people. */
-export async function asked<Answer>(
-  registry: Registry,
-  what: string,
-  call: () => Promise<Answer>,
-): Promise<Answer> {
+export async function asked<Answer>(registry: Registry, what: string, call: () => Promise<Answer>): Promise<Answer> {
   try {
     return await patiently(call, registry.signal)
   } catch (error) {

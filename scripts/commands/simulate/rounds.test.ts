@@ -46,8 +46,7 @@ function liveDay(plan: FleetPlan, index: number): { outings: Outing[]; rounds: R
     cart.step()
     const stepM = distanceM(at, cart.position)
     at = cart.position
-    if (outing === undefined && stepM > 0)
-      outing = { startedMs: atMs, endedMs: atMs, distanceM: 0, holes: [] }
+    if (outing === undefined && stepM > 0) outing = { startedMs: atMs, endedMs: atMs, distanceM: 0, holes: [] }
     if (outing !== undefined) {
       outing.distanceM += stepM
       if (cart.hole !== undefined && cart.hole !== outing.holes.at(-1)) outing.holes.push(cart.hole)

@@ -29,8 +29,7 @@ export function runSyncExport(argv: readonly string[], io: CommandIo): Promise<n
       .option('--receipt <file>', 'what the head office answered to the last file')
       .option('--force', 'write over a file that is there')
     const { url, out, receipt, force = false, ...given } = parseCommandLine(command, argv).opts()
-    if ((out === undefined) === (receipt === undefined))
-      throw new UsageError('either --out or --receipt is needed')
+    if ((out === undefined) === (receipt === undefined)) throw new UsageError('either --out or --receipt is needed')
     const gateway = { url, apiKey: requireKey(given, io), signal: io.signal }
     if (out !== undefined) await writeFile(io, gateway, pathFrom(io, out), force)
     else if (receipt !== undefined) await giveReceipt(io, gateway, pathFrom(io, receipt))
@@ -78,9 +77,7 @@ async function giveReceipt(io: CommandIo, gateway: Gateway, path: string): Promi
     if (error instanceof ApiError) throw new CommandError(error.message)
     throw new CommandError(`no answer from ${gateway.url}`)
   }
-  io.stderr.write(
-    `the gateway knows that the head office has ${receipt.rows.toLocaleString('en-US')} rows more\n`,
-  )
+  io.stderr.write(`the gateway knows that the head office has ${receipt.rows.toLocaleString('en-US')} rows more\n`)
 }
 
 async function readReceipt(path: string) {

@@ -22,10 +22,7 @@ export function runSyncImport(argv: readonly string[], io: CommandIo): Promise<n
       )
       .argument('<file>')
       .option('--hub <url>', "the hub's address", address('http:', 'https:'), 'http://127.0.0.1:8090')
-      .option(
-        '--key <key>',
-        `an admin's key of the hub (environment: ${KEY_VARIABLE}, which ps does not show)`,
-      )
+      .option('--key <key>', `an admin's key of the hub (environment: ${KEY_VARIABLE}, which ps does not show)`)
       .option('--key-file <file>', 'instead: the file that holds it')
     const parsed = parseCommandLine(command, argv)
     const [file] = parsed.processedArgs

@@ -64,9 +64,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     assert.notEqual(machine.file('var/lib/cartbarn/admin-key.txt').split('\n')[0], key)
   },
   'only its user reads the data and the settings': (machine) => {
-    const modes = machine.must(
-      `stat -c '%a %U:%G' /var/lib/cartbarn ${CONF}; find /var/lib/cartbarn ! -user cartbarn`,
-    )
+    const modes = machine.must(`stat -c '%a %U:%G' /var/lib/cartbarn ${CONF}; find /var/lib/cartbarn ! -user cartbarn`)
     assert.deepEqual(modes.split('\n'), ['700 cartbarn:cartbarn', '640 root:cartbarn'])
   },
   'one process runs as its user, without one that waits for it': (machine) => {
@@ -113,9 +111,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     machine.must(`kill -STOP ${pid}`)
     await servesAnew(machine, pid, 120_000)
     assert.match(machine.must('journalctl -u cartbarn --no-pager'), /Watchdog timeout/)
-    machine.must(
-      'rm -r /run/systemd/system/cartbarn.service.d; systemctl daemon-reload; systemctl restart cartbarn',
-    )
+    machine.must('rm -r /run/systemd/system/cartbarn.service.d; systemctl daemon-reload; systemctl restart cartbarn')
   },
   'a broken setting ends it with 78, in words, and nothing starts it again': async (machine) => {
     machine.must(`cp -p ${CONF} /root/good.conf; printf 'CARTBARN_HTTP_PO' >> ${CONF}`)
@@ -136,9 +132,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     }
   },
   'a port that is taken is tried again until it is free': async (machine) => {
-    machine.must(
-      'systemctl stop cartbarn; systemd-run --quiet --unit=taker --property=Type=simple sleep infinity',
-    )
+    machine.must('systemctl stop cartbarn; systemd-run --quiet --unit=taker --property=Type=simple sleep infinity')
     machine.must(
       'systemctl stop taker; printf "[Socket]\\nListenStream=1883\\n[Install]\\n" > /run/systemd/system/taker.socket; printf "[Service]\\nExecStart=/bin/true\\n" > /run/systemd/system/taker.service; systemctl daemon-reload; systemctl start taker.socket',
     )
@@ -180,30 +174,28 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     assert.match(altered.out, /nothing was changed: \S+ was altered/)
     machine.must('rm -r altered')
   },
-  'the lines of docs/head-office.md start a hub, which is started again after a kill and by an upgrade':
-    async (machine) => {
-      // the network of the machine has no PostgreSQL
-      const lines = hubLines().filter((line) => !line.includes('postgres://'))
-      assert.equal(lines.length, 3)
-      // a bare Debian has no sudo
-      for (const line of lines.slice(0, -1)) machine.must(line.replace('sudo ', ''))
-      await hubServesAnew(machine, '0')
-      assert.match(machine.must((lines.at(-1) ?? '').replace('sudo ', '')), /^ +cbs_\S+$/m)
-      assert.equal(machine.must("stat -c '%a %U' /var/lib/cartbarn-hub"), '700 cartbarn')
-      for (const restart of [
-        'kill -9 $(systemctl show cartbarn-hub --property=MainPID --value)',
-        'apt-get install -y --reinstall /root/*.deb',
-      ]) {
-        const pid = state(machine, 'MainPID', 'cartbarn-hub')
-        machine.must(restart)
-        await hubServesAnew(machine, pid)
-      }
-      assert.doesNotMatch(
-        machine.must('journalctl -u cartbarn-hub --no-pager --output=cat'),
-        /"level":"(error|fatal)"/,
-      )
-      machine.must('systemctl disable --now cartbarn-hub; systemctl enable --now cartbarn')
-    },
+  'the lines of docs/head-office.md start a hub, which is started again after a kill and by an upgrade': async (
+    machine,
+  ) => {
+    // the network of the machine has no PostgreSQL
+    const lines = hubLines().filter((line) => !line.includes('postgres://'))
+    assert.equal(lines.length, 3)
+    // a bare Debian has no sudo
+    for (const line of lines.slice(0, -1)) machine.must(line.replace('sudo ', ''))
+    await hubServesAnew(machine, '0')
+    assert.match(machine.must((lines.at(-1) ?? '').replace('sudo ', '')), /^ +cbs_\S+$/m)
+    assert.equal(machine.must("stat -c '%a %U' /var/lib/cartbarn-hub"), '700 cartbarn')
+    for (const restart of [
+      'kill -9 $(systemctl show cartbarn-hub --property=MainPID --value)',
+      'apt-get install -y --reinstall /root/*.deb',
+    ]) {
+      const pid = state(machine, 'MainPID', 'cartbarn-hub')
+      machine.must(restart)
+      await hubServesAnew(machine, pid)
+    }
+    assert.doesNotMatch(machine.must('journalctl -u cartbarn-hub --no-pager --output=cat'), /"level":"(error|fatal)"/)
+    machine.must('systemctl disable --now cartbarn-hub; systemctl enable --now cartbarn')
+  },
   [LAST]: (machine) => {
     for (const action of ['remove', 'purge']) {
       const printed = machine.must(`apt-get ${action} -y cartbarn`)

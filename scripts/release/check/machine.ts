@@ -58,10 +58,7 @@ export class Machine {
     await eventually(
       () => {
         this.#leader = spawnSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }).stdout.trim()
-        return (
-          this.#leader !== '' &&
-          this.run('systemctl is-system-running').out.match(/running|degraded/) !== null
-        )
+        return this.#leader !== '' && this.run('systemctl is-system-running').out.match(/running|degraded/) !== null
       },
       'a booted machine',
       START_MS,
@@ -72,14 +69,10 @@ export class Machine {
   run(script: string, timeoutMs = 120_000): Outcome {
     const inside = ['-t', this.#leader, '-m', '-u', '-i', '-n', '-p', '-r', '-w']
     const env = ['/usr/bin/env', '-i', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'HOME=/root', 'LANG=C.UTF-8']
-    const { status, stdout, stderr } = spawnSync(
-      'nsenter',
-      [...inside, ...env, 'bash', '-c', `cd /root; ${script}`],
-      {
-        encoding: 'utf8',
-        timeout: timeoutMs,
-      },
-    )
+    const { status, stdout, stderr } = spawnSync('nsenter', [...inside, ...env, 'bash', '-c', `cd /root; ${script}`], {
+      encoding: 'utf8',
+      timeout: timeoutMs,
+    })
     return { code: status, out: `${stdout}${stderr}` }
   }
 

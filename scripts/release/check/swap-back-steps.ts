@@ -41,9 +41,7 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
     'what is no failed upgrade is started again for ever': async (machine) => {
       setService(machine, 'RestartSec=200ms')
       const restarts = () => swapBackLog(machine).split('No upgrade is to be undone').length - 1
-      machine.must(
-        `systemctl stop cartbarn; cp -p ${DATABASE} /root/whole.db; truncate --size=8192 ${DATABASE}`,
-      )
+      machine.must(`systemctl stop cartbarn; cp -p ${DATABASE} /root/whole.db; truncate --size=8192 ${DATABASE}`)
       const before = restarts()
       machine.run('systemctl start --no-block cartbarn')
       await eventually(() => restarts() >= before + 2, 'it was given up and started again twice', SWAPPED_MS)

@@ -51,12 +51,9 @@ export function lintianOverrides(): string {
     '# the first installation makes the file of settings in it, which is no conffile',
     'cartbarn: package-contains-empty-directory [etc/cartbarn/]',
     '# Node brings its libraries along and is built so; to strip it would cut the program off that it carries',
-    ...[
-      'embedded-library libxml2',
-      'embedded-library zlib',
-      'hardening-no-pie',
-      'unstripped-binary-or-object',
-    ].map((tag) => `cartbarn: ${tag} *`),
+    ...['embedded-library libxml2', 'embedded-library zlib', 'hardening-no-pie', 'unstripped-binary-or-object'].map(
+      (tag) => `cartbarn: ${tag} *`,
+    ),
     '# the licences are those of everything inside, word for word as they came',
     ...[
       'copyright-file-contains-full-apache-2-license',

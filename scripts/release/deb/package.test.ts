@@ -41,40 +41,34 @@ test('two builds are the same bytes', onDebian, () => {
   assert.ok(readFileSync(first).equals(readFileSync(second)))
 })
 
-test(
-  'every file belongs to root, has the time of the commit, and no file is for others to write',
-  onDebian,
-  () => {
-    const list = execFileSync('dpkg-deb', ['--contents', build('contents')], {
-      encoding: 'utf8',
-      env: { ...process.env, TZ: 'UTC' },
-    })
-    const lines = list.trim().split('\n')
-    for (const line of lines) assert.match(line, /^[-d]rw[-x]r-[-x]r-[-x] root\/root +\d+ 2023-11-14 22:13 /)
-    const units = readdirSync(import.meta.dirname).filter((name) => /^cartbarn.*\.service$/.test(name))
-    const pages = units.flatMap((unit) =>
-      [
-        ...readFileSync(join(import.meta.dirname, unit), 'utf8').matchAll(
-          /^Documentation=file:\/\/\/(.*)$/gm,
-        ),
-      ].map(([, page = '']) => page),
+test('every file belongs to root, has the time of the commit, and no file is for others to write', onDebian, () => {
+  const list = execFileSync('dpkg-deb', ['--contents', build('contents')], {
+    encoding: 'utf8',
+    env: { ...process.env, TZ: 'UTC' },
+  })
+  const lines = list.trim().split('\n')
+  for (const line of lines) assert.match(line, /^[-d]rw[-x]r-[-x]r-[-x] root\/root +\d+ 2023-11-14 22:13 /)
+  const units = readdirSync(import.meta.dirname).filter((name) => /^cartbarn.*\.service$/.test(name))
+  const pages = units.flatMap((unit) =>
+    [...readFileSync(join(import.meta.dirname, unit), 'utf8').matchAll(/^Documentation=file:\/\/\/(.*)$/gm)].map(
+      ([, page = '']) => page,
+    ),
+  )
+  assert.equal(pages.length, units.length)
+  for (const path of [
+    ...units.map((unit) => `usr/lib/systemd/system/${unit}`),
+    ...pages,
+    'usr/lib/cartbarn/cartbarn',
+    'usr/bin/cartbarn',
+    'etc/cartbarn/',
+    'usr/lib/cartbarn/cartbarn.conf',
+    'usr/lib/cartbarn/swap-back',
+  ])
+    assert.ok(
+      lines.some((line) => line.endsWith(` ./${path}`)),
+      path,
     )
-    assert.equal(pages.length, units.length)
-    for (const path of [
-      ...units.map((unit) => `usr/lib/systemd/system/${unit}`),
-      ...pages,
-      'usr/lib/cartbarn/cartbarn',
-      'usr/bin/cartbarn',
-      'etc/cartbarn/',
-      'usr/lib/cartbarn/cartbarn.conf',
-      'usr/lib/cartbarn/swap-back',
-    ])
-      assert.ok(
-        lines.some((line) => line.endsWith(` ./${path}`)),
-        path,
-      )
-  },
-)
+})
 
 test('the scripts of the package are ones that sh can read', onDebian, () => {
   const control = join(folder, 'control')
@@ -217,11 +211,9 @@ test('the units expose the machine little', {
     })
     return Number(/exposure level for cartbarn[\w-]*\.service: ([\d.]+)/.exec(said)?.[1])
   }
-  const [gateway, hub, swapBack] = [
-    'cartbarn.service',
-    'cartbarn-hub.service',
-    'cartbarn-swap-back.service',
-  ].map(exposure)
+  const [gateway, hub, swapBack] = ['cartbarn.service', 'cartbarn-hub.service', 'cartbarn-swap-back.service'].map(
+    exposure,
+  )
   assert.ok(gateway !== undefined && gateway <= 1.8, `${gateway}`)
   assert.ok(hub !== undefined && hub <= 1.8, `${hub}`)
   // it acts as root

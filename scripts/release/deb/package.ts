@@ -69,9 +69,7 @@ function putFiles(root: string, { program, version, licences, changelog, changed
   put(root, 'usr/lib/cartbarn/cartbarn', '', 0o755)
   copyFileSync(program, join(root, 'usr/lib/cartbarn/cartbarn'))
   put(root, 'usr/bin/cartbarn', read('cartbarn.sh'), 0o755)
-  for (const unit of readdirSync(HERE).filter(
-    (name) => name.endsWith('.service') && name !== 'avahi.service',
-  ))
+  for (const unit of readdirSync(HERE).filter((name) => name.endsWith('.service') && name !== 'avahi.service'))
     put(root, `usr/lib/systemd/system/${unit}`, read(unit))
   put(root, 'usr/lib/cartbarn/swap-back', read('swap-back.sh'), 0o755)
   // postinst makes the file of settings from it; minimal systems install nothing below /usr/share/doc
@@ -81,11 +79,7 @@ function putFiles(root: string, { program, version, licences, changelog, changed
   for (const folder of ['etc', 'etc/cartbarn']) chmodSync(join(root, folder), 0o755)
   put(root, 'usr/lib/cartbarn/avahi.service', read('avahi.service').replaceAll('@VERSION@', version))
   put(root, 'usr/share/doc/cartbarn/copyright', copyrightFile(licences))
-  put(
-    root,
-    'usr/share/doc/cartbarn/changelog.gz',
-    gzipSync(debianChangelog(version, changedAtS), { level: 9 }),
-  )
+  put(root, 'usr/share/doc/cartbarn/changelog.gz', gzipSync(debianChangelog(version, changedAtS), { level: 9 }))
   put(root, 'usr/share/doc/cartbarn/CHANGELOG.md.gz', gzipSync(changelog, { level: 9 }))
   for (const page of globSync('docs/**/*.{md,yaml,yml}', { cwd: PROJECT }).sort())
     put(root, `usr/share/doc/cartbarn/${page}`, readFileSync(join(PROJECT, page)))
@@ -98,8 +92,7 @@ function putControl(root: string, { version, architecture }: DebOptions): void {
   const sums = files.map((path) => `${md5Of(join(root, path))}  ${path}\n`)
   put(root, 'DEBIAN/control', controlFile({ version, architecture, sizeKb }))
   put(root, 'DEBIAN/md5sums', sums.join(''))
-  for (const name of SCRIPTS)
-    put(root, `DEBIAN/${name}`, read(`${name}.sh`).replaceAll('@VERSION@', version), 0o755)
+  for (const name of SCRIPTS) put(root, `DEBIAN/${name}`, read(`${name}.sh`).replaceAll('@VERSION@', version), 0o755)
 }
 
 function put(root: string, path: string, content: string | Buffer, mode = 0o644): void {
@@ -108,8 +101,7 @@ function put(root: string, path: string, content: string | Buffer, mode = 0o644)
   writeFileSync(target, content)
   // whatever the umask
   chmodSync(target, mode)
-  for (let folder = dirname(target); folder !== dirname(root); folder = dirname(folder))
-    chmodSync(folder, 0o755)
+  for (let folder = dirname(target); folder !== dirname(root); folder = dirname(folder)) chmodSync(folder, 0o755)
 }
 
 function read(name: string): string {

@@ -17,11 +17,7 @@ function pack(name: string, version = '1.2.3'): string {
   utimesSync(program, name.length, name.length)
   mkdirSync(join(folder, name))
   const about = { version, system: 'linux-x64', licences: 'MIT', changelog: CHANGELOG }
-  return join(
-    folder,
-    name,
-    packArchive({ program, ...about, changedAtS: 1_700_000_000, folder: join(folder, name) }),
-  )
+  return join(folder, name, packArchive({ program, ...about, changedAtS: 1_700_000_000, folder: join(folder, name) }))
 }
 
 function fileOf(archive: string, name: string): string {

@@ -42,11 +42,7 @@ test('each package has its licence, each once, in the same order', () => {
 
 test('where the file is missing the licence is in the readme, or it is a known one', () => {
   const inReadme = install('readme', {}, { 'README.md': '# It\n\n## License\n\nCopyright (c) 2013 Her\n' })
-  const named = install(
-    'named',
-    { license: 'MIT', author: { name: 'Him' } },
-    { 'README.md': '## License\n\nMIT\n' },
-  )
+  const named = install('named', { license: 'MIT', author: { name: 'Him' } }, { 'README.md': '## License\n\nMIT\n' })
   assert.match(textOf(inReadme), /Copyright \(c\) 2013 Her/)
   assert.match(textOf(named), /Copyright \(c\) Him\n\nPermission is hereby granted/)
 })

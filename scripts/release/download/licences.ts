@@ -33,11 +33,7 @@ THIS SOFTWARE.`,
  * The licences of packages and of what else is in the program, one after the other. Throws when a package has none: it must
  * not be shipped.
  */
-export function licencesText(
-  root: string,
-  packages: readonly string[],
-  others: ReadonlyMap<string, string>,
-): string {
+export function licencesText(root: string, packages: readonly string[], others: ReadonlyMap<string, string>): string {
   const parts = [
     ...others,
     ...[...new Set(packages)].sort().map((folder) => {
@@ -45,25 +41,20 @@ export function licencesText(
       return [`${name} ${version}`, licenceOf(join(root, folder))] as const
     }),
   ]
-  return parts
-    .map(([title, text]) => `${'='.repeat(80)}\n${title}\n${'='.repeat(80)}\n\n${text.trim()}\n`)
-    .join('\n')
+  return parts.map(([title, text]) => `${'='.repeat(80)}\n${title}\n${'='.repeat(80)}\n\n${text.trim()}\n`).join('\n')
 }
 
 function licenceOf(folder: string): string {
   const names = readdirSync(folder)
     .filter((name) => LICENCE_FILE.test(name))
     .sort()
-  const texts = names
-    .map((name) => readFileSync(join(folder, name), 'utf8').trim())
-    .filter((text) => text !== '')
+  const texts = names.map((name) => readFileSync(join(folder, name), 'utf8').trim()).filter((text) => text !== '')
   if (texts.length > 0) return texts.join('\n\n')
   const [, section = ''] = LICENCE_SECTION.exec(readmeOf(folder)) ?? []
   if (COPYRIGHT.test(section)) return section
   const { license = 'none', author } = readPackage(folder)
   const text = TEXTS[license]
-  if (text === undefined)
-    throw new Error(`the package ${folder} has no licence that is known here (${license})`)
+  if (text === undefined) throw new Error(`the package ${folder} has no licence that is known here (${license})`)
   const owner = author ?? `the authors of ${basename(folder)}`
   return `${license} License, as its package.json says\n\nCopyright (c) ${owner}\n\n${text}`
 }

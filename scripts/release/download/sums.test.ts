@@ -92,17 +92,7 @@ test('sha256sum and openssl check the same files by hand', (t) => {
   const sums = run('sha256sum', ['-c', 'SHA256SUMS'])
   assert.equal(sums.status, 0, sums.stderr)
   writeFileSync(path('signature'), Buffer.from(readFileSync(path('SHA256SUMS.sig'), 'utf8'), 'base64'))
-  const args = [
-    'pkeyutl',
-    '-verify',
-    '-rawin',
-    '-inkey',
-    key.path,
-    '-in',
-    'SHA256SUMS',
-    '-sigfile',
-    'signature',
-  ]
+  const args = ['pkeyutl', '-verify', '-rawin', '-inkey', key.path, '-in', 'SHA256SUMS', '-sigfile', 'signature']
   const openssl = run('openssl', args)
   assert.equal(openssl.status, 0, openssl.stderr)
 })

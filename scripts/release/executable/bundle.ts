@@ -19,8 +19,7 @@ export interface Bundle {
 const replacements: Plugin = {
   name: 'replacements',
   resolveId(name, importer = '') {
-    if (name === './binding' && importer.includes('/better-sqlite3/lib/'))
-      return join(HERE, 'sqlite-binding.ts')
+    if (name === './binding' && importer.includes('/better-sqlite3/lib/')) return join(HERE, 'sqlite-binding.ts')
     // see gateway/broker/light-mqtt-packet.ts
     if (importer.includes('/node_modules/mqtt-packet/')) {
       if (name === 'debug') return '\0no-debug'

@@ -28,10 +28,7 @@ test('segments that fall on pages of 64 KB are taken for arm64', () => {
 
 test('one that only falls on pages of 4 KB is refused for arm64, and taken for x64', () => {
   const file = elf([FIRST, { type: LOAD, offset: 0x31000, address: 0x7_0000_2000 }])
-  assert.throws(
-    () => checkLoadSegments(file, 'linux-arm64'),
-    /linux-arm64 would not start with pages of 65536 bytes/,
-  )
+  assert.throws(() => checkLoadSegments(file, 'linux-arm64'), /linux-arm64 would not start with pages of 65536 bytes/)
   checkLoadSegments(file, 'linux-x64')
 })
 

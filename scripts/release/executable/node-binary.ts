@@ -35,8 +35,7 @@ export function nodeFolder(
   const file = execFileSync('npm', args, { encoding: 'utf8' }).trim()
   execFileSync('tar', ['-xzf', join(cache, file), '-C', cache])
   const fetched = join(cache, 'package')
-  if (!isRight(fetched, sums[system]))
-    throw new Error(`the Node of ${name}@${VERSION} is not the one known here`)
+  if (!isRight(fetched, sums[system])) throw new Error(`the Node of ${name}@${VERSION} is not the one known here`)
   return fetched
 }
 

@@ -1,9 +1,4 @@
 declare module 'postject' {
   /** Puts a resource into an executable. */
-  export function inject(
-    path: string,
-    name: string,
-    content: Buffer,
-    options: { sentinelFuse: string },
-  ): Promise<void>
+  export function inject(path: string, name: string, content: Buffer, options: { sentinelFuse: string }): Promise<void>
 }

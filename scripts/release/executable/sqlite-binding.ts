@@ -4,13 +4,10 @@ import { loadLibrary } from '#shared/program-files.ts'
 let addon: unknown
 
 export function getBinding(): unknown {
-  addon ??= loadLibrary(
-    `node_modules/better-sqlite3/prebuilds/${process.platform}-${process.arch}.node`,
-    (path) => {
-      const module = { exports: {} }
-      process.dlopen(module, path)
-      return module.exports
-    },
-  )
+  addon ??= loadLibrary(`node_modules/better-sqlite3/prebuilds/${process.platform}-${process.arch}.node`, (path) => {
+    const module = { exports: {} }
+    process.dlopen(module, path)
+    return module.exports
+  })
   return addon
 }

@@ -1,10 +1,4 @@
-import {
-  acknowledgement,
-  DISCONNECT,
-  PACKET,
-  publishPacket,
-  subscribeAllPacket,
-} from '#testing/mqtt-packets.ts'
+import { acknowledgement, DISCONNECT, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { MessageWindow } from './message-window.ts'
 import type { LoadMeter } from './meter.ts'
 import { FLEET, MqttSocket } from './mqtt-socket.ts'

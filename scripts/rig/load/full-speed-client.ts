@@ -132,8 +132,7 @@ export class FullSpeedClient {
 
   #onPuback(packetId: number): void {
     const slot = this.#acknowledged % this.#settings.window
-    if (packetId !== slot + 1)
-      throw new Error(`${this.hardwareId}: PUBACK ${packetId} instead of ${slot + 1}`)
+    if (packetId !== slot + 1) throw new Error(`${this.hardwareId}: PUBACK ${packetId} instead of ${slot + 1}`)
     const chunk = Math.floor(slot / this.#chunkMessages)
     this.#acknowledged++
     this.#meter.record(this.#meter.nowMs - (this.#writtenAtMs[chunk] ?? 0))

@@ -53,8 +53,7 @@ const meter: FullSpeedMeter = {
 }
 let clients: FullSpeedClient[] = []
 
-const sum = (pick: (client: FullSpeedClient) => number) =>
-  clients.reduce((total, client) => total + pick(client), 0)
+const sum = (pick: (client: FullSpeedClient) => number) => clients.reduce((total, client) => total + pick(client), 0)
 const acknowledged = () => sum((client) => client.acknowledged)
 
 function restBetweenReads(): void {

@@ -27,14 +27,10 @@ const MAX_EXAMPLES = 10
  * Samples stored but not acknowledged are fine: the answer may have been lost.
  */
 export async function checkHistory(history: SampleHistory, journal: Journal): Promise<HistoryCheck> {
-  const checks = await inParallel(
-    Object.entries(journal),
-    READS_AT_ONCE,
-    async ([hardwareId, acknowledged]) =>
-      compareWithHistory(hardwareId, acknowledged, await readAround(history, hardwareId, acknowledged)),
+  const checks = await inParallel(Object.entries(journal), READS_AT_ONCE, async ([hardwareId, acknowledged]) =>
+    compareWithHistory(hardwareId, acknowledged, await readAround(history, hardwareId, acknowledged)),
   )
-  const sum = (pick: (check: HistoryCheck) => number) =>
-    checks.reduce((total, check) => total + pick(check), 0)
+  const sum = (pick: (check: HistoryCheck) => number) => checks.reduce((total, check) => total + pick(check), 0)
   return {
     acknowledged: sum((check) => check.acknowledged),
     stored: sum((check) => check.stored),
@@ -45,11 +41,7 @@ export async function checkHistory(history: SampleHistory, journal: Journal): Pr
 }
 
 /** The history from the first to the last acknowledged sample. */
-async function readAround(
-  history: SampleHistory,
-  hardwareId: string,
-  times: readonly number[],
-): Promise<number[]> {
+async function readAround(history: SampleHistory, hardwareId: string, times: readonly number[]): Promise<number[]> {
   if (times.length === 0) return []
   // Acknowledged out of order after a reconnect: the ends of the list are not the extremes.
   const first = times.reduce((low, time) => Math.min(low, time))

@@ -18,8 +18,7 @@ function listen(): { reader: PacketReader; heard: Heard[] } {
 }
 
 const puback = (id: number) => acknowledgement(PACKET.puback, id)
-const message = (payload: string, qos = 1) =>
-  publishPacket('dev/a/cfg', payload, { qos, id: 300, isRetained: true })
+const message = (payload: string, qos = 1) => publishPacket('dev/a/cfg', payload, { qos, id: 300, isRetained: true })
 
 const stream = Buffer.concat([
   Buffer.from([0x20, 2, 1, 0]),

@@ -87,10 +87,7 @@ export function startDeviceLoad(
 }
 
 /** Devices that send as fast as they are acknowledged, in a process that costs little; resolves when all are sending. */
-export async function startFullSpeed(
-  bench: Workbench,
-  plan: FullSpeedPlan,
-): Promise<ForkedScript<FullSpeedFunctions>> {
+export async function startFullSpeed(bench: Workbench, plan: FullSpeedPlan): Promise<ForkedScript<FullSpeedFunctions>> {
   const script = new URL('./full-speed-generator.ts', import.meta.url)
   const load = new ForkedScript<FullSpeedFunctions>(bench, 'full-speed generator', script)
   await load.call('start', plan)

@@ -79,8 +79,7 @@ export class AttackConnection {
   }
 
   #packetReader(socket: net.Socket): PacketReader {
-    const told = (what: string, isRefused: boolean) =>
-      this.#count(isRefused ? `${what} refused` : `${what} taken`)
+    const told = (what: string, isRefused: boolean) => this.#count(isRefused ? `${what} refused` : `${what} taken`)
     return new PacketReader({
       connack: (returnCode) => told('logins', returnCode !== 0),
       suback: (returnCodes) => {

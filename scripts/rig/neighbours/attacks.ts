@@ -29,12 +29,7 @@ const NUMBER = '0000000000'
 /** The row in which good keys are used beside bad ones. */
 export const ROW_OF_GOOD_KEYS = 'bad-keys'
 /** Enough of them for a short form of torture; a short look of the benchmark takes the others. */
-export const SHORT_NEIGHBOURS: readonly string[] = [
-  'sockets-60',
-  'subscribers',
-  'lock-events',
-  ROW_OF_GOOD_KEYS,
-]
+export const SHORT_NEIGHBOURS: readonly string[] = ['sockets-60', 'subscribers', 'lock-events', ROW_OF_GOOD_KEYS]
 /** Characters: what the audit sent, and the most that is looked for. */
 const LONG_SEARCH = 15_000
 const LONGEST_SEARCH = 64
@@ -81,21 +76,18 @@ export const NEIGHBOURS: readonly Neighbour[] = [
         ]),
       }),
   ),
-  neighbour(
-    'kept-sessions',
-    '12,000 kept sessions tried by one viewer of one cart',
-    ({ viewer }, { mqtt }, isShort) =>
-      planOf({
-        port: mqtt,
-        speaks: 'mqtt',
-        connections: isShort ? 100 : 12_000,
-        opensPerS: 1000,
-        after: 'leaves once subscribed',
-        first: clients(isShort ? 100 : 12_000, (i) => [
-          login(viewer, `kept-${i}`, false),
-          subscribeAllPacket([`dev/${viewer.hardwareIds[0]}/#`], 1),
-        ]),
-      }),
+  neighbour('kept-sessions', '12,000 kept sessions tried by one viewer of one cart', ({ viewer }, { mqtt }, isShort) =>
+    planOf({
+      port: mqtt,
+      speaks: 'mqtt',
+      connections: isShort ? 100 : 12_000,
+      opensPerS: 1000,
+      after: 'leaves once subscribed',
+      first: clients(isShort ? 100 : 12_000, (i) => [
+        login(viewer, `kept-${i}`, false),
+        subscribeAllPacket([`dev/${viewer.hardwareIds[0]}/#`], 1),
+      ]),
+    }),
   ),
   neighbour(
     'long-filters',
@@ -114,25 +106,22 @@ export const NEIGHBOURS: readonly Neighbour[] = [
         nextPerS: isShort ? 20 : 300,
       }),
   ),
-  neighbour(
-    'deep-lists',
-    'lists of 400,000 lock events, over and over from four connections',
-    (course, { http }) =>
-      planOf({
-        port: http,
-        speaks: 'http',
-        connections: 4,
-        opensPerS: 50,
-        reopensPerS: 10,
-        waitsFor: 'each answer',
-        nextPerS: 45,
-        ...asked(
-          // as deep as there are events, as deep as is allowed, and all of them for nothing
-          [`offset=${course.lockEvents - 2000}`, 'offset=10000', 'source=keypad'].map((query) =>
-            getRequest(`/lock-events?limit=1000&${query}`, course.captain),
-          ),
+  neighbour('deep-lists', 'lists of 400,000 lock events, over and over from four connections', (course, { http }) =>
+    planOf({
+      port: http,
+      speaks: 'http',
+      connections: 4,
+      opensPerS: 50,
+      reopensPerS: 10,
+      waitsFor: 'each answer',
+      nextPerS: 45,
+      ...asked(
+        // as deep as there are events, as deep as is allowed, and all of them for nothing
+        [`offset=${course.lockEvents - 2000}`, 'offset=10000', 'source=keypad'].map((query) =>
+          getRequest(`/lock-events?limit=1000&${query}`, course.captain),
         ),
-      }),
+      ),
+    }),
   ),
   neighbour('searches', 'searches for 15 KB from four connections', (course, { http }) =>
     planOf({
@@ -187,9 +176,7 @@ export const NEIGHBOURS: readonly Neighbour[] = [
       }),
   ),
   neighbour(ROW_OF_GOOD_KEYS, '20 bad keys after a restart, and 20 a minute from then on', (_, { http }) => {
-    const guesses = Array.from({ length: 20 }, (_, i) =>
-      getRequest('/devices', { password: `guess-${i}-0123456789` }),
-    )
+    const guesses = Array.from({ length: 20 }, (_, i) => getRequest('/devices', { password: `guess-${i}-0123456789` }))
     return planOf({
       port: http,
       speaks: 'http',

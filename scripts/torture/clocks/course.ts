@@ -155,8 +155,7 @@ export class ClockCourse {
     this.#isJustStarted = false
     this.#said = said
     const isRight = Math.min(Math.abs(wrongMs), Math.abs(wrongMs - this.#excusedMs)) <= RIGHT_MS
-    if (!isRight && doubt === null)
-      this.#unsaid.push(`${what}: ${toIso(gatewayMs)} for ${toIso(this.#trueMs)}`)
+    if (!isRight && doubt === null) this.#unsaid.push(`${what}: ${toIso(gatewayMs)} for ${toIso(this.#trueMs)}`)
     const isShown = doubt === null ? 0 : 1
     const { body } = await this.#gateway.request('GET', '/metrics')
     if (!new RegExp(`^cartbarn_clock_doubted ${isShown}$`, 'm').test(body))
@@ -282,10 +281,7 @@ export class ClockCourse {
   }
 
   async #stored(hardwareId: string): Promise<Set<number>> {
-    const { body } = await this.#gateway.request(
-      'GET',
-      `/devices/${hardwareId}/battery?from=2000-01-01&to=2110-01-01`,
-    )
+    const { body } = await this.#gateway.request('GET', `/devices/${hardwareId}/battery?from=2000-01-01&to=2110-01-01`)
     const records: { battery_voltage: number }[] = body
     return new Set(records.map(({ battery_voltage }) => Math.round(battery_voltage * 1000)))
   }

@@ -6,9 +6,7 @@ import type { Delivery, WebhookReceiver } from './receiver.ts'
 import type { Uptime } from './uptime.ts'
 
 const alertsSchema = z.looseObject({
-  alerts: z.array(
-    z.looseObject({ alert_id: z.string(), opened_at: z.string(), closed_at: z.string().nullable() }),
-  ),
+  alerts: z.array(z.looseObject({ alert_id: z.string(), opened_at: z.string(), closed_at: z.string().nullable() })),
 })
 const commandsSchema = z.looseObject({
   commands: z.array(z.looseObject({ command_id: z.string(), requested_by: z.string().nullable() })),

@@ -39,8 +39,7 @@ interface Outcome {
 /** What acts by itself may be killed at any moment. */
 export const course: TortureScenario = {
   name: 'course',
-  summary:
-    'kill -9 of a course with alerts, auto-locks, a webhook, zones and drawings: none lost, twice or late',
+  summary: 'kill -9 of a course with alerts, auto-locks, a webhook, zones and drawings: none lost, twice or late',
   run: async (context) => {
     const outcome = await torture(context)
     print(outcome)

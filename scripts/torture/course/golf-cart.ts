@@ -109,8 +109,7 @@ export class GolfCart {
   async #mustBeTold(event: 'opened' | 'closed'): Promise<void> {
     const wanted = this.excursions.length
     const isTold = () => this.#receiver.count(this.cart, 'outside', event) >= wanted
-    if (!(await this.#until(isTold)))
-      this.missed.push(`${this.cart}: excursion ${wanted} was not told to be ${event}`)
+    if (!(await this.#until(isTold))) this.missed.push(`${this.cart}: excursion ${wanted} was not told to be ${event}`)
   }
 
   /** Resolves with whether it is so before this cart waits in vain. */

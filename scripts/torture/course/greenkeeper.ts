@@ -63,10 +63,7 @@ export class Greenkeeper {
   /** Draws a fairway, which is off, and a green, which is on, of each hole, and a zone that has a new name now and then. */
   async start(): Promise<void> {
     const { features } = await this.#client.call('GET /zones')
-    const more = HOLES.flatMap((hole) => [
-      groundZone('fairway', hole, false),
-      groundZone('green', hole, true),
-    ])
+    const more = HOLES.flatMap((hole) => [groundZone('fairway', hole, false), groundZone('green', hole, true)])
     for (const { id } of more) this.#switches.set(id, new Promised<Switched>(null))
     const mark = groundZone('mark', 0, true)
     await this.#client.call('PUT /zones', {

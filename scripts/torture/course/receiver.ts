@@ -52,8 +52,7 @@ export class WebhookReceiver {
 
   /** How many alerts of a cart were told to be so. */
   count(cart: string, kind: string, event: Delivery['event']): number {
-    return this.deliveries.filter((each) => each.cart === cart && each.kind === kind && each.event === event)
-      .length
+    return this.deliveries.filter((each) => each.cart === cart && each.kind === kind && each.event === event).length
   }
 
   async #take(request: IncomingMessage): Promise<void> {

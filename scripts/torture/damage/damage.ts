@@ -36,8 +36,7 @@ interface Outcome {
 /** What flash does to a stopped gateway's files: every answer is right, or it is said that it is not. */
 export const damage: TortureScenario = {
   name: 'damage',
-  summary:
-    'flipped bits, zeros and noise in the files of a stopped gateway; no answer may be wrong without a word',
+  summary: 'flipped bits, zeros and noise in the files of a stopped gateway; no answer may be wrong without a word',
   run: async (context) => {
     const torture = new DamageTorture(context)
     const { random, pages } = await torture.run()
@@ -207,16 +206,8 @@ function isStuck({ comparison, isSaid }: Outcome): boolean {
   return comparison === null && !isSaid
 }
 
-function describe({
-  what,
-  strike: { file, kind, offset },
-  comparison,
-  said,
-  unacknowledged: waiting,
-}: Outcome) {
-  const differing = comparison?.differing
-    .slice(0, 3)
-    .map(({ question, verdict }) => `${question}: ${verdict}`)
+function describe({ what, strike: { file, kind, offset }, comparison, said, unacknowledged: waiting }: Outcome) {
+  const differing = comparison?.differing.slice(0, 3).map(({ question, verdict }) => `${question}: ${verdict}`)
   const details = [differing?.join('; ') ?? 'not started', said.slice(0, 300), waiting.join(' ')]
   return `  ${what}: ${kind} at ${offset} of ${file}: ${details.filter((text) => text !== '').join(' | ')}`
 }
@@ -250,10 +241,7 @@ function print(random: readonly Outcome[], pages: readonly Outcome[]): void {
 function createFigures(random: readonly Outcome[], pages: readonly Outcome[]): Figure[] {
   const all = [...random, ...pages]
   return [
-    noneOf(
-      `damage: cases with an answer that is wrong without a word, of ${all.length}`,
-      count(all, isSilentlyWrong),
-    ),
+    noneOf(`damage: cases with an answer that is wrong without a word, of ${all.length}`, count(all, isSilentlyWrong)),
     noneOf('damage: starts that fail without naming the way out', count(all, isStuck)),
     noneOf(
       'damage: cases in which a known cart is not acknowledged',

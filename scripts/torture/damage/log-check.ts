@@ -99,8 +99,7 @@ async function killWriters(bench: Workbench, kills: number, seed: number): Promi
     tally.kills++
     const files = readKilled(path)
     if (files !== null) judge.judge(files, contentSeed, acknowledged)
-    if (tally.kills % PROGRESS_EVERY === 0)
-      printProgress(`  ${tally.kills} of ${kills} kills, ${describe(tally)}`)
+    if (tally.kills % PROGRESS_EVERY === 0) printProgress(`  ${tally.kills} of ${kills} kills, ${describe(tally)}`)
   }
   return tally
 }
@@ -166,11 +165,7 @@ class Judge {
     const log = torn(files.log, this.#before, this.#random)
     if (log === null) return
     this.#tally.torn++
-    const { finding, transactions } = checkedTransactionsIn(
-      this.#folder,
-      { ...files, log, index: null },
-      seed,
-    )
+    const { finding, transactions } = checkedTransactionsIn(this.#folder, { ...files, log, index: null }, seed)
     if (finding !== null) this.#tally.tornAlarms.push(finding.detail)
     const isAll = typeof transactions === 'number' && transactions >= whole - 1
     if (!isAll) this.#tally.silent.push(`torn log: ${transactions} of ${whole}`)
@@ -241,11 +236,7 @@ function print(tally: Tally): void {
   printTable(
     `Log: ${tally.kills} writers killed, seed ${tally.seed}`,
     ['frames', 'torn tails', 'damaged', 'losing by SQLite alone', 'mended', 'said to be lost', 'as if torn'],
-    [
-      [tally.frames, tally.torn, tally.damaged, tally.losing, tally.mended, tally.lost, tally.untold].map(
-        formatCount,
-      ),
-    ],
+    [[tally.frames, tally.torn, tally.damaged, tally.losing, tally.mended, tally.lost, tally.untold].map(formatCount)],
   )
   for (const example of [...tally.silent, ...tally.falseAlarms, ...tally.tornAlarms].slice(0, 10))
     printProgress(`  ${example}`)

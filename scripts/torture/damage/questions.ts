@@ -66,9 +66,7 @@ function questionsOf({ devices, users, groupIds, fromMs, toMs }: Course): Questi
       `/lock-events?limit=1000&hardware_id=${id}`,
       `/geofence-events?limit=1000&hardware_id=${id}`,
     ]),
-    ...groupIds.flatMap((id) =>
-      ['', '/devices', '/config', '/geofences'].map((end) => `/groups/${id}${end}`),
-    ),
+    ...groupIds.flatMap((id) => ['', '/devices', '/config', '/geofences'].map((end) => `/groups/${id}${end}`)),
     ...users.map(({ userId }) => `/users/${userId}`),
   ]
   return [
@@ -98,10 +96,7 @@ function steady(text: string): string {
 }
 
 /** What the broker keeps for programs: retained messages, and those that wait for a kept session. */
-async function listen(
-  { ports }: GatewayProcess,
-  { program }: Course,
-): Promise<{ retained: Answer; waiting: Answer }> {
+async function listen({ ports }: GatewayProcess, { program }: Course): Promise<{ retained: Answer; waiting: Answer }> {
   let client: MqttClient | undefined
   try {
     client = connect(`mqtt://127.0.0.1:${ports.mqtt}`, programOptions(program))
@@ -117,8 +112,7 @@ async function listen(
     client.once('close', () => connected.reject(new Error('closed')))
     await connected.promise
     await client.subscribeAsync('#', { qos: 1 })
-    while (performance.now() - lastAtMs < QUIET_MS)
-      await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 5))
+    while (performance.now() - lastAtMs < QUIET_MS) await new Promise((resolve) => setTimeout(resolve, QUIET_MS / 5))
     return {
       retained: { status: 200, text: JSON.stringify(retained.sort()) },
       // in their order

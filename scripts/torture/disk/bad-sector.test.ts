@@ -93,10 +93,7 @@ describe('a sector that cannot be read any more', { skip }, () => {
     assert.equal(status, 0, stderr)
     assert.match(
       stdout,
-      new RegExp(
-        `^lock_event: ${EVENTS - lost.cells} rows, and some are missing:\n {2}(after|from) \\d+`,
-        'm',
-      ),
+      new RegExp(`^lock_event: ${EVENTS - lost.cells} rows, and some are missing:\n {2}(after|from) \\d+`, 'm'),
     )
   })
 

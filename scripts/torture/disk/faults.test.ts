@@ -181,8 +181,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
       async () => {
         await publishPages()
         return gateway.log.some(
-          ({ msg }) =>
-            msg === 'could not checkpoint the write-ahead log; it grows until a checkpoint succeeds',
+          ({ msg }) => msg === 'could not checkpoint the write-ahead log; it grows until a checkpoint succeeds',
         )
       },
       'checkpoint that fails',
@@ -223,9 +222,7 @@ describe('the disk fails under a running gateway', { skip }, () => {
     const startedAtMs = performance.now()
     assert.equal(await gateway.stop('SIGTERM'), 0)
     assert.ok(performance.now() - startedAtMs < 20_000)
-    const line = await gateway.logged(
-      'stopped before all rows were stored; their messages are not acknowledged',
-    )
+    const line = await gateway.logged('stopped before all rows were stored; their messages are not acknowledged')
     assert.equal(line.rows, 3)
     assert.equal(device.acknowledged.length, 2)
     faults.clear()

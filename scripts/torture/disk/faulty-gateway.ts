@@ -62,12 +62,7 @@ export class FaultyGateway {
     return line
   }
 
-  async request(
-    method: string,
-    path: string,
-    body?: unknown,
-    key: string | null = ADMIN_KEY,
-  ): Promise<Answer> {
+  async request(method: string, path: string, body?: unknown, key: string | null = ADMIN_KEY): Promise<Answer> {
     const response = await fetch(`http://127.0.0.1:${this.#started.ports.http}${path}`, {
       method,
       headers: {

@@ -67,13 +67,7 @@ describe('a disk that is really full or read-only', { skip }, () => {
     }, 'bad health')
     assert.match((await gateway.request('GET', '/health')).body.detail, /full/)
     assert.equal((await gateway.register('cart-2')).status, 503)
-    for (const path of [
-      '/devices',
-      '/devices/cart-1/gps',
-      '/devices/cart-1/gps/latest',
-      '/stats',
-      '/lock-events',
-    ]) {
+    for (const path of ['/devices', '/devices/cart-1/gps', '/devices/cart-1/gps/latest', '/stats', '/lock-events']) {
       assert.deepEqual([path, (await gateway.request('GET', path)).status], [path, 200])
     }
     const channel = await gateway.realtime()

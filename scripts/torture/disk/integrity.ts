@@ -18,9 +18,7 @@ export function findDamage(bench: Workbench, folder: string): string[] {
   try {
     cpSync(folder, copy, { recursive: true })
     const databases = readdirSync(copy).filter((name) => name.endsWith('.db'))
-    return databases.flatMap((name) =>
-      checkDatabase(join(copy, name)).map((problem) => `${name}: ${problem}`),
-    )
+    return databases.flatMap((name) => checkDatabase(join(copy, name)).map((problem) => `${name}: ${problem}`))
   } finally {
     rmSync(copy, { recursive: true, force: true })
   }

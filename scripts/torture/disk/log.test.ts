@@ -3,11 +3,7 @@ import { test } from 'node:test'
 import { readDiskLog } from './log.ts'
 
 test('records are read with their names and bytes', () => {
-  const log = Buffer.concat([
-    record('o', 5, 3, 'cartbarn.db'),
-    record('w', 5, 4096, '', 'page'),
-    record('c', 5),
-  ])
+  const log = Buffer.concat([record('o', 5, 3, 'cartbarn.db'), record('w', 5, 4096, '', 'page'), record('c', 5)])
   assert.deepEqual(readDiskLog(log), [
     { kind: 'open', fd: 5, name: 'cartbarn.db', creates: true, truncates: true },
     { kind: 'write', fd: 5, offset: 4096, bytes: Buffer.from('page') },
@@ -16,9 +12,7 @@ test('records are read with their names and bytes', () => {
 })
 
 test('a rename is read with both names', () => {
-  assert.deepEqual(readDiskLog(record('r', -1, 0, 'a-next', 'a')), [
-    { kind: 'rename', name: 'a-next', to: 'a' },
-  ])
+  assert.deepEqual(readDiskLog(record('r', -1, 0, 'a-next', 'a')), [{ kind: 'rename', name: 'a-next', to: 'a' }])
 })
 
 test('a record the process was killed in is left out', () => {

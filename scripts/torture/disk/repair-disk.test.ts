@@ -40,10 +40,7 @@ function repair(data: string, env: Record<string, string> = {}): SpawnSyncReturn
 function assertRefused(data: string, before: Buffer, answer: SpawnSyncReturns<string>, reason: RegExp): void {
   assert.equal(answer.status, 1, answer.stderr)
   assert.match(answer.stderr, reason)
-  assert.match(
-    answer.stderr,
-    /, or copy cartbarn\.db\* to a folder on another disk and repair it there with --data\n$/,
-  )
+  assert.match(answer.stderr, /, or copy cartbarn\.db\* to a folder on another disk and repair it there with --data\n$/)
   assert.equal(answer.stderr.trim().split('\n').length, 1, answer.stderr)
   assert.deepEqual(filesOf(data), ['cartbarn.db'])
   assert.ok(readFileSync(join(data, 'cartbarn.db')).equals(before))
@@ -97,12 +94,7 @@ describe('repair on a disk that is really small or read-only', () => {
     writeFileSync(filler, Buffer.alloc(6_000_000 - before.length - 600_000))
     const answer = repair(disk)
     rmSync(filler)
-    assertRefused(
-      disk,
-      before,
-      answer,
-      /not enough space .* it needs \d MB and \d MB are free in .*; free some/,
-    )
+    assertRefused(disk, before, answer, /not enough space .* it needs \d MB and \d MB are free in .*; free some/)
   })
 
   test('a read-only disk', (t) => {

@@ -9,9 +9,7 @@ export async function nextBlockChange(dataDir: string, limitMs: number): Promise
   const db = new Database(join(dataDir, 'cartbarn.db'), { readonly: true })
   try {
     // an id is never used twice, so this grows with every block that is written
-    const newest = db
-      .prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'telemetry_block'")
-      .pluck()
+    const newest = db.prepare<[], number>("SELECT seq FROM sqlite_sequence WHERE name = 'telemetry_block'").pluck()
     const before = newest.get() ?? 0
     return await waitUntil(() => (newest.get() ?? 0) !== before, limitMs, POLL_MS)
   } finally {

@@ -124,12 +124,7 @@ export class ExpectedHistory {
   }
 
   /** Compares a whole history of a device, when nothing is under way. */
-  judge(
-    device: number,
-    stream: TelemetryStream,
-    listed: Iterable<number>,
-    place: Place = GATEWAY,
-  ): HistoryFaults {
+  judge(device: number, stream: TelemetryStream, listed: Iterable<number>, place: Place = GATEWAY): HistoryFaults {
     const fates = this.#fates[device]?.[stream] ?? new Map<number, Fate>()
     const deletions = this.#deletions.filter(
       (deletion) =>

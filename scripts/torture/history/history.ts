@@ -110,8 +110,7 @@ class Victim {
   async kill(dataDir: string): Promise<void> {
     const chance = Math.random()
     if (chance < OVER_A_REQUEST) await this.#killWhen(dataDir, () => this.#requestUnderWay())
-    else if (chance < OVER_A_REQUEST + WHILE_SEALING)
-      await this.#killWhen(dataDir, () => sealingUnderWay(dataDir))
+    else if (chance < OVER_A_REQUEST + WHILE_SEALING) await this.#killWhen(dataDir, () => sealingUnderWay(dataDir))
     else await this.#gateway.kill(dataDir)
     this.#inspect(dataDir)
   }

@@ -48,12 +48,7 @@ export class HistoryRequests {
   #isWanted = false
   #running: Promise<void>[] = []
 
-  constructor(
-    client: ApiClient,
-    hardwareIds: readonly string[],
-    expected: ExpectedHistory,
-    senders: HistorySenders,
-  ) {
+  constructor(client: ApiClient, hardwareIds: readonly string[], expected: ExpectedHistory, senders: HistorySenders) {
     this.#client = client
     this.#hardwareIds = hardwareIds
     this.#expected = expected
@@ -164,10 +159,7 @@ export class HistoryRequests {
     return fate !== 'away'
   }
 
-  async #ask<Answer>(
-    outcomes: Outcomes,
-    request: () => Promise<Answer>,
-  ): Promise<{ fate: Fate; answer?: Answer }> {
+  async #ask<Answer>(outcomes: Outcomes, request: () => Promise<Answer>): Promise<{ fate: Fate; answer?: Answer }> {
     for (const resolve of this.#waiting) resolve()
     this.#waiting.clear()
     const { fate, ...answered } = await request().then(

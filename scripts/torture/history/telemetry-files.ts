@@ -145,12 +145,7 @@ function inspectLog(db: Database.Database, logged: RecordTimes, faults: string[]
 }
 
 /** The counts must match the rows in every state in which a process can die. */
-function inspectCounts(
-  db: Database.Database,
-  sealed: RecordTimes,
-  logged: RecordTimes,
-  faults: string[],
-): void {
+function inspectCounts(db: Database.Database, sealed: RecordTimes, logged: RecordTimes, faults: string[]): void {
   const connection = new Connection(db)
   const unsaved = new UnsavedRecords(connection)
   const ids = db.prepare<[], number>('SELECT device_id FROM device_state').pluck().all()

@@ -95,9 +95,7 @@ export class HistoryTraffic {
       const counted = await this.#client.call('GET /devices/{id}/telemetry/stats', { path })
       if (counted.gps === listed.gps && counted.battery === listed.battery) continue
       total.wrongCounts++
-      total.examples.push(
-        `${hardwareId}: counted ${JSON.stringify(counted)}, listed ${JSON.stringify(listed)}`,
-      )
+      total.examples.push(`${hardwareId}: counted ${JSON.stringify(counted)}, listed ${JSON.stringify(listed)}`)
     }
     return total
   }

@@ -1,12 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BenchDevice, GatewayApi } from '#scripts/rig/gateway-api.ts'
-import {
-  ADMIN_KEY,
-  type GatewayProcess,
-  LIMITED,
-  startGateway,
-  untilListening,
-} from '#scripts/rig/gateway-process.ts'
+import { ADMIN_KEY, type GatewayProcess, LIMITED, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { LoadResult } from '#scripts/rig/load/plan.ts'
 import {
   type AttackedCourse,
@@ -258,9 +252,6 @@ function createFigures(
     noneOf('neighbours: damage found by integrity_check', damage.length),
     told('neighbours: listening again, longest', `${formatCount(Math.max(0, ...startsMs))} ms`),
     told('neighbours: longest answer to others', `${formatCount(longestAnswerMs)} ms`),
-    told(
-      'neighbours: longest until a PUBACK, starts included',
-      `${formatCount(longestAcknowledgementMs)} ms`,
-    ),
+    told('neighbours: longest until a PUBACK, starts included', `${formatCount(longestAcknowledgementMs)} ms`),
   ]
 }

@@ -26,8 +26,7 @@ test('a subscriber is owed what its filters match', () => {
 })
 
 test('what is retained is the newest acknowledged message or one that was made later', () => {
-  const faults = (n: number) =>
-    checkRetained(new Map([['t', 5]]), new Map([['t', 7]]), new Map([['t', n]])).length
+  const faults = (n: number) => checkRetained(new Map([['t', 5]]), new Map([['t', 7]]), new Map([['t', n]])).length
   assert.deepEqual([4, 5, 7, 8].map(faults), [1, 0, 0, 1])
   assert.equal(checkRetained(new Map([['t', 5]]), new Map(), new Map()).length, 1)
 })

@@ -102,10 +102,7 @@ export function checkRetained(
 }
 
 /** The highest QoS among the filters that match; null when none does. */
-export function grantedQos(
-  subscriptions: Readonly<Record<string, 0 | 1 | 2>>,
-  topic: string,
-): 0 | 1 | 2 | null {
+export function grantedQos(subscriptions: Readonly<Record<string, 0 | 1 | 2>>, topic: string): 0 | 1 | 2 | null {
   const granted = Object.entries(subscriptions).filter(([filter]) => isMatch(filter, topic))
   return (
     granted

@@ -6,11 +6,7 @@ import type { SyncFindings } from './findings.ts'
 import type { HubSite } from './telemetry-check.ts'
 
 /** Compares the drawing of a course, and its photo byte for byte, as both sides show them. */
-export async function checkCourse(
-  { sql, siteId }: HubSite,
-  client: ApiClient,
-  findings: SyncFindings,
-): Promise<void> {
+export async function checkCourse({ sql, siteId }: HubSite, client: ApiClient, findings: SyncFindings): Promise<void> {
   const { photo, ...here } = await client.call('GET /course')
   const there = await siteCourseOf(sql, siteId)
   if (!isDeepStrictEqual(there, here))

@@ -19,10 +19,10 @@ export async function checkCursors(
     .get()
   if (identity?.site !== siteId) findings.note('cursors', `the gateway is of site ${identity?.site}`)
   const here = gateway.prepare<[], Cursor>('SELECT stream, seq, hash FROM sync_cursor').all()
-  const there = await sql.all<Cursor>(
-    'SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2',
-    [siteId, identity?.epoch ?? ''],
-  )
+  const there = await sql.all<Cursor>('SELECT stream, seq, hash FROM sync_cursor WHERE site_id = $1 AND epoch = $2', [
+    siteId,
+    identity?.epoch ?? '',
+  ])
   const known = new Map(here.map(({ stream, seq, hash }) => [stream, `${seq} ${hash}`]))
   for (const { stream, seq, hash } of there) {
     const text = `${seq} ${hash}`

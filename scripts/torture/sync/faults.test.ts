@@ -19,8 +19,7 @@ test('every kind of fault comes, and about as many as asked for', () => {
   const kinds = new Set(faults)
   for (const kind of ['cut before', 'cut in request', 'cut before answer', 'cut in answer'] as const)
     assert.ok(kinds.has(kind), kind)
-  for (const kind of ['delay', 'twice', 'again', 'late', 'answer', 'none'] as const)
-    assert.ok(kinds.has(kind), kind)
+  for (const kind of ['delay', 'twice', 'again', 'late', 'answer', 'none'] as const) assert.ok(kinds.has(kind), kind)
   const met = faults.filter((kind) => kind !== 'none').length
   assert.ok(met > 900 && met < 1100, `${met} of 2000`)
 })

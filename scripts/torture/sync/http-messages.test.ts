@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { HttpMessageReader } from './http-messages.ts'
 
 const SIZED = 'POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc'
-const CHUNKED =
-  'POST /b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n'
+const CHUNKED = 'POST /b HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n10\r\n0123456789abcdef\r\n0\r\n\r\n'
 const BARE = 'GET /c HTTP/1.1\r\nHost: x\r\n\r\n'
 const ALL = SIZED + CHUNKED + BARE
 

@@ -37,10 +37,7 @@ export class TorturedHub {
   }
 
   /** An empty one with its database; no program of it is running yet. */
-  static async create(
-    bench: Workbench,
-    { database, processes = 1, within }: HubOptions,
-  ): Promise<TorturedHub> {
+  static async create(bench: Workbench, { database, processes = 1, within }: HubOptions): Promise<TorturedHub> {
     const dataDir = bench.createFolder('hub')
     const options = { survivesKill: true, ...(within === undefined ? {} : { within }) }
     const server = database === 'PostgreSQL' ? await startPostgres(options) : null

@@ -9,11 +9,7 @@ const SLOW: readonly string[] = ['name', 'updated_at']
 const LIMIT = 1000
 
 /** Compares the states of all devices with those the gateway tells; some seconds after the last one changed. */
-export async function checkLatest(
-  { sql, siteId }: HubSite,
-  client: ApiClient,
-  findings: SyncFindings,
-): Promise<void> {
+export async function checkLatest({ sql, siteId }: HubSite, client: ApiClient, findings: SyncFindings): Promise<void> {
   const { devices } = await client.call('GET /devices', { query: { limit: LIMIT } })
   const rows = await sql.all<{ hardwareId: string; body: string }>(
     'SELECT hardware_id AS "hardwareId", body FROM site_latest WHERE site_id = $1',

@@ -66,11 +66,7 @@ test('a photo is whole at the head office whatever is cut between its pieces, an
   await eventually(async () => (await piecesThere()) >= 2, 'some pieces', PATIENCE_MS)
   await g.restart()
   const newer = await place(g, PIECE_BYTES * 3)
-  await eventually(
-    async () => newer.equals((await photoThere()) ?? Buffer.alloc(0)),
-    'the newer photo',
-    PATIENCE_MS,
-  )
+  await eventually(async () => newer.equals((await photoThere()) ?? Buffer.alloc(0)), 'the newer photo', PATIENCE_MS)
   await eventually(
     async () => (await piecesThere()) === Math.ceil(newer.length / PIECE_BYTES),
     'no others',

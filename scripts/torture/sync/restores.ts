@@ -45,8 +45,7 @@ interface Restore {
 /** The database of a head office is put back while all devices of a course are at work. */
 export const restores: TortureScenario = {
   name: 'restores',
-  summary:
-    'a head office put back to copies of 20 seconds to a day ago while 200 devices are at work, with restarts',
+  summary: 'a head office put back to copies of 20 seconds to a day ago while 200 devices are at work, with restarts',
   run: runRestores,
 }
 
@@ -134,8 +133,7 @@ async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Sto
     if (!isCompared && isAllThere(status)) early.set('the gateway', heardOf(status, restoredAtMs))
     isOver = isCompared && isAllThere(status) && site.unconfirmed_rows === 0
   } while (!isOver && performance.now() < giveUpAtMs)
-  for (const [who, detail] of early)
-    story.require(false, `${who} says too early that everything is there (${detail})`)
+  for (const [who, detail] of early) story.require(false, `${who} says too early that everything is there (${detail})`)
   story.require(isOver, `not caught up: ${status.explanation}`)
   return status
 }

@@ -92,10 +92,10 @@ export async function checkRows(
   findings: SyncFindings,
 ): Promise<void> {
   for (const [stream, compared] of Object.entries(EVENTS)) {
-    const rows = await sql.all<HubRow>(
-      'SELECT event_id AS key, body FROM event WHERE site_id = $1 AND stream = $2',
-      [siteId, stream],
-    )
+    const rows = await sql.all<HubRow>('SELECT event_id AS key, body FROM event WHERE site_id = $1 AND stream = $2', [
+      siteId,
+      stream,
+    ])
     findings.looked.events += rows.length
     const note = (key: string) => findings.note('events', `${stream} ${key}`)
     compare(gateway, compared, rows, note, isRestored)
@@ -137,16 +137,13 @@ function compare(
 
 function isSame(columns: Row, body: Row): boolean {
   const names = Object.keys(columns)
-  return (
-    names.length === Object.keys(body).length && names.every((name) => isAsSent(columns[name], body[name]))
-  )
+  return names.length === Object.keys(body).length && names.every((name) => isAsSent(columns[name], body[name]))
 }
 
 /** SQLite has neither booleans nor JSON, and JSON no bytes. */
 function isAsSent(stored: unknown, sent: unknown): boolean {
   if (stored instanceof Uint8Array) return Buffer.from(stored).toString('base64') === sent
   if (typeof sent === 'boolean') return stored === Number(sent)
-  if (typeof stored === 'string' && typeof sent !== 'string')
-    return isDeepStrictEqual(JSON.parse(stored), sent)
+  if (typeof stored === 'string' && typeof sent !== 'string') return isDeepStrictEqual(JSON.parse(stored), sent)
   return stored === sent
 }

@@ -113,8 +113,7 @@ async function restoreHub(hub: TorturedHub, gateway: StoryGateway): Promise<Stor
   await gateway.replicate(LIVING_MS)
   await putBack()
   await gateway.live(LIVING_MS)
-  const isAudited = ({ details }: SyncStatusJson) =>
-    details?.audit.state === 'idle' && details.audit.last !== null
+  const isAudited = ({ details }: SyncStatusJson) => details?.audit.state === 'idle' && details.audit.last !== null
   const status = await untilStatus(gateway.client, isAudited, AUDIT_LIMIT_MS)
   const counts = status.details?.audit.last?.counts ?? []
   const resent = counts.reduce((sum, count) => sum + count.resent, 0)

@@ -126,10 +126,7 @@ export class StoryGateway {
   }
 }
 
-function launch(
-  { context, hub, site, key, dataDir }: Parts,
-  ports?: GatewayProcess['ports'],
-): Promise<GatewayProcess> {
+function launch({ context, hub, site, key, dataDir }: Parts, ports?: GatewayProcess['ports']): Promise<GatewayProcess> {
   const { bench, entry } = context
   const env = upstreamEnv(hub.port, site, key)
   return startGateway(bench, { entry, dataDir, env, ports })

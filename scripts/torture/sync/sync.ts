@@ -47,8 +47,7 @@ interface Outcome {
 /** What a head office gets must be what the gateway has, whatever happens on the way. */
 export const sync: TortureScenario = {
   name: 'sync',
-  summary:
-    'replication through a bad network and kills of gateway, hub and database; both sides must be equal',
+  summary: 'replication through a bad network and kills of gateway, hub and database; both sides must be equal',
   run: async (context) => {
     const outcome = await torture(context)
     print(outcome)

@@ -109,11 +109,7 @@ export async function checkBlocks({ sql, siteId }: HubSite, findings: SyncFindin
   }
 }
 
-async function readHub(
-  { sql, siteId }: HubSite,
-  hardwareId: string,
-  stream: TelemetryStream,
-): Promise<RecordValues> {
+async function readHub({ sql, siteId }: HubSite, hardwareId: string, stream: TelemetryStream): Promise<RecordValues> {
   const device = { siteId, hardwareId }
   const owner = { hardwareId, shortId: '' }
   const texts =
@@ -141,9 +137,7 @@ export async function readGaps({ sql, siteId }: HubSite, findings: SyncFindings)
     `SELECT event_id AS "noteId", body FROM event WHERE site_id = $1 AND stream = 'notes'`,
     [siteId],
   )
-  const rows = await sql.all<
-    Record<'noteId' | 'stream', string> & Record<'fromMs' | 'toMs' | 'rowCount', number>
-  >(
+  const rows = await sql.all<Record<'noteId' | 'stream', string> & Record<'fromMs' | 'toMs' | 'rowCount', number>>(
     `SELECT note_id AS "noteId", stream, from_ms AS "fromMs", to_ms AS "toMs", row_count AS "rowCount"
      FROM gap WHERE site_id = $1`,
     [siteId],
@@ -159,8 +153,7 @@ export async function readGaps({ sql, siteId }: HubSite, findings: SyncFindings)
     if (byId.get(noteId) !== JSON.stringify({ stream, fromMs, toMs, rowCount }))
       findings.note('counts', `gap ${noteId} is not as it was told`)
   }
-  if (rows.length !== gaps.length)
-    findings.note('counts', `${rows.length} gaps at the hub, ${gaps.length} were told`)
+  if (rows.length !== gaps.length) findings.note('counts', `${rows.length} gaps at the hub, ${gaps.length} were told`)
   return gaps
 }
 

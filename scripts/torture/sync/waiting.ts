@@ -10,9 +10,7 @@ const POLL_MS = 100
 /** The streams of which a gateway still has something to send, as its database says; `dataDir` may be in use. */
 function streamsWaiting(dataDir: string): string[] {
   return readDatabase(dataDir, (db) => {
-    const cursors = db
-      .prepare<[], { stream: string; seq: number }>('SELECT stream, seq FROM sync_cursor')
-      .all()
+    const cursors = db.prepare<[], { stream: string; seq: number }>('SELECT stream, seq FROM sync_cursor').all()
     const at = (stream: string) => cursors.find((cursor) => cursor.stream === stream)?.seq ?? 0
     const waiting = Object.entries(STREAM_TABLES).filter(([stream, table]) => {
       const last = db.prepare<[], number>(`SELECT max(seq) FROM ${table}`).pluck().get() ?? 0

@@ -1,11 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '#hub/store/database/database.ts'
-import {
-  type GatewayProcess,
-  spawnGateway,
-  startGateway,
-  untilListening,
-} from '#scripts/rig/gateway-process.ts'
+import { type GatewayProcess, spawnGateway, startGateway, untilListening } from '#scripts/rig/gateway-process.ts'
 import type { BenchProcess } from '#scripts/rig/processes.ts'
 import { createRandom, type Random } from '#shared/random.ts'
 import { createDataFolder } from '../disk/recorded-folder.ts'

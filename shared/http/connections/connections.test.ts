@@ -148,9 +148,7 @@ test('what comes right behind an upgrade goes to whoever took it, in order', asy
   })
   const socket = await open()
   const sent = Array.from({ length: 300 }, (_, i) => `${i}\r\n\r\n`).join('')
-  socket.write(
-    `${get('/first')}GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n${sent}`,
-  )
+  socket.write(`${get('/first')}GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n${sent}`)
   const text = await textUntil(socket, (all) => all.endsWith('299\r\n\r\n'))
   assert.ok(text.endsWith(`</first >${sent}`))
 })
@@ -187,12 +185,7 @@ for (const [what, request, status, detail] of [
   ['that is no HTTP', 'hello\r\n\r\n', 400, 'HTTP'],
   ['of TLS to a plain port', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400, 'HTTP'],
   ['with a long head', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431, '16 KB'],
-  [
-    'with two lengths',
-    'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx',
-    400,
-    'HTTP',
-  ],
+  ['with two lengths', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx', 400, 'HTTP'],
 ] as const)
   test(`a request ${what} is answered ${status}${status === 200 ? '' : ' with the reason'}`, async (t) => {
     const { open } = await serve(t)
@@ -235,9 +228,7 @@ test('a client that goes away in the middle of its body writes no line to the lo
     ].entries())
       for (const leave of ['destroy', 'end', 'resetAndDestroy'] as const) {
         const [socket, before] = [await open(), begun]
-        socket.write(
-          `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`,
-        )
+        socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`)
         await eventually(() => begun > before, 'the request is at work')
         socket.write(rest[i] ?? '')
         socket[leave]()

@@ -46,11 +46,7 @@ export class HttpConnections {
   readonly #start = new FairStart()
   #check: NodeJS.Timeout | undefined
 
-  constructor(
-    server: Server | SecureServer,
-    event: 'connection' | 'secureConnection',
-    options: ConnectionsOptions,
-  ) {
+  constructor(server: Server | SecureServer, event: 'connection' | 'secureConnection', options: ConnectionsOptions) {
     this.#options = options
     for (const reason of ['http_unread', 'http_stalled']) options.closed.add(reason, 0)
     this.#waiting = new WaitingBytes(LIMITS, () => options.closed.add('http_unread'))
@@ -129,9 +125,7 @@ export class HttpConnections {
 
 /** Why a request is refused before any app sees it. Source: RFC 9112 3.2, RFC 9110 10.1.1. */
 function refusalOf({ httpVersion, rawHeaders, headers }: IncomingMessage): AppError | undefined {
-  const hosts = rawHeaders.filter(
-    (name, at) => at % 2 === 0 && name.length === 4 && /^host$/i.test(name),
-  ).length
+  const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && /^host$/i.test(name)).length
   if (hosts > 1) return new InvalidRequestError('invalid_request', 'a request has one Host header')
   if (httpVersion !== '1.1') return undefined
   if (hosts === 0) return new InvalidRequestError('invalid_request', 'send the header Host')

@@ -12,11 +12,7 @@ const GOODBYE_MS = 5_000
 export function unreadable(code: string | undefined): AppError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return new AppError(
-        'headers_too_large',
-        'headers_too_large',
-        'the head of a request may have at most 16 KB',
-      )
+      return new AppError('headers_too_large', 'headers_too_large', 'the head of a request may have at most 16 KB')
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new AppError('request_timeout', 'request_timeout', 'the request took too long to arrive')
     default:
@@ -33,15 +29,11 @@ export function refuseRequest(response: ServerResponse, error: AppError): void {
 /** The same for a connection that is not at an HTTP response of Node; what it still sends is of no interest. */
 export function refuseConnection(socket: Duplex, error: AppError): void {
   const { status, headers, text } = refusalOf(error)
-  const lines = Object.entries({ ...SAFETY_HEADERS, ...headers }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  )
+  const lines = Object.entries({ ...SAFETY_HEADERS, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
   // Node's timeouts do not count for it any more, and a client that keeps its end open would keep it open
   setTimeout(() => socket.destroy(), GOODBYE_MS).unref()
   socket.resume()
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`, () =>
-    socket.destroy(),
-  )
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${text}`, () => socket.destroy())
 }
 
 function refusalOf(error: AppError): { status: number; headers: Record<string, string>; text: string } {

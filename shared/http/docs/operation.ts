@@ -54,11 +54,7 @@ function parameterRow({ name, in: place, required, description, schema }: Parame
   </tr>`
 }
 
-function renderResponse(
-  status: string,
-  response: Operation['responses'][string],
-  document: OpenApiDocument,
-): Html {
+function renderResponse(status: string, response: Operation['responses'][string], document: OpenApiDocument): Html {
   if ('$ref' in response) {
     const name = response.$ref.split('/').at(-1) ?? ''
     if (status === 'default') return html``
@@ -79,14 +75,12 @@ function renderResponse(
 
 /** Fields where the schema stands only here, and an example. */
 function renderAnswer(schema: JsonSchema, { components: { schemas } }: OpenApiDocument): Html {
-  const fields =
-    schema.$ref === undefined && schema.properties !== undefined ? renderFields(schema, schemas) : html``
+  const fields = schema.$ref === undefined && schema.properties !== undefined ? renderFields(schema, schemas) : html``
   return html`${fields}<details class="sample"><summary>Example</summary>${jsonBlock(sampleOf(schema, schemas))}</details>`
 }
 
 function examplePath(path: string, parameters: readonly Parameter[]): string {
-  const exampleOf = (name: string) =>
-    String(parameters.find((one) => one.name === name)?.schema.examples?.[0] ?? '1')
+  const exampleOf = (name: string) => String(parameters.find((one) => one.name === name)?.schema.examples?.[0] ?? '1')
   const filled = path.replaceAll(/\{(.+?)\}/g, (_, name: string) => encodeURIComponent(exampleOf(name)))
   const needed = parameters.filter(({ in: place, required }) => place === 'query' && required)
   const query = needed.map(({ name }) => `${name}=${encodeURIComponent(exampleOf(name))}`).join('&')

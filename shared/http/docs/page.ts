@@ -34,9 +34,7 @@ export function renderDocsPage(
   parts: PageParts,
 ): string {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(
-      ([method, one]): PlacedOperation => ({ ...one, method: method.toUpperCase(), path }),
-    ),
+    Object.entries(methods).map(([method, one]): PlacedOperation => ({ ...one, method: method.toUpperCase(), path })),
   )
   const byTag = document.tags.map((tag) => ({
     ...tag,
@@ -90,8 +88,7 @@ export function renderDocsPage(
     </section>`,
   )}
   ${chapters.map(
-    ({ id, title, render }) =>
-      html`<section class="chapter" id="${id}"><h2>${title}</h2>${render(origin)}</section>`,
+    ({ id, title, render }) => html`<section class="chapter" id="${id}"><h2>${title}</h2>${render(origin)}</section>`,
   )}
   ${renderSchemas(document)}
   <p id="nothing" hidden>Nothing fits.</p>

@@ -36,8 +36,7 @@ export function typeOf(schema: JsonSchema): Html {
     return html`<a href="#schema-${name}">${name}</a>`
   }
   const variants = anyOf ?? oneOf
-  if (variants !== undefined)
-    return html`${variants.map((one, i) => html`${i > 0 ? ' or ' : ''}${typeOf(one)}`)}`
+  if (variants !== undefined) return html`${variants.map((one, i) => html`${i > 0 ? ' or ' : ''}${typeOf(one)}`)}`
   if (constant !== undefined) return html`<code>${JSON.stringify(constant)}</code>`
   if (type === 'array') return items ? html`array of ${typeOf(items)}` : html`array`
   if (type === 'object' && typeof additionalProperties === 'object' && schema.properties === undefined) {
@@ -54,9 +53,7 @@ export function explanationOf(schema: JsonSchema, description = schema.descripti
   const limits = [...limitsOf(schema), ...(schema.anyOf ?? []).flatMap((one) => [...limitsOf(one)])]
   const words = description ?? schema.anyOf?.find((one) => one.description !== undefined)?.description
   return html`${words}${limits.map((limit) => html` <span class="limit">${limit}</span>`)}${
-    example === undefined
-      ? ''
-      : html` <span class="example">e.g. <code>${JSON.stringify(example)}</code></span>`
+    example === undefined ? '' : html` <span class="example">e.g. <code>${JSON.stringify(example)}</code></span>`
   }`
 }
 

@@ -12,8 +12,7 @@ export function settingsChapter(program: string, settings: readonly Setting[]): 
   return {
     id: 'settings',
     title: 'Settings',
-    render:
-      () => html`<p>Environment variables that the ${program} reads when it starts. A name it does not know, or
+    render: () => html`<p>Environment variables that the ${program} reads when it starts. A name it does not know, or
       a value it cannot use, stops it with a message.</p>${table(['Setting', 'Default', 'What it does'], rows)}`,
   }
 }

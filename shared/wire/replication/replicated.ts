@@ -4,14 +4,7 @@
  * What is replicated, each with a cursor of its own. `telemetry` are samples in the order of the log; `history` are
  * blocks of what was sealed before it was acknowledged, in the order of `block_log`; `entities` is the change log.
  */
-export const SYNC_STREAMS = [
-  'notes',
-  'lock_events',
-  'geofence_events',
-  'entities',
-  'telemetry',
-  'history',
-] as const
+export const SYNC_STREAMS = ['notes', 'lock_events', 'geofence_events', 'entities', 'telemetry', 'history'] as const
 
 /** What a stream that never got anything is at. */
 export const NO_CURSOR = { seq: 0, hash: '0'.repeat(64) }

@@ -1,19 +1,7 @@
 import { z } from 'zod'
-import {
-  choiceParam,
-  isoSchema,
-  listQuery,
-  newestPageQuerySchema,
-  paginationSchema,
-} from '../schema/params.ts'
+import { choiceParam, isoSchema, listQuery, newestPageQuerySchema, paginationSchema } from '../schema/params.ts'
 import { siteParams } from '../sites.ts'
-import {
-  commandSendSchema,
-  configSetSchema,
-  geofencePutSchema,
-  resendSchema,
-  userDisableSchema,
-} from './intents.ts'
+import { commandSendSchema, configSetSchema, geofencePutSchema, resendSchema, userDisableSchema } from './intents.ts'
 import { INTENT_KINDS, intentKindSchema } from './sync.ts'
 
 const DAY_S = 86_400
@@ -39,10 +27,7 @@ const common = {
   }),
 }
 
-function intentOf<Kind extends (typeof INTENT_KINDS)[number], Body extends z.ZodType>(
-  kind: Kind,
-  body: Body,
-) {
+function intentOf<Kind extends (typeof INTENT_KINDS)[number], Body extends z.ZodType>(kind: Kind, body: Body) {
   return z.strictObject({ kind: z.literal(kind), body, ...common })
 }
 
@@ -86,9 +71,7 @@ export const siteIntentSchema = z
       description: 'pending: the gateway has not reported the outcome yet. The others are final.',
     }),
     reason: z.string().nullable().meta({ description: 'Why it was not applied, for people.' }),
-    is_fetched: z
-      .boolean()
-      .meta({ description: 'The gateway has asked for it; from then on it cannot be withdrawn.' }),
+    is_fetched: z.boolean().meta({ description: 'The gateway has asked for it; from then on it cannot be withdrawn.' }),
     requested_by: z.string().meta({ description: 'The user_id of its author.' }),
     issued_at: isoSchema,
     expires_at: isoSchema.meta({ description: 'The gateway does not perform it later than this.' }),
@@ -99,9 +82,7 @@ export type SiteIntentJson = z.infer<typeof siteIntentSchema>
 
 export const siteIntentParams = siteParams.extend({ id: z.string().meta({ description: 'intent_id' }) })
 export const siteIntentListQuerySchema = newestPageQuerySchema.extend({
-  status: choiceParam(SITE_INTENT_STATUSES, 'invalid_status')
-    .optional()
-    .meta({ description: 'Only in this state.' }),
+  status: choiceParam(SITE_INTENT_STATUSES, 'invalid_status').optional().meta({ description: 'Only in this state.' }),
   kind: choiceParam(INTENT_KINDS, 'invalid_parameter').optional().meta({ description: 'Only of this kind.' }),
 })
 export const siteIntentListSchema = z.object({
@@ -113,10 +94,7 @@ const siteRevisionSchema = z.object({
   kind: intentKindSchema.meta({ description: 'The kind of intent it is for.' }),
   hardware_id: z.string().optional().meta({ description: 'The device it is of.', example: 'cart-07' }),
   group_id: z.number().int().optional().meta({ description: 'The group it is of.', example: 42 }),
-  device_type: z
-    .string()
-    .optional()
-    .meta({ description: 'For which devices of the group.', example: 'teebox' }),
+  device_type: z.string().optional().meta({ description: 'For which devices of the group.', example: 'teebox' }),
   user_id: z.string().optional().meta({ description: 'The user of the gateway it is.' }),
   rev: z.string().meta({ description: 'What to give as base_rev.', example: '9f86d081884c7d65' }),
 })

@@ -1,12 +1,5 @@
 import { z } from 'zod'
-import {
-  cursorSchema,
-  latestSchema,
-  partSchema,
-  SYNC_PROTOCOL,
-  syncStreamSchema,
-  timeMsSchema,
-} from './sync.ts'
+import { cursorSchema, latestSchema, partSchema, SYNC_PROTOCOL, syncStreamSchema, timeMsSchema } from './sync.ts'
 
 // A file that carries parts to a head office where no network does: gzip of lines of JSON, a head, the parts of one
 // stream after the other, the states of all devices in one line or several, and an end, without which the file is not

@@ -182,14 +182,7 @@ export type Latest = z.infer<typeof latestSchema>
 export const latestAnswerSchema = z.object({ limits: syncLimitsSchema, intents_waiting: z.boolean() })
 
 /** What can be compared: rows of a day by device (`notes`: one group named ''), entities by table without a day. */
-export const auditKindSchema = z.enum([
-  'gps',
-  'battery',
-  'lock_events',
-  'geofence_events',
-  'notes',
-  'entities',
-])
+export const auditKindSchema = z.enum(['gps', 'battery', 'lock_events', 'geofence_events', 'notes', 'entities'])
 export type AuditKind = z.infer<typeof auditKindSchema>
 export const AUDIT_KINDS: readonly AuditKind[] = auditKindSchema.options
 

@@ -34,10 +34,7 @@ const propertySchema = z
 export const objectSchemaSchema = z.strictObject({
   type: z.literal('object'),
   properties: z
-    .record(
-      z.string().regex(/^[A-Za-z0-9_]{1,64}$/, 'must be 1 to 64 letters, digits and underscores'),
-      propertySchema,
-    )
+    .record(z.string().regex(/^[A-Za-z0-9_]{1,64}$/, 'must be 1 to 64 letters, digits and underscores'), propertySchema)
     .refine((properties) => Object.keys(properties).length <= 100, 'has at most 100 properties'),
   required: z.array(z.string()).max(100).optional(),
 })

@@ -121,9 +121,7 @@ export function searchParam(what: string) {
 export const dateParam = z
   .string()
   .transform((text, ctx) => {
-    return (
-      parseIso(text) ?? fail(ctx, 'invalid_date', 'must be an ISO 8601 date, such as 2026-05-01T08:30:00Z')
-    )
+    return parseIso(text) ?? fail(ctx, 'invalid_date', 'must be an ISO 8601 date, such as 2026-05-01T08:30:00Z')
   })
   .meta({
     format: 'date-time',
@@ -135,9 +133,7 @@ export const dateParam = z
 export const monthParam = z
   .string()
   .transform((text, ctx) =>
-    /^\d{4}-(0[1-9]|1[0-2])$/.test(text)
-      ? text
-      : fail(ctx, 'invalid_month', 'must be a month, such as 2026-05'),
+    /^\d{4}-(0[1-9]|1[0-2])$/.test(text) ? text : fail(ctx, 'invalid_month', 'must be a month, such as 2026-05'),
   )
   .meta({
     pattern: '^\\d{4}-(0[1-9]|1[0-2])$',
@@ -163,9 +159,7 @@ export const stringListParam = z
       .flatMap((text) => text.split(','))
       .map((text) => text.trim())
     const distinct = new Set(items.filter((item) => item !== ''))
-    return distinct.size > 0
-      ? [...distinct]
-      : fail(ctx, 'empty_list', 'must name at least one, or be left out')
+    return distinct.size > 0 ? [...distinct] : fail(ctx, 'empty_list', 'must name at least one, or be left out')
   })
   .meta({
     type: 'array',

@@ -13,10 +13,7 @@ const fieldErrorSchema = z
 
 const lineErrorSchema = z
   .object({
-    line: z
-      .number()
-      .int()
-      .meta({ description: 'The line of the file it begins in; the first is 1.', example: 17 }),
+    line: z.number().int().meta({ description: 'The line of the file it begins in; the first is 1.', example: 17 }),
     code: z.string().meta({ description: 'Stable, snake_case.', example: 'unknown_group' }),
     message: z.string().meta({ description: 'For people.', example: 'there is no group North' }),
   })
@@ -25,9 +22,7 @@ const lineErrorSchema = z
 /** The body of every error: RFC 9457 problem details, plus `code`, `request_id`, `errors` and `error` (= `detail`). */
 export const problemSchema = z
   .object({
-    type: z
-      .string()
-      .meta({ description: 'Always about:blank: code says which error it is.', example: 'about:blank' }),
+    type: z.string().meta({ description: 'Always about:blank: code says which error it is.', example: 'about:blank' }),
     title: z.string().meta({ description: 'The name of the status.', example: 'Bad Request' }),
     status: z.number().int().meta({ description: 'The status of the answer.', example: 400 }),
     detail: z.string().meta({

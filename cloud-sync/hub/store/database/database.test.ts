@@ -50,13 +50,10 @@ for (const kind of DATABASE_KINDS) {
       assert.deepEqual(Uint8Array.from(row?.bytes ?? []), bytes)
       assert.equal(row?.label, "a 'b' \\ \u{1f6a9}")
       assert.equal(row?.flag, true)
-      assert.deepEqual(
-        await database.get('SELECT SUM(id) AS sum, COUNT(*) AS count FROM thing WHERE id < 3'),
-        {
-          sum: 2,
-          count: 1,
-        },
-      )
+      assert.deepEqual(await database.get('SELECT SUM(id) AS sum, COUNT(*) AS count FROM thing WHERE id < 3'), {
+        sum: 2,
+        count: 1,
+      })
       assert.equal(await database.get('SELECT * FROM thing WHERE id = 77'), undefined)
       assert.equal(await database.run('UPDATE thing SET label = $1 WHERE id = $2', ['x', 2]), 1)
     })
@@ -98,10 +95,7 @@ for (const kind of DATABASE_KINDS) {
         Array.from({ length: 12 }, (_, i) =>
           database.transaction(async (sql) => {
             for (const id of i % 2 === 0 ? [301, 302] : [302, 301]) {
-              await sql.run(
-                'UPDATE thing SET label = CAST(CAST(label AS INTEGER) + 1 AS TEXT) WHERE id = $1',
-                [id],
-              )
+              await sql.run('UPDATE thing SET label = CAST(CAST(label AS INTEGER) + 1 AS TEXT) WHERE id = $1', [id])
             }
           }),
         ),

@@ -35,8 +35,7 @@ export function isBrokenOff(error: unknown): boolean {
 const SQLSTATE_GONE = /^(08...|53...|57...|58...|25006)$/
 const NETWORK_GONE = /^(E[A-Z]+|ENOTFOUND|EAI_AGAIN)$/
 /** Messages of pg that have no code. */
-const CONNECTION_GONE =
-  /Connection terminated|timeout exceeded|Query read timeout|not queryable|after calling end/i
+const CONNECTION_GONE = /Connection terminated|timeout exceeded|Query read timeout|not queryable|after calling end/i
 
 // the connection (08), a server that stops, stopped or starts (57P0x), or one that became a standby (25006)
 const SQLSTATE_OTHER_SERVER = /^(08...|57P0.|25006)$/
@@ -74,16 +73,11 @@ const NO_TEXT = '22021'
 export function asAppError(error: unknown): unknown {
   const code = codeOf(error)
   if (code === NO_TEXT) {
-    return new InvalidRequestError(
-      'invalid_parameter',
-      'a text contains U+0000, which the database cannot store',
-    )
+    return new InvalidRequestError('invalid_parameter', 'a text contains U+0000, which the database cannot store')
   }
   const isGone =
     code === undefined
       ? error instanceof Error && CONNECTION_GONE.test(error.message)
       : SQLSTATE_GONE.test(code) || NETWORK_GONE.test(code)
-  return isGone
-    ? new UnavailableError(`the database is not available: ${describeError(error)}`, error)
-    : error
+  return isGone ? new UnavailableError(`the database is not available: ${describeError(error)}`, error) : error
 }

@@ -102,11 +102,9 @@ export class PgliteDatabase implements Database {
 
   /** Adds rows that `copyOut` has read. */
   async copyIn(table: string, columns: readonly string[], blob: Blob): Promise<void> {
-    await this.#running().query(
-      `COPY public.${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`,
-      [],
-      { blob },
-    )
+    await this.#running().query(`COPY public.${table} (${columns.join(', ')}) FROM '/dev/blob' (FORMAT binary)`, [], {
+      blob,
+    })
   }
 
   #running(): PGlite {
@@ -116,9 +114,7 @@ export class PgliteDatabase implements Database {
 }
 
 /** In an executable PGlite cannot look for its parts beside its code. */
-async function ownParts(): Promise<
-  Pick<PGliteOptions, 'pgliteWasmModule' | 'initdbWasmModule' | 'fsBundle'>
-> {
+async function ownParts(): Promise<Pick<PGliteOptions, 'pgliteWasmModule' | 'initdbWasmModule' | 'fsBundle'>> {
   if (!isExecutable) return {}
   return {
     pgliteWasmModule: await WebAssembly.compile(readProgramFile(`${PARTS}/pglite.wasm`)),
@@ -144,8 +140,7 @@ function sqlOf(db: Pick<PGlite | Transaction, 'query'>): Sql {
     })
   return {
     all: async <Row>(text: string, values?: readonly SqlValue[]) => (await query<Row>(text, values)).rows,
-    get: async <Row>(text: string, values?: readonly SqlValue[]) =>
-      (await query<Row>(text, values)).rows.at(0),
+    get: async <Row>(text: string, values?: readonly SqlValue[]) => (await query<Row>(text, values)).rows.at(0),
     run: async (text, values) => (await query(text, values)).affectedRows ?? 0,
   }
 }

@@ -175,8 +175,7 @@ export class PostgresDatabase implements Database {
     }
     return {
       all: async <Row>(text: string, values?: readonly SqlValue[]) => (await query<Row>(text, values)).rows,
-      get: async <Row>(text: string, values?: readonly SqlValue[]) =>
-        (await query<Row>(text, values)).rows.at(0),
+      get: async <Row>(text: string, values?: readonly SqlValue[]) => (await query<Row>(text, values)).rows.at(0),
       run: async (text, values) => (await query(text, values)).rowCount ?? 0,
     }
   }

@@ -31,8 +31,7 @@ test('the keys and indexes of every table of a site begin with the site', () => 
   }
   for (const { table, columns } of indexes) {
     // of what is looked for in all sites
-    if (!OF_NO_SITE.includes(table) && columns !== 'epoch, site_id')
-      assert.match(columns, /^site_id, /, table)
+    if (!OF_NO_SITE.includes(table) && columns !== 'epoch, site_id') assert.match(columns, /^site_id, /, table)
   }
 })
 

@@ -35,9 +35,7 @@ const CREATED_AT_ONCE = new Set(['23505', '42P07', '42710', 'XX000', '40001', '4
 /** Creates missing tables, columns and indexes. Several hubs may do so at once. Throws for the schema of a later version. */
 export async function createSchema(sql: Sql): Promise<void> {
   for (const statement of schemaStatements()) await runOnce(sql, statement)
-  const found = await sql.get<{ version: number | null }>(
-    'SELECT MAX(version) AS version FROM hub_schema_version',
-  )
+  const found = await sql.get<{ version: number | null }>('SELECT MAX(version) AS version FROM hub_schema_version')
   const version = found?.version ?? 0
   if (version > SCHEMA_VERSION) {
     throw new Error(
@@ -46,9 +44,7 @@ export async function createSchema(sql: Sql): Promise<void> {
   }
   if (version < SCHEMA_VERSION) {
     for (const statement of UPGRADES) await runOnce(sql, statement)
-    await sql.run('INSERT INTO hub_schema_version (version) VALUES ($1) ON CONFLICT DO NOTHING', [
-      SCHEMA_VERSION,
-    ])
+    await sql.run('INSERT INTO hub_schema_version (version) VALUES ($1) ON CONFLICT DO NOTHING', [SCHEMA_VERSION])
   }
 }
 

@@ -39,13 +39,7 @@ export async function compactSegments(
       } catch (error) {
         // it could be read when it came
         const reason = `the segment is damaged in the database: ${describeError(error)}`
-        await insertQuarantine(
-          sql,
-          siteId,
-          epoch,
-          [{ stream: 'telemetry', from: to, to, reason, body }],
-          nowMs,
-        )
+        await insertQuarantine(sql, siteId, epoch, [{ stream: 'telemetry', from: to, to, reason, body }], nowMs)
       }
     }
     await addRuns(sql, siteId, runs)

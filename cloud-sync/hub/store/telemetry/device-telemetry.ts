@@ -79,8 +79,6 @@ function gpsOf<T extends { readonly stream: string }>(items: readonly T[]): Extr
   return items.filter((item): item is Extract<T, { stream: 'gps' }> => item.stream === 'gps')
 }
 
-function batteryOf<T extends { readonly stream: string }>(
-  items: readonly T[],
-): Extract<T, { stream: 'battery' }>[] {
+function batteryOf<T extends { readonly stream: string }>(items: readonly T[]): Extract<T, { stream: 'battery' }>[] {
   return items.filter((item): item is Extract<T, { stream: 'battery' }> => item.stream === 'battery')
 }

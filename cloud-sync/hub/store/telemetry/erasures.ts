@@ -73,8 +73,7 @@ export function withoutErased<T extends { readonly hardwareId: string; readonly 
 ): readonly T[] {
   if (erased.length === 0) return items
   return items.filter(
-    ({ hardwareId, stream }) =>
-      !erased.some((each) => each.hardwareId === hardwareId && each.streams.includes(stream)),
+    ({ hardwareId, stream }) => !erased.some((each) => each.hardwareId === hardwareId && each.streams.includes(stream)),
   )
 }
 
@@ -161,9 +160,7 @@ async function eraseBlocks<R extends Records>(
     const left = kind.view(records, indexAtOrAfter(atMs, throughMs + 1), atMs.length)
     const span = { firstMs: left.atMs[0] ?? 0, lastMs: lastMs(left) }
     const count = left.atMs.length
-    await insertBlocks(sql, siteId, [
-      { hardwareId, stream: kind.name, ...span, count, body: encodeBlock(kind, left) },
-    ])
+    await insertBlocks(sql, siteId, [{ hardwareId, stream: kind.name, ...span, count, body: encodeBlock(kind, left) }])
   }
 }
 

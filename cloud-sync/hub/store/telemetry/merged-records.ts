@@ -34,11 +34,7 @@ function joined<R extends Records>(kind: RecordKind<R>, chain: readonly R[]): R 
 }
 
 /** The records at these indices. */
-export function pickRecords<R extends Records>(
-  kind: RecordKind<R>,
-  records: R,
-  indices: readonly number[],
-): R {
+export function pickRecords<R extends Records>(kind: RecordKind<R>, records: R, indices: readonly number[]): R {
   const picked = kind.allocate(indices.length)
   const from = kind.columnsOf(records)
   const into = kind.columnsOf(picked)

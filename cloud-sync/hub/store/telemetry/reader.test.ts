@@ -157,10 +157,7 @@ for (const kind of DATABASE_KINDS) {
                 }
                 const of = { siteId, hardwareId }
                 assert.deepEqual(await readTelemetry(database, GPS, of, range), gpsAt(expect('gps')))
-                assert.deepEqual(
-                  await readTelemetry(database, BATTERY, of, range),
-                  batteryAt(expect('battery')),
-                )
+                assert.deepEqual(await readTelemetry(database, BATTERY, of, range), batteryAt(expect('battery')))
               }
             }
             await assertNoTimeTwice(database, siteId)

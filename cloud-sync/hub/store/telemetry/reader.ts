@@ -29,9 +29,7 @@ export async function readTelemetry<R extends Records>(
 ): Promise<R> {
   const { order = 'asc', limit = Number.POSITIVE_INFINITY } = range
   // segments first: records that a compaction moves meanwhile are then found in the blocks
-  const pieces = (pending ?? (await pendingTelemetry(sql, kind, of, range))).map((each) =>
-    clip(kind, each, range),
-  )
+  const pieces = (pending ?? (await pendingTelemetry(sql, kind, of, range))).map((each) => clip(kind, each, range))
   const spans = await blockSpans(sql, of, kind.name, range)
   if (order === 'desc') spans.sort((a, b) => b.lastMs - a.lastMs)
   for (let at = 0; at < spans.length; at += BLOCKS_AT_ONCE) {

@@ -92,10 +92,13 @@ export async function replaceSegment(
   body: Uint8Array,
   rows: number,
 ): Promise<void> {
-  await sql.run(
-    'UPDATE segment SET body = $4, row_count = $5 WHERE site_id = $1 AND epoch = $2 AND seq_to = $3',
-    [siteId, segment.epoch, segment.to, body, rows],
-  )
+  await sql.run('UPDATE segment SET body = $4, row_count = $5 WHERE site_id = $1 AND epoch = $2 AND seq_to = $3', [
+    siteId,
+    segment.epoch,
+    segment.to,
+    body,
+    rows,
+  ])
 }
 
 export interface SegmentBacklog {

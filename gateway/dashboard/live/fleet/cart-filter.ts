@@ -10,8 +10,7 @@ export function passes(cart: CartJson, filter: CartFilter | null): boolean {
   if (filter === null) return true
   if (filter === 'low') return cart.is_low
   // the sign of both is the same: it is not known where they are now; one that was never heard from has not fallen silent
-  if (filter === 'silent')
-    return cart.last_heard_at !== null && (cart.state === 'silent' || cart.state === 'unknown')
+  if (filter === 'silent') return cart.last_heard_at !== null && (cart.state === 'silent' || cart.state === 'unknown')
   return cart.state === filter
 }
 

@@ -55,8 +55,7 @@ describe('the order of the fleet', () => {
   })
 
   test('it is the same whatever order the carts came in', () => {
-    for (const sort of FLEET_SORTS)
-      assert.deepEqual(order(sort, 'all', [...FLEET].reverse()), order(sort), sort)
+    for (const sort of FLEET_SORTS) assert.deepEqual(order(sort, 'all', [...FLEET].reverse()), order(sort), sort)
   })
 
   test('a filter leaves those that are so', () => {

@@ -5,16 +5,7 @@ import { byNumber, isParked } from './cart-look.ts'
 export const FLEET_SORTS = ['matters', 'number', 'battery', 'heard'] as const
 export type FleetSort = (typeof FLEET_SORTS)[number]
 
-export const FLEET_FILTERS = [
-  'all',
-  'in',
-  'out',
-  'low',
-  'silent',
-  'outside',
-  'open',
-  'out_of_service',
-] as const
+export const FLEET_FILTERS = ['all', 'in', 'out', 'low', 'silent', 'outside', 'open', 'out_of_service'] as const
 export type FleetFilter = (typeof FLEET_FILTERS)[number]
 
 const CHOSEN: Record<FleetFilter, (cart: CartJson) => boolean> = {

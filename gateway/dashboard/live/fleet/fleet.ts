@@ -22,9 +22,7 @@ export class Fleet {
   #isTold = true
   #isKnown = false
 
-  constructor(
-    setTimer: (action: () => void, ms: number) => unknown = (action, ms) => setTimeout(action, ms),
-  ) {
+  constructor(setTimer: (action: () => void, ms: number) => unknown = (action, ms) => setTimeout(action, ms)) {
     this.#setTimer = setTimer
   }
 
@@ -121,9 +119,7 @@ export class Fleet {
     if (cart !== undefined)
       this.#carts.set(cart.cart, {
         ...cart,
-        devices: cart.devices.map((one) =>
-          one.hardware_id === hardwareId ? { ...one, is_online: isOnline } : one,
-        ),
+        devices: cart.devices.map((one) => (one.hardware_id === hardwareId ? { ...one, is_online: isOnline } : one)),
       })
   }
 

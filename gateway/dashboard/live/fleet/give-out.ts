@@ -19,10 +19,7 @@ export function isFit(cart: CartJson): boolean {
 export function orderGiveOut(carts: Iterable<CartJson>, usage: Usage): CartJson[] {
   return [...carts]
     .filter(isFit)
-    .sort(
-      (a, b) =>
-        (usage.get(a.cart) ?? 0) - (usage.get(b.cart) ?? 0) || chargeOf(b) - chargeOf(a) || byNumber(a, b),
-    )
+    .sort((a, b) => (usage.get(a.cart) ?? 0) - (usage.get(b.cart) ?? 0) || chargeOf(b) - chargeOf(a) || byNumber(a, b))
 }
 
 function chargeOf({ battery }: CartJson): number {

@@ -33,12 +33,7 @@ test('a cart on the course has one line, for what is worst; the worst of all is 
       cartJson('74', { state: 'outside', is_low: true }),
       parkedJson('3'),
     ],
-    [
-      alert('moved_while_locked', '3'),
-      alert('low_battery', '75'),
-      alert('outside', '74'),
-      alert('disk', null),
-    ],
+    [alert('moved_while_locked', '3'), alert('low_battery', '75'), alert('outside', '74'), alert('disk', null)],
   )
   assert.deepEqual(shown(needs), [
     'moved_while_locked 3',
@@ -76,11 +71,7 @@ test('one alone in the barn is a line like any other, also when two things are t
 test('what a person has acknowledged needs nobody any more', () => {
   const known = { acknowledged_at: LATER }
   const carts = [cartJson('74', { state: 'outside' }), cartJson('75', { is_low: true })]
-  const alerts = [
-    alert('outside', '74', known),
-    alert('low_battery', '75', known),
-    alert('clock', null, known),
-  ]
+  const alerts = [alert('outside', '74', known), alert('low_battery', '75', known), alert('clock', null, known)]
   assert.equal(needsOf(carts, alerts).count, 0)
   assert.deepEqual(shown(needsOf(carts, [...alerts, alert('zone_stay', '74')])), ['zone_stay 74'])
 })

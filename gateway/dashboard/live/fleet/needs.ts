@@ -112,8 +112,7 @@ function splitGroups(grouped: ReadonlyMap<Reason, Need[]>): { groups: NeedGroup[
   for (const reason of REASONS) {
     const needs = grouped.get(reason) ?? []
     const [only] = needs
-    if (needs.length > 1)
-      groups.push({ reason, carts: needs.flatMap(({ cart }) => cart ?? []).sort(byNumber) })
+    if (needs.length > 1) groups.push({ reason, carts: needs.flatMap(({ cart }) => cart ?? []).sort(byNumber) })
     else if (only !== undefined && !alone.has(only.cart)) alone.set(only.cart, only)
   }
   return { groups, alone: [...alone.values()] }
@@ -125,8 +124,7 @@ function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): Need[] {
   const seen = new Set<Reason>()
   for (const alert of alerts) {
     const reason = REASON_OF[alert.kind]
-    if (alert.acknowledged_at === null)
-      needs.set(reason, { cart, reason, at: ageOf(cart, reason, alert), alert })
+    if (alert.acknowledged_at === null) needs.set(reason, { cart, reason, at: ageOf(cart, reason, alert), alert })
     else seen.add(reason)
   }
   if (cart.out_of_service === null)

@@ -66,9 +66,7 @@ test('trips and zones are those of the device that spoke, locks those of all dev
   })
   await readCartDay(api, '17', '2026-03-29', new AbortController().signal)
   const of = (name: string) =>
-    asked
-      .filter((one) => one.startsWith(name))
-      .map((one) => /"(?:hardwareId|hardware_id)":"(\w)"/.exec(one)?.[1])
+    asked.filter((one) => one.startsWith(name)).map((one) => /"(?:hardwareId|hardware_id)":"(\w)"/.exec(one)?.[1])
   assert.deepEqual(of('GET /trips'), ['b'])
   assert.deepEqual(of('GET /geofence-events'), ['b'])
   assert.deepEqual(of('GET /lock-events'), ['a', 'b'])

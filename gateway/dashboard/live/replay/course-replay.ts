@@ -87,8 +87,7 @@ export class CourseReplay {
     if (known !== this.#shown) this.#take(known)
     this.fleet.show(atMs)
     const nextMs = startMs + WINDOW_MS
-    if (nextMs <= this.#span.toMs && !this.#windows.has(nextMs) && this.#reading === null)
-      void this.#read(nextMs)
+    if (nextMs <= this.#span.toMs && !this.#windows.has(nextMs) && this.#reading === null) void this.#read(nextMs)
   }
 
   /** Asks once more for what could not be read. */

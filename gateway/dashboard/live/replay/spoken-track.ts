@@ -61,10 +61,7 @@ export function spokenTrack(devices: readonly TrackedDevice[]): SpokenTrack {
 }
 
 /** The device that told most of the track; undefined where it has no position. */
-export function mainDevice(
-  devices: readonly TrackedDevice[],
-  { device }: SpokenTrack,
-): TrackedDevice | undefined {
+export function mainDevice(devices: readonly TrackedDevice[], { device }: SpokenTrack): TrackedDevice | undefined {
   const counts = devices.map(() => 0)
   for (const who of device) counts[who] = (counts[who] ?? 0) + 1
   const most = Math.max(0, ...counts)

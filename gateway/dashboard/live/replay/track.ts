@@ -24,9 +24,7 @@ export function trackOf({ at, lat, long, speed }: DeviceColumns['gps'], fromMs: 
     atMs: summed(at, Float64Array, fromMs),
     latE7: summed(lat, Int32Array),
     longE7: summed(long, Int32Array),
-    speedKmh: Float32Array.from(summed(speed, Int32Array), (milliKmh) =>
-      milliKmh < 0 ? Number.NaN : milliKmh / 1000,
-    ),
+    speedKmh: Float32Array.from(summed(speed, Int32Array), (milliKmh) => (milliKmh < 0 ? Number.NaN : milliKmh / 1000)),
   }
 }
 

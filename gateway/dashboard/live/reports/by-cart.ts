@@ -68,8 +68,7 @@ export function sortedUse(uses: readonly CartUse[], sort: UseSort): readonly Car
 /** The weakest first, or what loses most; carts of which it is not known come last. */
 export function sortedPacks(packs: readonly CartPack[], sort: PackSort): readonly CartPack[] {
   if (sort === 'cart') return packs
-  const of = ({ morningV, trendV }: CartPack) =>
-    (sort === 'weak' ? morningV : trendV) ?? Number.POSITIVE_INFINITY
+  const of = ({ morningV, trendV }: CartPack) => (sort === 'weak' ? morningV : trendV) ?? Number.POSITIVE_INFINITY
   return packs.toSorted((a, b) => (of(a) === of(b) ? 0 : of(a) - of(b)))
 }
 

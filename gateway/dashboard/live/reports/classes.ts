@@ -1,9 +1,7 @@
 /** Shares of all cells from which on a cell is of the next class. */
 const SHARES = [0.5, 0.75, 0.9, 0.97]
 /** Minutes that people can say. */
-const ROUND_MIN = [
-  0.5, 1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 600, 900, 1200, 1800, 3600,
-]
+const ROUND_MIN = [0.5, 1, 2, 3, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 360, 600, 900, 1200, 1800, 3600]
 
 /** From how many seconds on a cell is of the next class; ascending, at most four. */
 export function classesOf(seconds: readonly number[]): number[] {

@@ -41,14 +41,7 @@ export function AlertDialog({ alerts, title, onDone }: AlertDialogProps) {
     <Dialog title={title} onCancel={onDone}>
       {alerts.length === 1 && alert !== undefined && <AlertFacts alert={alert} />}
       {mayAct && alerts.some(isLasting) && (
-        <TextField
-          name={texts.note}
-          hint={texts.optional}
-          max={NOTE_MAX}
-          isLong
-          value={note}
-          onInput={setNote}
-        />
+        <TextField name={texts.note} hint={texts.optional} max={NOTE_MAX} isLong value={note} onInput={setNote} />
       )}
       <p role="status">{says}</p>
       <div class="dialog-buttons">
@@ -87,9 +80,7 @@ function AlertFacts({ alert }: { alert: AlertJson }) {
     <div class="alert-facts">
       {details !== '' && <p dir="auto">{details}</p>}
       <p>{texts.opened(time(opened_at), formatAge(opened_at, nowMs))}</p>
-      {acknowledged_at !== null && (
-        <p dir="auto">{texts.knows(acknowledged_by?.name ?? '–', time(acknowledged_at))}</p>
-      )}
+      {acknowledged_at !== null && <p dir="auto">{texts.knows(acknowledged_by?.name ?? '–', time(acknowledged_at))}</p>}
       {note !== null && <p dir="auto">{`${texts.note}: ${note}`}</p>}
       {closed_at !== null && <p>{texts.over(time(closed_at))}</p>}
     </div>

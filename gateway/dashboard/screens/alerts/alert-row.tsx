@@ -26,8 +26,7 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
   const { cart: name, opened_at, closed_at, acknowledged_at, acknowledged_by, note } = alert
   const cart = name === null ? undefined : fleet.carts.get(name)
   const isOpen = acknowledged_at === null && closed_at === null
-  const seen =
-    acknowledged_at === null ? '' : texts.knows(acknowledged_by?.name ?? '–', time(acknowledged_at))
+  const seen = acknowledged_at === null ? '' : texts.knows(acknowledged_by?.name ?? '–', time(acknowledged_at))
   const end = closed_at === null ? '' : texts.over(time(closed_at))
   const facts = [detailsInWords(alert, zone), seen, note ?? '', end].filter((part) => part !== '')
   return (
@@ -43,12 +42,7 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
         <span class="small">{texts.opened(time(opened_at), formatAge(opened_at, nowMs))}</span>
       </button>
       {isOpen && me.value?.role !== 'user' && (
-        <button
-          type="button"
-          class="button"
-          aria-label={`${texts.acknowledge}: ${alertTitle(alert)}`}
-          onClick={onOpen}
-        >
+        <button type="button" class="button" aria-label={`${texts.acknowledge}: ${alertTitle(alert)}`} onClick={onOpen}>
           <Icon name="check" />
           <span>{texts.acknowledge}</span>
         </button>

@@ -29,8 +29,7 @@ export function useClosedAlerts({ kind, cart }: AlertFilter): Closed & { more: (
     }
     try {
       const { alerts } = await dashboard.api.call('GET /alerts', { query })
-      if (isWanted())
-        setClosed({ alerts: merged(known, alerts), hasMore: alerts.length === PAGE, isFailed: false })
+      if (isWanted()) setClosed({ alerts: merged(known, alerts), hasMore: alerts.length === PAGE, isFailed: false })
     } catch {
       if (isWanted()) setClosed({ alerts: [...known], hasMore: false, isFailed: true })
     }
@@ -49,8 +48,7 @@ export function useClosedAlerts({ kind, cart }: AlertFilter): Closed & { more: (
       dashboard.listen((message) => {
         if (message.type !== 'alert' || message.alert.closed_at === null) return
         const { alert } = message
-        if (isShown(alert, { kind, cart }))
-          setClosed((known) => ({ ...known, alerts: merged([alert], known.alerts) }))
+        if (isShown(alert, { kind, cart })) setClosed((known) => ({ ...known, alerts: merged([alert], known.alerts) }))
       }),
     [dashboard, kind, cart],
   )

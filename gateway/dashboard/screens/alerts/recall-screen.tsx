@@ -42,10 +42,7 @@ export function RecallScreen() {
           {text}
         </p>
         <p class="small" dir="auto">
-          {texts.startedBy(
-            by.name,
-            formatMoment(Date.parse(started_at), clock.nowMs(), site.value.time_zone),
-          )}
+          {texts.startedBy(by.name, formatMoment(Date.parse(started_at), clock.nowMs(), site.value.time_zone))}
         </p>
         <button type="button" class="button main" onClick={() => setAsking(true)}>
           {texts.over}

@@ -18,13 +18,7 @@ export function TypedPlace({ onPlace }: { onPlace: (place: [x: number, y: number
   }
   return (
     <form class="stack" onSubmit={go}>
-      <TextField
-        name={texts.coordinates}
-        hint={texts.coordinatesHint}
-        max={80}
-        value={text}
-        onInput={setText}
-      />
+      <TextField name={texts.coordinates} hint={texts.coordinatesHint} max={80} value={text} onInput={setText} />
       <Fault text={isWrong ? texts.noCoordinates : null} />
       <button type="submit" class="button wide" disabled={text.trim() === ''}>
         {texts.show}

@@ -21,8 +21,7 @@ export function Breaches({ zones }: { zones: Zones }) {
   const { fleet } = useDashboard()
   const texts = cartPathTexts()
   const events = useEvents(zones)
-  const breaches =
-    events !== null && fleet.version.value >= 0 ? breachesOf(zones, events, fleet.carts.values()) : null
+  const breaches = events !== null && fleet.version.value >= 0 ? breachesOf(zones, events, fleet.carts.values()) : null
   if (breaches === null) return null
   return (
     <section class="stack" aria-labelledby="breaches">

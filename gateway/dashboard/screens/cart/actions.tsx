@@ -38,8 +38,7 @@ export function CartActions({ cart, children }: CartActionsProps) {
     const device = command === 'message' ? screenOf(cart, screenTypes.value) : lockDeviceOf(cart)
     setAsking(null)
     setIsSaved(false)
-    if (device !== undefined)
-      commands.send({ cart: cart.cart, hardwareId: device.hardware_id, command, ...more })
+    if (device !== undefined) commands.send({ cart: cart.cart, hardwareId: device.hardware_id, command, ...more })
   }
   const patch = async (body: Patch) => {
     await api.call('PATCH /carts/{cart}', { path: { cart: cart.cart }, body })
@@ -67,9 +66,7 @@ export function CartActions({ cart, children }: CartActionsProps) {
       />
       {children}
       <MoreButtons cart={cart} isStaff={role !== 'user'} onAsk={setAsking} />
-      {asking !== null && (
-        <CartQuestion {...{ cart, asking, why, send, patch }} onCancel={() => setAsking(null)} />
-      )}
+      {asking !== null && <CartQuestion {...{ cart, asking, why, send, patch }} onCancel={() => setAsking(null)} />}
     </div>
   )
 }
@@ -96,11 +93,7 @@ function isTold(course: Course, ageMs: number): boolean {
 }
 
 /** The refusal of a lock that this person may override; null when there is none. */
-function overridable(
-  course: Course | null,
-  isMoving: boolean,
-  role: 'user' | 'staff' | 'admin',
-): string | null {
+function overridable(course: Course | null, isMoving: boolean, role: 'user' | 'staff' | 'admin'): string | null {
   if (role === 'user') return null
   const stage = course?.stage.value
   const code = course?.wanted.command === 'lock' && stage?.kind === 'failed' ? stage.code : null

@@ -11,16 +11,7 @@ import type { InputOf } from '#shared/wire/operation-types.ts'
 import { AskExempt, AskExemptOver } from './ask-exempt.tsx'
 
 /** What is asked before anything is done with a cart. */
-export type Asking =
-  | 'lock'
-  | 'unlock'
-  | 'force'
-  | 'message'
-  | 'service'
-  | 'back'
-  | 'note'
-  | 'exempt'
-  | 'exempt-over'
+export type Asking = 'lock' | 'unlock' | 'force' | 'message' | 'service' | 'back' | 'note' | 'exempt' | 'exempt-over'
 
 const MESSAGE_MAX = 200
 const WHY_MAX = 200
@@ -43,9 +34,7 @@ export function CartQuestion({ cart, asking, why, send, patch, onCancel }: CartQ
   switch (asking) {
     case 'lock':
     case 'force':
-      return (
-        <AskLock {...props} why={asking === 'force' ? why : null} onAnswer={(more) => send('lock', more)} />
-      )
+      return <AskLock {...props} why={asking === 'force' ? why : null} onAnswer={(more) => send('lock', more)} />
     case 'unlock':
       return <AskUnlock {...props} onAnswer={(more) => send('unlock', more)} />
     case 'message':
@@ -73,8 +62,7 @@ interface AskProps<Answer> {
 function AskLock({ cart, why, onCancel, onAnswer }: AskProps<Partial<Wanted>> & { why: string | null }) {
   const texts = cartActionTexts()
   const isForced = why !== null
-  const warning =
-    why === null ? texts.onCourse : why === 'position_unknown' ? texts.forceUnknown : texts.forceMoving
+  const warning = why === null ? texts.onCourse : why === 'position_unknown' ? texts.forceUnknown : texts.forceMoving
   return (
     <Question
       title={isForced ? texts.askForce(cart.cart) : texts.askLock(cart.cart)}
@@ -101,13 +89,7 @@ function AskUnlock({ cart, onCancel, onAnswer }: AskProps<Partial<Wanted>>) {
   }
   return (
     <Question title={texts.askUnlock(cart.cart)} action={texts.unlock} onCancel={onCancel} onAnswer={answer}>
-      <TextField
-        name={texts.driver}
-        hint={texts.optional}
-        max={NAME_MAX}
-        value={driver}
-        onInput={setDriver}
-      />
+      <TextField name={texts.driver} hint={texts.optional} max={NAME_MAX} value={driver} onInput={setDriver} />
       <TextField name={texts.note} hint={texts.optional} max={WHY_MAX} value={note} onInput={setNote} />
     </Question>
   )

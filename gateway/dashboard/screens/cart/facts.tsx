@@ -26,10 +26,7 @@ export function CartFacts({ cart }: { cart: CartJson }) {
       <Fact name={texts.lock} age={[by, age(lock?.at)].filter((part) => part != null).join(', ')}>
         {lock === null ? texts.notKnown : lock.is_locked ? texts.locked : texts.unlocked}
       </Fact>
-      <Fact
-        name={texts.lastHeard}
-        age={cart.devices.some(({ is_online }) => is_online) ? null : texts.offline}
-      >
+      <Fact name={texts.lastHeard} age={cart.devices.some(({ is_online }) => is_online) ? null : texts.offline}>
         {last_heard_at === null ? texts.never : (age(last_heard_at) ?? '–')}
       </Fact>
     </dl>

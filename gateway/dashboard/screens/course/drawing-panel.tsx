@@ -58,9 +58,7 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
   const save = ({ course: { features, attribution } }: Chosen) =>
     sending.send(async () => {
       const credit = attribution === null ? {} : { attribution }
-      await gate.act(() =>
-        api.call('PUT /course', { body: { type: 'FeatureCollection', ...credit, features } }),
-      )
+      await gate.act(() => api.call('PUT /course', { body: { type: 'FeatureCollection', ...credit, features } }))
       setChosen(null)
       setSaved(true)
     })
@@ -74,12 +72,7 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
       {chosen !== null && <Counted counts={countsOf(chosen.course.features)} isNew />}
       {chosen !== null && (
         <div class="course-row">
-          <button
-            type="button"
-            class="button main"
-            disabled={sending.isSending}
-            onClick={() => void save(chosen)}
-          >
+          <button type="button" class="button main" disabled={sending.isSending} onClick={() => void save(chosen)}>
             {texts.save}
           </button>
           <button type="button" class="button" onClick={() => setChosen(null)}>
@@ -122,17 +115,7 @@ export function DrawingPanel({ course, onPreview }: DrawingPanelProps) {
   )
 }
 
-const TOLD = [
-  'holes',
-  'greens',
-  'bunkers',
-  'fairways',
-  'tees',
-  'water',
-  'woods',
-  'buildings',
-  'paths',
-] as const
+const TOLD = ['holes', 'greens', 'bunkers', 'fairways', 'tees', 'water', 'woods', 'buildings', 'paths'] as const
 
 /** "18 holes, 18 greens, 63 bunkers", and what is missed. */
 function Counted({ counts, isNew = false }: { counts: CourseJson['counts']; isNew?: boolean }) {

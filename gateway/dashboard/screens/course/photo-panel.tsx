@@ -65,9 +65,7 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
       {photo !== null && affine !== null && (
         <>
           <p class="small">
-            {pairs.length === 2
-              ? texts.enough
-              : texts.miss(formatLength(missOf(pairs, affine), site.value.units))}
+            {pairs.length === 2 ? texts.enough : texts.miss(formatLength(missOf(pairs, affine), site.value.units))}
           </p>
           <label class="field">
             {texts.opacity}
@@ -79,12 +77,7 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
               onInput={({ currentTarget }) => setOpacity(Number(currentTarget.value) / 100)}
             />
           </label>
-          <button
-            type="button"
-            class="button main"
-            disabled={sending.isSending}
-            onClick={() => void save(photo)}
-          >
+          <button type="button" class="button main" disabled={sending.isSending} onClick={() => void save(photo)}>
             {texts.save}
           </button>
         </>

@@ -75,11 +75,7 @@ export function PhotoPoints({ image, pairs, touched, onPairs }: PhotoPointsProps
   )
 }
 
-function draw(
-  canvas: HTMLCanvasElement,
-  image: ImageBitmap,
-  spots: readonly (readonly [number, number])[],
-): void {
+function draw(canvas: HTMLCanvasElement, image: ImageBitmap, spots: readonly (readonly [number, number])[]): void {
   const share = Math.min(1, DRAWN_PX / Math.max(image.width, image.height))
   canvas.width = Math.max(1, Math.round(image.width * share))
   canvas.height = Math.max(1, Math.round(image.height * share))

@@ -19,9 +19,7 @@ export function DaySummary({ known, fleet }: { known: CartDay; fleet: ReplayFlee
   return (
     <div class="day-summary">
       <p>
-        <strong>
-          {trips === 0 ? texts.noTrips : texts.trips(trips, formatDistance(known.drivenM, units))}
-        </strong>
+        <strong>{trips === 0 ? texts.noTrips : texts.trips(trips, formatDistance(known.drivenM, units))}</strong>
       </p>
       {known.hasGaps && <p class="day-note">{texts.gaps}</p>}
       <p class="day-now">{now}</p>
@@ -36,8 +34,7 @@ function momentInWords({ track, voltages }: CartDay, fleet: ReplayFleet, units: 
   if (index < 0) return texts.noneYet
   const agoMs = atMs - (track.atMs[index] ?? atMs)
   const [cart] = fleet.carts.values()
-  const drives =
-    cart?.is_moving === true ? texts.drives(formatSpeed(cart.position?.speed ?? 0, units)) : texts.stands
+  const drives = cart?.is_moving === true ? texts.drives(formatSpeed(cart.position?.speed ?? 0, units)) : texts.stands
   const voltage = voltages.voltageV[lastIndexAt(voltages.atMs, atMs)]
   return [
     agoMs < FRESH_MS ? drives : texts.heard(formatSpan(agoMs)),

@@ -84,11 +84,7 @@ function Controls({ playback }: { playback: Playback }) {
   const isPlaying = playback.isPlaying.value
   return (
     <div class="time-controls">
-      <button
-        type="button"
-        class="button main"
-        onClick={() => (isPlaying ? playback.pause() : playback.play())}
-      >
+      <button type="button" class="button main" onClick={() => (isPlaying ? playback.pause() : playback.play())}>
         <Icon name={isPlaying ? 'pause' : 'play'} />
         {isPlaying ? texts.pause : texts.play}
       </button>

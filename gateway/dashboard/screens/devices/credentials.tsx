@@ -1,12 +1,6 @@
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import {
-  brokerChoices,
-  type Credential,
-  isLoopback,
-  toCredentialsCsv,
-  toQrText,
-} from '#dashboard/live/credentials.ts'
+import { brokerChoices, type Credential, isLoopback, toCredentialsCsv, toQrText } from '#dashboard/live/credentials.ts'
 import { deviceTexts } from '#dashboard/texts/devices.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
@@ -60,9 +54,7 @@ export function Credentials({ of }: { of: readonly Credential[] }) {
         <button
           type="button"
           class="button"
-          onClick={() =>
-            keep(() => saveCsv('devices.csv', toCredentialsCsv(broker, of, site.value.language)))
-          }
+          onClick={() => keep(() => saveCsv('devices.csv', toCredentialsCsv(broker, of, site.value.language)))}
         >
           {texts.csv}
         </button>

@@ -14,9 +14,7 @@ type Config = AnswerOf<'GET /devices/{id}/config'>
 export function DeviceConfig({ id }: { id: string }) {
   const { api } = useDashboard()
   const texts = deviceTexts()
-  const list = useAdminList(() =>
-    api.call('GET /devices/{id}/config', { path: { id }, query: { schema: 'true' } }),
-  )
+  const list = useAdminList(() => api.call('GET /devices/{id}/config', { path: { id }, query: { schema: 'true' } }))
   return (
     <section class="panel">
       <h3>{texts.config}</h3>
@@ -62,9 +60,7 @@ function Layers({ config, onChange }: { config: Config; onChange: () => Promise<
           ))}
         </tbody>
       </table>
-      {version !== null && (
-        <p class="small">{texts.appliedVersion(String(applied_version ?? '–'), String(version))}</p>
-      )}
+      {version !== null && <p class="small">{texts.appliedVersion(String(applied_version ?? '–'), String(version))}</p>}
       <div class="row">
         {shown.map((name) => (
           <button
@@ -97,7 +93,6 @@ function Layers({ config, onChange }: { config: Config; onChange: () => Promise<
 
 function placeOf(name: LayerName, { hardware_id, device_type, group_id }: Config): LayerPlace {
   if (name === 'type') return { kind: 'type', deviceType: device_type }
-  if (name === 'group' && group_id !== null)
-    return { kind: 'group', groupId: group_id, deviceType: device_type }
+  if (name === 'group' && group_id !== null) return { kind: 'group', groupId: group_id, deviceType: device_type }
   return { kind: 'device', hardwareId: hardware_id }
 }

@@ -36,12 +36,7 @@ export function DeviceFields({ draft, types, groups, onChange }: DeviceFieldsPro
           ))}
         </select>
       </label>
-      <TextField
-        name={texts.name}
-        max={200}
-        value={draft.name}
-        onInput={(name) => onChange({ ...draft, name })}
-      />
+      <TextField name={texts.name} max={200} value={draft.name} onInput={(name) => onChange({ ...draft, name })} />
       <TextField
         name={texts.cart}
         hint={texts.cartHint}

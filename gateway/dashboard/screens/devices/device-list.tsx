@@ -65,21 +65,14 @@ function Rows({ devices, groups }: { devices: readonly DeviceJson[]; groups: rea
         <p>{texts.none}</p>
       ) : (
         <div class="devices-list">
-          <VirtualList
-            items={found}
-            rowPx={ROW_PX}
-            label={texts.title}
-            keyOf={({ hardware_id }) => hardware_id}
-          >
+          <VirtualList items={found} rowPx={ROW_PX} label={texts.title} keyOf={({ hardware_id }) => hardware_id}>
             {(device) => (
               <a class="device-row" href={toPage('devices', 'id', device.hardware_id)}>
                 <strong class="cut" dir="auto">
                   {device.name ?? device.hardware_id}
                 </strong>
                 <span class="small cut" dir="auto">
-                  {[...(device.name === undefined ? [] : [device.hardware_id]), ...factsOf(device)].join(
-                    ' · ',
-                  )}
+                  {[...(device.name === undefined ? [] : [device.hardware_id]), ...factsOf(device)].join(' · ')}
                 </span>
               </a>
             )}

@@ -55,9 +55,7 @@ function Row({ message }: { message: Message }) {
           </span>
         )}
       </p>
-      {known !== undefined && reasons.length > 0 && (
-        <p class="device-refused">{texts.partly(reasons.join(', '))}</p>
-      )}
+      {known !== undefined && reasons.length > 0 && <p class="device-refused">{texts.partly(reasons.join(', '))}</p>}
       <pre dir="ltr">{encoding === 'base64' ? `base64: ${payload}` : payload}</pre>
     </li>
   )

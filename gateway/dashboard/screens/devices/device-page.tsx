@@ -67,9 +67,7 @@ function State({ known }: { known: Details }) {
         <dd>
           {[
             device.is_online ? texts.online : texts.offline,
-            last_responded_at === undefined
-              ? texts.neverHeard
-              : texts.heard(formatAge(last_responded_at, nowMs)),
+            last_responded_at === undefined ? texts.neverHeard : texts.heard(formatAge(last_responded_at, nowMs)),
           ].join(' · ')}
         </dd>
         {mqtt.address !== null && (

@@ -71,14 +71,7 @@ export function LayerForm({ place, layer, schema, onCancel, onSaved }: LayerForm
           onInput={(value) => setFields({ ...fields, [key]: value })}
         />
       ))}
-      <TextField
-        name={texts.others}
-        hint={texts.othersHint}
-        max={8192}
-        isLong
-        value={others}
-        onInput={setOthers}
-      />
+      <TextField name={texts.others} hint={texts.othersHint} max={8192} isLong value={others} onInput={setOthers} />
       <Fault text={fault} />
       <div class="row">
         <button type="submit" class="button main" disabled={isSending}>

@@ -69,9 +69,7 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
         {!isHeld && (
           <>
             <dt>{texts.next}</dt>
-            <dd>
-              {next_at === null || Date.parse(next_at) <= clock.nowMs() ? texts.nextNow : moment(next_at)}
-            </dd>
+            <dd>{next_at === null || Date.parse(next_at) <= clock.nowMs() ? texts.nextNow : moment(next_at)}</dd>
           </>
         )}
         <dt>{texts.kept}</dt>
@@ -89,12 +87,7 @@ function State({ backups, onBegun }: { backups: Backups; onBegun: () => Promise<
       )}
       <p role="status">{isRunning && texts.running}</p>
       <Fault text={fault} />
-      <button
-        type="button"
-        class="button"
-        disabled={isSending || isRunning || isHeld}
-        onClick={() => void begin()}
-      >
+      <button type="button" class="button" disabled={isSending || isRunning || isHeld} onClick={() => void begin()}>
         {texts.now}
       </button>
     </section>
@@ -112,12 +105,9 @@ function Kept({ backups }: { backups: Backups['backups'] }) {
         {backups.map(({ number, at, rows, bytes }) => (
           <li key={number}>
             <span>
-              {[
-                texts.numbered(String(number)),
-                moment(at),
-                formatBytes(bytes),
-                texts.rows(formatCount(rows)),
-              ].join(' · ')}
+              {[texts.numbered(String(number)), moment(at), formatBytes(bytes), texts.rows(formatCount(rows))].join(
+                ' · ',
+              )}
             </span>
           </li>
         ))}

@@ -77,22 +77,14 @@ function Damage({ health }: { health: AnswerOf<'GET /health'> }) {
       {aside !== undefined && (
         <>
           <h2>{texts.aside}</h2>
-          <p>
-            {texts.asideWhat(
-              formatCount(aside.blocks),
-              aside.records === 0 ? null : formatCount(aside.records),
-            )}
-          </p>
+          <p>{texts.asideWhat(formatCount(aside.blocks), aside.records === 0 ? null : formatCount(aside.records))}</p>
           <ul class="items">
             {aside.newest.map(({ hardware_id, stream, from, to, reason }) => (
               <li key={`${hardware_id} ${stream} ${from} ${to}`}>
                 <span dir="auto">
-                  {[
-                    hardware_id ?? '–',
-                    texts.streamNames[stream],
-                    `${moment(from)} – ${moment(to)}`,
-                    reason,
-                  ].join(' · ')}
+                  {[hardware_id ?? '–', texts.streamNames[stream], `${moment(from)} – ${moment(to)}`, reason].join(
+                    ' · ',
+                  )}
                 </span>
               </li>
             ))}

@@ -28,11 +28,7 @@ export function MqttClientsPage() {
     limit: PAGE,
     offset,
   }
-  const list = useAdminList(
-    () => api.call('GET /mqtt/clients', { query }),
-    LOOK_EVERY_MS,
-    JSON.stringify(query),
-  )
+  const list = useAdminList(() => api.call('GET /mqtt/clients', { query }), LOOK_EVERY_MS, JSON.stringify(query))
   return (
     <>
       <p>{texts.mqttWhy}</p>
@@ -120,12 +116,7 @@ function Client({ client, onChange }: { client: MqttClientJson; onChange: () => 
           ].join(' · ')}
         </p>
       </div>
-      <button
-        type="button"
-        class="button"
-        aria-label={`${texts.disconnect}: ${client_id}`}
-        onClick={() => ask(true)}
-      >
+      <button type="button" class="button" aria-label={`${texts.disconnect}: ${client_id}`} onClick={() => ask(true)}>
         {texts.disconnect}
       </button>
       {isAsked && (

@@ -134,9 +134,7 @@ function Ages({ keptDays }: { keptDays: number }) {
                     <th scope="row">{formatMonth(month)}</th>
                     <td>{formatBytes(bytes)}</td>
                     {keptDays > 0 && (
-                      <td>
-                        {formatDay(endOfMonthMs(month) + keptDays * DAY_S * 1000, site.value.time_zone)}
-                      </td>
+                      <td>{formatDay(endOfMonthMs(month) + keptDays * DAY_S * 1000, site.value.time_zone)}</td>
                     )}
                   </tr>
                 ))}

@@ -18,8 +18,7 @@ export function FilteredCarts({ filter }: { filter: CartFilter }) {
   const { fleet, clock, second } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const title = mapTexts().counts[filter]
-  const carts =
-    fleet.version.value >= 0 ? [...fleet.carts.values()].filter((cart) => passes(cart, filter)) : []
+  const carts = fleet.version.value >= 0 ? [...fleet.carts.values()].filter((cart) => passes(cart, filter)) : []
   return (
     <section class="filtered-carts">
       <header>

@@ -10,13 +10,7 @@ export function QrCode({ text }: { text: string }) {
   if (path === null) return null
   const { d, size } = path
   return (
-    <svg
-      class="qr"
-      viewBox={`-4 -4 ${size + 8} ${size + 8}`}
-      role="img"
-      aria-label="QR"
-      shape-rendering="crispEdges"
-    >
+    <svg class="qr" viewBox={`-4 -4 ${size + 8} ${size + 8}`} role="img" aria-label="QR" shape-rendering="crispEdges">
       <path d={`M-4-4h${size + 8}v${size + 8}h-${size + 8}z`} fill="#ffffff" />
       <path d={d} fill="#000000" />
     </svg>

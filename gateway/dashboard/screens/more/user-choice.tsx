@@ -79,9 +79,7 @@ function NewUserFields({ choice }: { choice: Pick<Choice, 'name' | 'setName' | '
         {texts.role}
         <select
           value={choice.role}
-          onChange={({ currentTarget: { value } }) =>
-            choice.setRole(ROLES.find((one) => one === value) ?? 'staff')
-          }
+          onChange={({ currentTarget: { value } }) => choice.setRole(ROLES.find((one) => one === value) ?? 'staff')}
         >
           {ROLES.map((one) => (
             <option key={one} value={one}>

@@ -33,13 +33,7 @@ export function NewWebhook({ onDone }: { onDone: () => void }) {
       </Dialog>
     )
   return (
-    <Question
-      title={texts.addWebhook}
-      action={texts.save}
-      onCancel={onDone}
-      onAnswer={save}
-      refusal={refusalInWords}
-    >
+    <Question title={texts.addWebhook} action={texts.save} onCancel={onDone} onAnswer={save} refusal={refusalInWords}>
       <TextField name={texts.url} hint={texts.urlHint} max={URL_MAX} value={url} onInput={setUrl} />
       <KindsField kinds={kinds} onKinds={setKinds} />
     </Question>

@@ -48,9 +48,7 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
   return (
     <li class="panel target">
       <h3 dir="auto">{name}</h3>
-      <p class="small">
-        {[kinds === null ? texts.allKinds : texts.someKinds(kinds.length), ...when].join(' · ')}
-      </p>
+      <p class="small">{[kinds === null ? texts.allKinds : texts.someKinds(kinds.length), ...when].join(' · ')}</p>
       <p>
         {last_success_at === null ? texts.noSuccess : texts.lastSuccess(formatAge(last_success_at, nowMs))}
         {waiting > 0 && ` · ${texts.waiting(waiting)}`}

@@ -24,8 +24,7 @@ export function FlightMessage({ carts, onCancel, onSent }: FlightMessageProps) {
     return screen === undefined ? [] : [{ cart, hardwareId: screen.hardware_id }]
   })
   const send = () => {
-    for (const screen of screens)
-      commands.send({ ...screen, command: 'message', params: { text: text.trim() } })
+    for (const screen of screens) commands.send({ ...screen, command: 'message', params: { text: text.trim() } })
     onSent(screens.map(({ cart }) => cart))
   }
   return (
@@ -39,13 +38,7 @@ export function FlightMessage({ carts, onCancel, onSent }: FlightMessageProps) {
       <fieldset class="ready-texts">
         <legend>{texts.presets}</legend>
         {texts.ready.map((ready) => (
-          <button
-            key={ready}
-            type="button"
-            class="button"
-            aria-pressed={ready === text}
-            onClick={() => setText(ready)}
-          >
+          <button key={ready} type="button" class="button" aria-pressed={ready === text} onClick={() => setText(ready)}>
             {ready}
           </button>
         ))}

@@ -16,13 +16,7 @@ const OUTLINES: Record<Pace, string> = {
 /** Triangle: late. Diamond: behind. Circle: on time; with a dashed edge on no hole. The number is that of the hole. */
 function PaceShape({ pace, hole }: { pace: Pace; hole: number | null }) {
   return (
-    <svg
-      class={`pace-shape ${pace.replace(' ', '-')}`}
-      width="48"
-      height="48"
-      viewBox="0 0 48 48"
-      aria-hidden="true"
-    >
+    <svg class={`pace-shape ${pace.replace(' ', '-')}`} width="48" height="48" viewBox="0 0 48 48" aria-hidden="true">
       <path d={OUTLINES[pace]} />
       <text x="24" y={pace === 'late' ? 36 : 30} font-size="18" text-anchor="middle">
         {hole ?? '–'}
@@ -69,9 +63,7 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: 
         <strong dir="auto">{name}</strong>
         <span class="flight-pace">{place}</span>
         <span class="small">{facts.join(' · ')}</span>
-        <span class="small">
-          {texts.startedOn(round.start_hole, formatTime(Date.parse(round.started_at), zone))}
-        </span>
+        <span class="small">{texts.startedOn(round.start_hole, formatTime(Date.parse(round.started_at), zone))}</span>
       </div>
       {me.value?.role !== 'user' && (
         <button

@@ -17,11 +17,7 @@ const BELOW_PX = 26
 const HEIGHT_PX = 190
 
 /** A chart in an element, as wide as it. Ends with what it returns. */
-export function drawDays(
-  element: HTMLElement,
-  lines: readonly DayLine[],
-  options: DayChartOptions,
-): () => void {
+export function drawDays(element: HTMLElement, lines: readonly DayLine[], options: DayChartOptions): () => void {
   const { isBars, format } = options
   const styles = getComputedStyle(element)
   const color = (name: string) => styles.getPropertyValue(name).trim()

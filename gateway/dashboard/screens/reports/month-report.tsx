@@ -67,12 +67,7 @@ export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) 
       <Waiting {...waiting} says={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
       {chart !== null && <DaysChart {...chart} />}
       <div class="report-table">
-        <VirtualTable
-          label={`${title}, ${of.name}`}
-          items={rows}
-          rowPx={ROW_PX}
-          head={<Head columns={columns} />}
-        >
+        <VirtualTable label={`${title}, ${of.name}`} items={rows} rowPx={ROW_PX} head={<Head columns={columns} />}>
           {({ cart, cells }) => (
             <tr key={cart} class={cart === chosen ? 'report-row chosen' : 'report-row'}>
               <td>

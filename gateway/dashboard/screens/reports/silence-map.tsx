@@ -59,12 +59,7 @@ export function SilenceMap() {
     >
       <Waiting {...{ fault, again, isHere, says }} />
       <div class="silence-list">
-        <VirtualList
-          label={texts.listOf}
-          items={silences}
-          rowPx={ROW_PX}
-          keyOf={({ cart, at }) => `${at} ${cart}`}
-        >
+        <VirtualList label={texts.listOf} items={silences} rowPx={ROW_PX} keyOf={({ cart, at }) => `${at} ${cart}`}>
           {(silence) => (
             <button
               type="button"

@@ -44,13 +44,8 @@ export function TrafficMap() {
         setMap(ready)
       }}
     >
-      <Waiting
-        {...{ fault, again, isHere }}
-        says={isHere && answer.cells.length === 0 ? texts.noTraffic : null}
-      />
-      {isHere && answer.cells.length > 0 && (
-        <Legend classes={classes} cellM={answer.cell_m} isDark={isDark} />
-      )}
+      <Waiting {...{ fault, again, isHere }} says={isHere && answer.cells.length === 0 ? texts.noTraffic : null} />
+      {isHere && answer.cells.length > 0 && <Legend classes={classes} cellM={answer.cell_m} isDark={isDark} />}
     </ReportMap>
   )
 }

@@ -21,9 +21,7 @@ export function AskForAccess({ onIn }: { onIn: (me: MeJson) => void }) {
   const ask = (event: Event) => {
     event.preventDefault()
     void send(async () =>
-      setRequest(
-        await api.call('POST /access-requests', { body: { name: name.trim() || texts.tabletName } }),
-      ),
+      setRequest(await api.call('POST /access-requests', { body: { name: name.trim() || texts.tabletName } })),
     )
   }
   if (request !== null)
@@ -43,12 +41,7 @@ export function AskForAccess({ onIn }: { onIn: (me: MeJson) => void }) {
       <p>{texts.askingHow}</p>
       <label class="field">
         {texts.tabletName}
-        <input
-          maxLength={100}
-          value={name}
-          onInput={({ currentTarget }) => setName(currentTarget.value)}
-          dir="auto"
-        />
+        <input maxLength={100} value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} dir="auto" />
       </label>
       <Fault text={fault} />
       <button type="submit" class="button" disabled={isSending}>

@@ -94,9 +94,7 @@ function WithKey({ onIn }: { onIn: (me: MeJson) => void }) {
     if (typed === '') return
     if (isUnfinishedCode(typed)) return setFault(texts.codeLength)
     await send(async () =>
-      onIn(
-        await api.call('POST /sessions', { body: isTypedCode(typed) ? { code: typed } : { api_key: typed } }),
-      ),
+      onIn(await api.call('POST /sessions', { body: isTypedCode(typed) ? { code: typed } : { api_key: typed } })),
     )
   }
   return (

@@ -57,9 +57,7 @@ export function CourseFields({ editor }: { editor: SiteEditor }) {
             {...input}
             disabled={isReadOnly}
             value={shown.units}
-            onChange={({ currentTarget: { value } }) =>
-              edit({ units: UNITS.find((one) => one === value) ?? 'metric' })
-            }
+            onChange={({ currentTarget: { value } }) => edit({ units: UNITS.find((one) => one === value) ?? 'metric' })}
           >
             {UNITS.map((one) => (
               <option key={one} value={one}>

@@ -111,9 +111,7 @@ function DayFields({ name, open, isReadOnly, onOpen }: DayFieldsProps) {
             class="input site-time"
             aria-label={texts.closes(name)}
             value={open[1] === END_OF_DAY ? MIDNIGHT : open[1]}
-            onInput={({ currentTarget: { value } }) =>
-              onOpen([open[0], value === MIDNIGHT ? END_OF_DAY : value])
-            }
+            onInput={({ currentTarget: { value } }) => onOpen([open[0], value === MIDNIGHT ? END_OF_DAY : value])}
           />
         </span>
       )}

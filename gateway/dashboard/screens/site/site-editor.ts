@@ -30,10 +30,7 @@ export interface SiteEditor extends Pick<Sending, 'fault' | 'isSending'> {
  * Edits lie above the settings, so that what others save meanwhile is seen, and what was typed here stays until it is saved
  * or taken back, whatever becomes of the line.
  */
-export function useSiteEditor(
-  settings: SiteSettingsJson,
-  onSaved: (site: SiteSettingsJson) => void,
-): SiteEditor {
+export function useSiteEditor(settings: SiteSettingsJson, onSaved: (site: SiteSettingsJson) => void): SiteEditor {
   const { api, gate, me, site } = useDashboard()
   const { units } = site.value
   const texts = siteTexts()

@@ -48,12 +48,7 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
       )}
       <SwitchedWords properties={properties} />
       <fieldset class="zone-fields" disabled={!isAdmin}>
-        <TextField
-          name={texts.name}
-          max={NAME_MAX}
-          value={properties.name}
-          onInput={(name) => say({ name })}
-        />
+        <TextField name={texts.name} max={NAME_MAX} value={properties.name} onInput={(name) => say({ name })} />
         <TypeField type={properties.type} onType={(type) => say({ type })} />
         <NumberField name={texts.holeNumber} value={properties.hole} onValue={(hole) => say({ hole })} />
         {properties.type === 'slow' && (
@@ -87,23 +82,14 @@ export function ZoneForm({ editor, zone, isAdmin }: ZoneFormProps) {
   )
 }
 
-function TypeField({
-  type,
-  onType,
-}: {
-  type: Properties['type']
-  onType: (type: Properties['type']) => void
-}) {
+function TypeField({ type, onType }: { type: Properties['type']; onType: (type: Properties['type']) => void }) {
   const texts = zonesTexts()
   // the names of the words are the types
   const types = Object.entries(texts.types) as [Properties['type'], string][]
   return (
     <label class="field">
       {texts.type}
-      <select
-        value={type}
-        onChange={({ currentTarget }) => onType(types[currentTarget.selectedIndex]?.[0] ?? type)}
-      >
+      <select value={type} onChange={({ currentTarget }) => onType(types[currentTarget.selectedIndex]?.[0] ?? type)}>
         {types.map(([one, name]) => (
           <option key={one} value={one} selected={one === type}>
             {name}
@@ -128,9 +114,7 @@ function NumberField({ name, value, onValue }: NumberFieldProps) {
         type="number"
         inputMode="numeric"
         value={value ?? ''}
-        onInput={({ currentTarget }) =>
-          onValue(currentTarget.value === '' ? undefined : Number(currentTarget.value))
-        }
+        onInput={({ currentTarget }) => onValue(currentTarget.value === '' ? undefined : Number(currentTarget.value))}
       />
     </label>
   )
@@ -145,11 +129,7 @@ interface CheckFieldProps {
 function CheckField({ name, isOn, onChange }: CheckFieldProps) {
   return (
     <label class="zone-check">
-      <input
-        type="checkbox"
-        checked={isOn}
-        onChange={({ currentTarget }) => onChange(currentTarget.checked)}
-      />
+      <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
       {name}
     </label>
   )

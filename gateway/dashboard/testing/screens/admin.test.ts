@@ -16,10 +16,7 @@ mkdirSync(dataDir, { mode: 0o700 })
 // as the gateway notes a backup of the last night
 const lastGoodMs = Date.now() - 60_000
 const kept = [{ number: 214, atMs: lastGoodMs, rows: 1_204_117, bytes: 312_448_120 }]
-writeFileSync(
-  join(dataDir, 'backups.json'),
-  JSON.stringify({ target, sinceMs: lastGoodMs, lastGoodMs, stay: kept }),
-)
+writeFileSync(join(dataDir, 'backups.json'), JSON.stringify({ target, sinceMs: lastGoodMs, lastGoodMs, stay: kept }))
 
 const stage = createStage({
   settings: {
@@ -70,10 +67,7 @@ stage.eachLook('an admin changes the course, and what is wrong is said at its fi
   await audit()
   const reset = { name: null, pack: null, opening_hours: null }
   await gateway.request('PATCH', '/site', { body: reset })
-  await eventually(
-    async () => (await page.getByLabel('Name', { exact: true }).inputValue()) === '',
-    'others are seen',
-  )
+  await eventually(async () => (await page.getByLabel('Name', { exact: true }).inputValue()) === '', 'others are seen')
 })
 
 stage.test('what was typed outlives a line that is gone, and what others save is seen', async (scene) => {
@@ -241,24 +235,11 @@ stage.test('a notifier is added, and changed', async ({ page, open, gateway, aud
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { name: 'ntfy: http://127.0.0.1:9/barn' }).waitFor()
   const { body } = await gateway.request('GET', '/notifiers')
-  assert.deepEqual(
-    [body.length, body[0].to, body[0].after_unacknowledged_min],
-    [1, 'http://127.0.0.1:9/barn', 15],
-  )
+  assert.deepEqual([body.length, body[0].to, body[0].after_unacknowledged_min], [1, 'http://127.0.0.1:9/barn', 15])
   await gateway.request('DELETE', `/notifiers/${body[0].notifier_id}`)
 })
 
-const ADMIN_PAGES = [
-  'people',
-  'tablets',
-  'notify',
-  'storage',
-  'backups',
-  'sync',
-  'mqtt',
-  'damage',
-  'audit-log',
-]
+const ADMIN_PAGES = ['people', 'tablets', 'notify', 'storage', 'backups', 'sync', 'mqtt', 'damage', 'audit-log']
 for (const path of ADMIN_PAGES)
   stage.test(`${path} asks an admin whose rights have ended, and shows it then`, async (scene) => {
     const { page, open, faults } = scene

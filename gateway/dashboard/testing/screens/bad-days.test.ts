@@ -17,8 +17,7 @@ const stage = createStage({
   prepare: async ({ course }) => {
     carts = await course.carts(1, CARTS)
     await Promise.all(carts.map((cart) => cart.stands('barn', { isLocked: false })))
-    for (const { number } of carts)
-      await course.becomes(number, ({ lock }) => lock?.is_locked === false, 'is open')
+    for (const { number } of carts) await course.becomes(number, ({ lock }) => lock?.is_locked === false, 'is open')
   },
 })
 
@@ -78,9 +77,7 @@ stage.test(
       .first()
       .waitFor()
     const options = { timeZone: TIME_ZONE, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
-    const times = [0, 60_000].map((agoMs) =>
-      new Intl.DateTimeFormat('en-GB', options).format(Date.now() - agoMs),
-    )
+    const times = [0, 60_000].map((agoMs) => new Intl.DateTimeFormat('en-GB', options).format(Date.now() - agoMs))
     const foot = (await page.getByRole('navigation', { name: 'Screens' }).innerText()).split('\n')
     assert.ok(
       times.some((time) => foot.includes(time)),

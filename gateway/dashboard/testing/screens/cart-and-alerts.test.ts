@@ -81,30 +81,27 @@ stage.test('why a cart is not locked is said: it drives, it is jammed', async (s
   await card(scene).says.getByText('The cart refused: jammed').waitFor()
 })
 
-stage.test(
-  'a line that goes in the middle: the outcome is asked for, and nothing typed is lost',
-  async (scene) => {
-    const { page, link, open, faults } = scene
-    faults.forgive(LINE_GONE)
-    cart18.obedience = 'takes'
-    await open('/app/#/map/18')
-    await answer(scene, 'Lock')
-    await card(scene).says.getByText('Told the cart …').waitFor()
-    await card(scene).button('Note').click()
-    await page.getByRole('textbox', { name: 'Note' }).fill('Squeaks')
-    link.cut()
-    await page.getByText('No contact for').waitFor()
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('nothing was sent. Try again').waitFor()
-    await cart18.finish()
-    link.restore()
-    await page.getByText('No contact for').waitFor({ state: 'detached' })
-    await page.getByRole('button', { name: 'Cancel' }).click()
-    await card(scene)
-      .says.getByText(/^Done: locked at \d\d:\d\d/)
-      .waitFor()
-  },
-)
+stage.test('a line that goes in the middle: the outcome is asked for, and nothing typed is lost', async (scene) => {
+  const { page, link, open, faults } = scene
+  faults.forgive(LINE_GONE)
+  cart18.obedience = 'takes'
+  await open('/app/#/map/18')
+  await answer(scene, 'Lock')
+  await card(scene).says.getByText('Told the cart …').waitFor()
+  await card(scene).button('Note').click()
+  await page.getByRole('textbox', { name: 'Note' }).fill('Squeaks')
+  link.cut()
+  await page.getByText('No contact for').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('nothing was sent. Try again').waitFor()
+  await cart18.finish()
+  link.restore()
+  await page.getByText('No contact for').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await card(scene)
+    .says.getByText(/^Done: locked at \d\d:\d\d/)
+    .waitFor()
+})
 
 stage.test('a session that is ended in the middle: somebody must sign in', async (scene) => {
   const { gateway, open, faults } = scene
@@ -139,9 +136,7 @@ stage.test('an alert is a bar on every screen until a person knows, on all table
   await second.open('/app/#/more')
   // a locked one that moves is an alert of its own
   await cart74.stands('road', { isLocked: false })
-  const bars = [page, second.page].map((one) =>
-    one.getByRole('link', { name: /^Cart 74: Outside the course/ }),
-  )
+  const bars = [page, second.page].map((one) => one.getByRole('link', { name: /^Cart 74: Outside the course/ }))
   for (const bar of bars) await bar.waitFor()
   await auditLooks(scene)
   await page.getByRole('button', { name: 'Acknowledge: Cart 74: Outside the course' }).click()

@@ -61,9 +61,7 @@ stage.eachLook('one tap on a hole keeps carts on its path, another ends it', asy
     .first()
     .waitFor()
   await audit()
-  const on = (await zonesOf(scene)).filter(
-    ({ properties }) => properties.switched !== null && properties.enabled,
-  )
+  const on = (await zonesOf(scene)).filter(({ properties }) => properties.switched !== null && properties.enabled)
   assert.deepEqual(on.map(({ id }) => id).sort(), ['fairway-1', 'fairway-12'])
   await page.getByRole('link', { name: 'Map', exact: true }).click()
   await page.getByRole('link', { name: 'Cart path only: 1, 12' }).click()
@@ -90,11 +88,7 @@ stage.test('who drives there is told with when and how long', async (scene) => {
   await page.getByRole('button', { name: /^Hole 1 Path only/ }).waitFor()
   const cart = await course.cart('9')
   await cart.drives('fairway')
-  await course.becomes(
-    '9',
-    ({ zones }) => zones.some(({ zone_id }) => zone_id === 'fairway-1'),
-    'on the fairway',
-  )
+  await course.becomes('9', ({ zones }) => zones.some(({ zone_id }) => zone_id === 'fairway-1'), 'on the fairway')
   const row = page.getByRole('link', { name: 'Track of cart 9' })
   await row.getByText(/still there/).waitFor({ timeout: 30_000 })
   const moment = Number(/%40(\d+)$/.exec((await row.getAttribute('href')) ?? '')?.[1])

@@ -42,9 +42,7 @@ const EXPORT = {
     feature({ golf: 'hole', ref: '1' }, 'LineString', [at(PLACES.barn), at(PLACES.green)], 'way/1'),
     feature({ golf: 'green' }, 'Polygon', [square(PLACES.green, 12)]),
     feature({ golf: 'fairway' }, 'Polygon', [square(PLACES.fairway, 30)]),
-    ...[0, 1, 2].map((i) =>
-      feature({ golf: 'bunker' }, 'Polygon', [square({ eastM: 90 + 20 * i, northM: 90 }, 4)]),
-    ),
+    ...[0, 1, 2].map((i) => feature({ golf: 'bunker' }, 'Polygon', [square({ eastM: 90 + 20 * i, northM: 90 }, 4)])),
     feature({ natural: 'water' }, 'Polygon', [square({ eastM: 200, northM: 200 }, 40)]),
   ],
 }

@@ -19,63 +19,54 @@ const slider = (page: Page) => page.getByRole('slider', { name: 'Time of day' })
 const momentOf = async (page: Page) => (await slider(page).getAttribute('aria-valuetext')) ?? ''
 const toDay = (cart: string, date: string) => `/app/#/more/${encodeURIComponent(`day/${cart}/${date}`)}`
 
-stage.eachLook(
-  'the day of a cart is one tap from its card, and is played back',
-  async ({ page, open, audit }) => {
-    await open('/app/#/map/17')
-    await page.getByRole('link', { name: 'The day' }).click()
-    const list = page.getByRole('list', { name: 'What happened' })
-    await list.getByRole('button', { name: /Unlocked, RFID tag 04A1B2C3/ }).waitFor()
-    await page.getByRole('button', { name: 'Day before' }).click()
-    assert.equal(await page.getByLabel('Day', { exact: true }).inputValue(), YESTERDAY)
-    await page.getByText(/1 trip, \d\.\d km/).waitFor()
-    await list.getByRole('button', { name: /^08:00 Stood for 30 min/ }).click()
-    assert.equal(await momentOf(page), '08:00:00')
-    await page.getByText('Stands · 50.8 V').waitFor()
-    await list.getByRole('button', { name: /^08:30 Drove/ }).click()
-    await page.getByText(/^Drives 15 km\/h · 50\.3 V$/).waitFor()
-    await audit()
-    await page.getByRole('button', { name: 'Play', exact: true }).click()
-    await eventually(async () => (await momentOf(page)) > '08:31:00', 'a minute goes by in a second')
-    await page.getByRole('button', { name: 'Pause' }).click()
-    const paused = await momentOf(page)
-    await slider(page).press('ArrowRight')
-    assert.notEqual(await momentOf(page), paused)
-  },
-)
+stage.eachLook('the day of a cart is one tap from its card, and is played back', async ({ page, open, audit }) => {
+  await open('/app/#/map/17')
+  await page.getByRole('link', { name: 'The day' }).click()
+  const list = page.getByRole('list', { name: 'What happened' })
+  await list.getByRole('button', { name: /Unlocked, RFID tag 04A1B2C3/ }).waitFor()
+  await page.getByRole('button', { name: 'Day before' }).click()
+  assert.equal(await page.getByLabel('Day', { exact: true }).inputValue(), YESTERDAY)
+  await page.getByText(/1 trip, \d\.\d km/).waitFor()
+  await list.getByRole('button', { name: /^08:00 Stood for 30 min/ }).click()
+  assert.equal(await momentOf(page), '08:00:00')
+  await page.getByText('Stands · 50.8 V').waitFor()
+  await list.getByRole('button', { name: /^08:30 Drove/ }).click()
+  await page.getByText(/^Drives 15 km\/h · 50\.3 V$/).waitFor()
+  await audit()
+  await page.getByRole('button', { name: 'Play', exact: true }).click()
+  await eventually(async () => (await momentOf(page)) > '08:31:00', 'a minute goes by in a second')
+  await page.getByRole('button', { name: 'Pause' }).click()
+  const paused = await momentOf(page)
+  await slider(page).press('ArrowRight')
+  assert.notEqual(await momentOf(page), paused)
+})
 
-stage.test(
-  'a touch on the charts is that moment, and the slider reaches both ends',
-  async ({ page, open }) => {
-    await open(toDay('17', YESTERDAY))
-    await slider(page).press('Home')
-    assert.equal(await momentOf(page), '08:00:00')
-    await slider(page).press('End')
-    const end = await momentOf(page)
-    const chart = await page.locator('.time-field').boundingBox()
-    assert.ok(chart !== null)
-    await page.mouse.click(chart.x + chart.width / 2, chart.y + 20)
-    const middle = await momentOf(page)
-    assert.ok(middle > '08:20' && middle < end, `${middle} of ${end}`)
-  },
-)
+stage.test('a touch on the charts is that moment, and the slider reaches both ends', async ({ page, open }) => {
+  await open(toDay('17', YESTERDAY))
+  await slider(page).press('Home')
+  assert.equal(await momentOf(page), '08:00:00')
+  await slider(page).press('End')
+  const end = await momentOf(page)
+  const chart = await page.locator('.time-field').boundingBox()
+  assert.ok(chart !== null)
+  await page.mouse.click(chart.x + chart.width / 2, chart.y + 20)
+  const middle = await momentOf(page)
+  assert.ok(middle > '08:20' && middle < end, `${middle} of ${end}`)
+})
 
-stage.test(
-  'a day without records, one that has not come and a cart that is none are said in words',
-  async (scene) => {
-    const { page, open, faults } = scene
-    await open(toDay('A/1', '2020-02-29'))
-    await page.getByText('No positions on this day.').waitFor()
-    await page.getByRole('combobox', { name: 'Which cart?' }).selectOption('Cart 17')
-    await page.getByText('No positions on this day.').waitFor()
-    assert.match(page.url(), /day%2F17%2F2020-02-29$/)
-    await open(toDay('17', '2999-01-01'), null)
-    await page.getByText('This day has not come yet.').waitFor()
-    faults.forgive(answered(404))
-    await open(toDay('nobody', YESTERDAY), null)
-    await page.getByText('there is no cart nobody').waitFor()
-  },
-)
+stage.test('a day without records, one that has not come and a cart that is none are said in words', async (scene) => {
+  const { page, open, faults } = scene
+  await open(toDay('A/1', '2020-02-29'))
+  await page.getByText('No positions on this day.').waitFor()
+  await page.getByRole('combobox', { name: 'Which cart?' }).selectOption('Cart 17')
+  await page.getByText('No positions on this day.').waitFor()
+  assert.match(page.url(), /day%2F17%2F2020-02-29$/)
+  await open(toDay('17', '2999-01-01'), null)
+  await page.getByText('This day has not come yet.').waitFor()
+  faults.forgive(answered(404))
+  await open(toDay('nobody', YESTERDAY), null)
+  await page.getByText('there is no cart nobody').waitFor()
+})
 
 stage.test('who plays sees the day of a cart in scope, and which page it is', async ({ page, open }) => {
   await open('/app/#/more', 'user')
@@ -85,21 +76,18 @@ stage.test('who plays sees the day of a cart in scope, and which page it is', as
   await page.getByText(/1 trip/).waitFor()
 })
 
-stage.test(
-  'on a course in Berlin the day is theirs, and the words are German',
-  async ({ page, open, gateway }) => {
-    await gateway.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin', language: 'de' } })
-    try {
-      await open(toDay('17', YESTERDAY))
-      await page
-        .getByRole('list', { name: 'Was geschah' })
-        .getByRole('button', { name: /^(09|10):30 Fuhr/ })
-        .waitFor()
-    } finally {
-      await gateway.request('PATCH', '/site', { body: { time_zone: 'UTC', language: 'en' } })
-    }
-  },
-)
+stage.test('on a course in Berlin the day is theirs, and the words are German', async ({ page, open, gateway }) => {
+  await gateway.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin', language: 'de' } })
+  try {
+    await open(toDay('17', YESTERDAY))
+    await page
+      .getByRole('list', { name: 'Was geschah' })
+      .getByRole('button', { name: /^(09|10):30 Fuhr/ })
+      .waitFor()
+  } finally {
+    await gateway.request('PATCH', '/site', { body: { time_zone: 'UTC', language: 'en' } })
+  }
+})
 
 /** Screens on which something is measured, and what they say of it at once. */
 const MEASURING: Readonly<Record<string, RegExp>> = {

@@ -45,51 +45,48 @@ stage.eachLook('a device is found, read and configured', async ({ page, open, au
   assert.deepEqual(body.layers.device, { beep: true, realtime_enabled: false })
 })
 
-stage.eachLook(
-  'a device is added with a code to scan, and deleted',
-  async ({ page, open, audit, gateway }) => {
-    const id = `new-${++count}`
-    await open('/app/#/more/devices/new', 'admin')
-    await page.getByLabel('Id on the device').fill(id)
-    await page.getByLabel('Cart number').fill('9')
-    await page.getByRole('button', { name: 'Add a device' }).click()
-    await page.getByRole('img', { name: 'QR' }).waitFor()
-    await audit()
-    const password = (await page.locator('.facts .address').nth(1).textContent()) ?? ''
-    const device = await gateway.connect(id, password)
-    // the page was opened on the gateway's own computer
-    await page.getByText('Only the computer of the gateway reaches this address.').waitFor()
-    const place = page.url().replace('devices/new', `devices%2Fid%2F${id}`)
-    const question = page.getByRole('dialog', { name: 'One password is neither printed nor saved' })
-    await page.goto(place)
-    await question.getByRole('button', { name: 'Stay here' }).click()
-    await page.getByRole('img', { name: 'QR' }).waitFor()
-    assert.match(page.url(), /devices\/new$/)
-    await page.goto(place)
-    await question.getByRole('button', { name: 'Leave' }).click()
-    const positions = page.locator('dd').filter({ hasText: /^\d+ \/ \d+$/ })
-    await positions.filter({ hasText: '0 / 0' }).waitFor()
-    await device.publishAsync(`dev/${id}/tlm`, '{"lat":28.41,"long":-81.58}', { qos: 1 })
-    await positions.filter({ hasText: '1 / 0' }).waitFor()
-    await page.getByRole('button', { name: 'New password' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'New password' }).click()
-    await page.getByRole('img', { name: 'QR' }).waitFor()
-    const focused = page.locator('h2:focus')
-    await focused.waitFor()
-    const { y = -1 } = (await focused.boundingBox()) ?? {}
-    const { height = 0 } = page.viewportSize() ?? {}
-    assert.ok(y >= 0 && y < height / 2, `the new password is ${y} of ${height} px down the window`)
-    await assert.rejects(gateway.connect(id, password))
-    await page.getByRole('button', { name: 'Delete' }).click()
-    const sure = page.getByRole('dialog').getByRole('button', { name: 'Delete' })
-    assert.equal(await sure.isDisabled(), true)
-    await page.getByLabel(`Type ${id} to go on`).fill(id)
-    await audit()
-    await sure.click()
-    await page.getByRole('searchbox', { name: 'Name, id or cart' }).waitFor()
-    assert.equal((await gateway.request('GET', `/devices/${id}`)).status, 404)
-  },
-)
+stage.eachLook('a device is added with a code to scan, and deleted', async ({ page, open, audit, gateway }) => {
+  const id = `new-${++count}`
+  await open('/app/#/more/devices/new', 'admin')
+  await page.getByLabel('Id on the device').fill(id)
+  await page.getByLabel('Cart number').fill('9')
+  await page.getByRole('button', { name: 'Add a device' }).click()
+  await page.getByRole('img', { name: 'QR' }).waitFor()
+  await audit()
+  const password = (await page.locator('.facts .address').nth(1).textContent()) ?? ''
+  const device = await gateway.connect(id, password)
+  // the page was opened on the gateway's own computer
+  await page.getByText('Only the computer of the gateway reaches this address.').waitFor()
+  const place = page.url().replace('devices/new', `devices%2Fid%2F${id}`)
+  const question = page.getByRole('dialog', { name: 'One password is neither printed nor saved' })
+  await page.goto(place)
+  await question.getByRole('button', { name: 'Stay here' }).click()
+  await page.getByRole('img', { name: 'QR' }).waitFor()
+  assert.match(page.url(), /devices\/new$/)
+  await page.goto(place)
+  await question.getByRole('button', { name: 'Leave' }).click()
+  const positions = page.locator('dd').filter({ hasText: /^\d+ \/ \d+$/ })
+  await positions.filter({ hasText: '0 / 0' }).waitFor()
+  await device.publishAsync(`dev/${id}/tlm`, '{"lat":28.41,"long":-81.58}', { qos: 1 })
+  await positions.filter({ hasText: '1 / 0' }).waitFor()
+  await page.getByRole('button', { name: 'New password' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'New password' }).click()
+  await page.getByRole('img', { name: 'QR' }).waitFor()
+  const focused = page.locator('h2:focus')
+  await focused.waitFor()
+  const { y = -1 } = (await focused.boundingBox()) ?? {}
+  const { height = 0 } = page.viewportSize() ?? {}
+  assert.ok(y >= 0 && y < height / 2, `the new password is ${y} of ${height} px down the window`)
+  await assert.rejects(gateway.connect(id, password))
+  await page.getByRole('button', { name: 'Delete' }).click()
+  const sure = page.getByRole('dialog').getByRole('button', { name: 'Delete' })
+  assert.equal(await sure.isDisabled(), true)
+  await page.getByLabel(`Type ${id} to go on`).fill(id)
+  await audit()
+  await sure.click()
+  await page.getByRole('searchbox', { name: 'Name, id or cart' }).waitFor()
+  assert.equal((await gateway.request('GET', `/devices/${id}`)).status, 404)
+})
 
 stage.eachLook('a fleet comes from a spreadsheet', async ({ page, open, audit, faults, gateway }) => {
   faults.forgive(answered(400))
@@ -100,9 +97,7 @@ stage.eachLook('a fleet comes from a spreadsheet', async ({ page, open, audit, f
     buffer: Buffer.from(text, 'latin1'),
   })
   await open('/app/#/more/devices/import', 'admin')
-  await page
-    .getByLabel('CSV file')
-    .setInputFiles(file('hardware_id;device_type;group\na;teebox;South\nb;tractor;\n'))
+  await page.getByLabel('CSV file').setInputFiles(file('hardware_id;device_type;group\na;teebox;South\nb;tractor;\n'))
   await page.getByText('2 lines are wrong. Nothing was done.').first().waitFor()
   await page.getByText('Line 2: no such group').waitFor()
   await audit()
@@ -169,25 +164,22 @@ stage.eachLook('a group is made, filled, set and deleted', async ({ page, open, 
   assert.ok(body.every((group: { name: string }) => group.name !== name))
 })
 
-stage.test(
-  'a setting that the kind does not allow is said at its field',
-  async ({ page, open, faults, gateway }) => {
-    faults.forgive(answered(400))
-    await gateway.request('PUT', '/device-types/mower', {
-      body: {
-        defaults: { speed: 5 },
-        commands: {},
-        config_schema: { type: 'object', properties: { speed: { type: 'number', maximum: 10 } } },
-      },
-    })
-    await gateway.register('mower-1', 'mower')
-    await open('/app/#/more/devices%2Fid%2Fmower-1', 'admin')
-    for (const layer of ['Change for this device', 'Change for the kind']) {
-      await page.getByRole('button', { name: layer }).click()
-      await page.getByLabel('speed').fill('11')
-      await page.locator('form').filter({ hasText: 'as JSON' }).getByRole('button', { name: 'Save' }).click()
-      await page.getByRole('alert').getByText('must be a number up to 10').waitFor()
-      assert.equal(await page.getByLabel('speed').getAttribute('aria-invalid'), 'true')
-    }
-  },
-)
+stage.test('a setting that the kind does not allow is said at its field', async ({ page, open, faults, gateway }) => {
+  faults.forgive(answered(400))
+  await gateway.request('PUT', '/device-types/mower', {
+    body: {
+      defaults: { speed: 5 },
+      commands: {},
+      config_schema: { type: 'object', properties: { speed: { type: 'number', maximum: 10 } } },
+    },
+  })
+  await gateway.register('mower-1', 'mower')
+  await open('/app/#/more/devices%2Fid%2Fmower-1', 'admin')
+  for (const layer of ['Change for this device', 'Change for the kind']) {
+    await page.getByRole('button', { name: layer }).click()
+    await page.getByLabel('speed').fill('11')
+    await page.locator('form').filter({ hasText: 'as JSON' }).getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').getByText('must be a number up to 10').waitFor()
+    assert.equal(await page.getByLabel('speed').getAttribute('aria-invalid'), 'true')
+  }
+})

@@ -19,8 +19,7 @@ const stage = createStage({
     await left.drives('fairway')
     for (const cart of open) await cart.stands('barn', { isLocked: false })
     await course.becomes('20', ({ state }) => state === 'out', 'is out')
-    for (const { number } of open)
-      await course.becomes(number, ({ lock }) => lock?.is_locked === false, 'is open')
+    for (const { number } of open) await course.becomes(number, ({ lock }) => lock?.is_locked === false, 'is open')
   },
 })
 

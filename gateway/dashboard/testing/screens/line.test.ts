@@ -85,28 +85,25 @@ async function startUpgrading(): Promise<{ http: string; stop: () => Promise<voi
   return { http: `http://127.0.0.1:${port}`, stop }
 }
 
-stage.test(
-  'a gateway that is gone because it is upgraded is not said to be out of contact',
-  async (scene) => {
-    const { page, link, faults, open } = scene
-    faults.forgive(LINE_GONE, answered(503))
-    await open()
-    await page.getByText('Live', { exact: false }).first().waitFor()
-    const upgrading = await startUpgrading()
-    try {
-      // the line is cut here; how it is upgraded the page hears from one that is
-      await page.route('**/health', async (route) =>
-        route.fulfill({ response: await route.fetch({ url: `${upgrading.http}/health` }) }),
-      )
-      link.cut()
-      const bar = page.getByRole('status').getByText('The gateway is being upgraded.')
-      await bar.waitFor()
-      assert.equal(await page.getByText('No contact').count(), 0)
-      await page.unroute('**/health')
-      link.restore()
-      await bar.waitFor({ state: 'detached' })
-    } finally {
-      await upgrading.stop()
-    }
-  },
-)
+stage.test('a gateway that is gone because it is upgraded is not said to be out of contact', async (scene) => {
+  const { page, link, faults, open } = scene
+  faults.forgive(LINE_GONE, answered(503))
+  await open()
+  await page.getByText('Live', { exact: false }).first().waitFor()
+  const upgrading = await startUpgrading()
+  try {
+    // the line is cut here; how it is upgraded the page hears from one that is
+    await page.route('**/health', async (route) =>
+      route.fulfill({ response: await route.fetch({ url: `${upgrading.http}/health` }) }),
+    )
+    link.cut()
+    const bar = page.getByRole('status').getByText('The gateway is being upgraded.')
+    await bar.waitFor()
+    assert.equal(await page.getByText('No contact').count(), 0)
+    await page.unroute('**/health')
+    link.restore()
+    await bar.waitFor({ state: 'detached' })
+  } finally {
+    await upgrading.stop()
+  }
+})

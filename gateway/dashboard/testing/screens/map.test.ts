@@ -245,47 +245,39 @@ async function zonesOf({ gateway }: Scene): Promise<ZonesJson> {
 async function changeZones(scene: Scene): Promise<void> {
   const { features } = await zonesOf(scene)
   const renamed = features.map((zone) =>
-    zone.id === 'green-1'
-      ? { ...zone, properties: { ...zone.properties, name: `${zone.properties.name}+` } }
-      : zone,
+    zone.id === 'green-1' ? { ...zone, properties: { ...zone.properties, name: `${zone.properties.name}+` } } : zone,
   )
   const body = { type: 'FeatureCollection', features: renamed }
   const { status } = await scene.gateway.request('PUT', '/zones', { body, headers: { 'if-match': '*' } })
   assert.equal(status, 200)
 }
 
-stage.test(
-  'lock and beep are in reach on small phones, and a phone held sideways shows a day',
-  async (scene) => {
-    const { page, open } = scene
-    for (const [width, height] of [
-      [390, 844],
-      [360, 740],
-    ] as const) {
-      await page.setViewportSize({ width, height })
-      await open('/app/#/map/4')
-      const rail = await page.getByRole('navigation').first().boundingBox()
-      for (const name of ['Lock', 'Unlock', 'Beep']) {
-        const button = page.getByRole('button', { name, exact: true })
-        await button.waitFor()
-        const box = await button.boundingBox()
-        assert.ok(
-          box !== null && rail !== null && box.y + box.height <= rail.y,
-          `${name} at ${width}x${height}`,
-        )
-      }
+stage.test('lock and beep are in reach on small phones, and a phone held sideways shows a day', async (scene) => {
+  const { page, open } = scene
+  for (const [width, height] of [
+    [390, 844],
+    [360, 740],
+  ] as const) {
+    await page.setViewportSize({ width, height })
+    await open('/app/#/map/4')
+    const rail = await page.getByRole('navigation').first().boundingBox()
+    for (const name of ['Lock', 'Unlock', 'Beep']) {
+      const button = page.getByRole('button', { name, exact: true })
+      await button.waitFor()
+      const box = await button.boundingBox()
+      assert.ok(box !== null && rail !== null && box.y + box.height <= rail.y, `${name} at ${width}x${height}`)
     }
-    await page.setViewportSize({ width: 844, height: 390 })
-    await open('/app/#/more/day%2F4')
-    const map = page.locator('.day-map')
-    await map.waitFor()
-    assert.ok(((await map.boundingBox())?.height ?? 0) >= 200)
-    const isReached = await page.evaluate(
-      "(() => { const rail = document.querySelector('.rail'); rail.scrollTop = 1e6; return rail.lastElementChild.getBoundingClientRect().bottom <= innerHeight })()",
-    )
-    assert.equal(isReached, true, 'the foot of the rail')
-  },
-)
+  }
+  await page.setViewportSize({ width: 844, height: 390 })
+  await open('/app/#/more/day%2F4')
+  const map = page.locator('.day-map')
+  await map.waitFor()
+  assert.ok(((await map.boundingBox())?.height ?? 0) >= 200)
+  const isReached = await page.evaluate(
+    "(() => { const rail = document.querySelector('.rail'); rail.scrollTop = 1e6; return rail.lastElementChild.getBoundingClientRect().bottom <= innerHeight })()",
+  )
+  assert.equal(isReached, true, 'the foot of the rail')
+})
 
 stage.test('a barn far from every cart is asked about, and coordinates are typed', async (scene) => {
   const { page, open } = scene

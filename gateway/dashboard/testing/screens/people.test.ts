@@ -103,10 +103,7 @@ stage.test('the first start: course, time zone, a key of one’s own', async ({ 
     const people = await gateway.request('GET', '/people', { key })
     assert.deepEqual([people.body.length, people.body[0]?.role], [1, 'admin'])
     const { body } = await gateway.request('GET', '/me', { key })
-    assert.deepEqual(
-      [body.role, body.site.name, body.site.time_zone],
-      ['admin', 'Pebble Creek', 'Europe/Berlin'],
-    )
+    assert.deepEqual([body.role, body.site.name, body.site.time_zone], ['admin', 'Pebble Creek', 'Europe/Berlin'])
     await faults.assertNone()
   } finally {
     await tablet.close()
@@ -182,72 +179,61 @@ stage.test('a new version is offered when the line is back, and nothing typed is
   await page.getByText('A new version is ready.').waitFor({ state: 'detached' })
 })
 
-stage.test(
-  'an admin says what time it is, after giving the key where the rights have ended',
-  async (scene) => {
-    const { page, open, faults } = scene
-    faults.forgive(answered(403))
-    let isRefused = true
-    // ten minutes have gone by, as far as the page knows
-    await page.route('**/clock/confirm', (route) =>
-      isRefused
-        ? route.fulfill({ status: 403, json: { code: 'admin_required', detail: 'x' } })
-        : route.continue(),
-    )
-    await open('/app/#/more', 'admin')
-    await page.getByText(/^Is it \d\d:\d\d\?$/).waitFor()
-    await page.getByRole('button', { name: 'Yes' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('button', { name: 'Yes' }).click()
-    isRefused = false
-    await page.getByLabel('Your key').fill(ADMIN_KEY)
-    await page.getByRole('button', { name: 'Go on' }).click()
-    await page.getByText(/^Is it/).waitFor({ state: 'detached' })
-  },
-)
+stage.test('an admin says what time it is, after giving the key where the rights have ended', async (scene) => {
+  const { page, open, faults } = scene
+  faults.forgive(answered(403))
+  let isRefused = true
+  // ten minutes have gone by, as far as the page knows
+  await page.route('**/clock/confirm', (route) =>
+    isRefused ? route.fulfill({ status: 403, json: { code: 'admin_required', detail: 'x' } }) : route.continue(),
+  )
+  await open('/app/#/more', 'admin')
+  await page.getByText(/^Is it \d\d:\d\d\?$/).waitFor()
+  await page.getByRole('button', { name: 'Yes' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Yes' }).click()
+  isRefused = false
+  await page.getByLabel('Your key').fill(ADMIN_KEY)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByText(/^Is it/).waitFor({ state: 'detached' })
+})
 
-stage.test(
-  'programs and people are told of alerts: added, tried, refused in words, removed',
-  async (scene) => {
-    const { page, open, audit, faults } = scene
-    faults.forgive(answered(400), answered(409), answered(422))
-    const ends: (() => void)[] = []
-    try {
-      const receiver = await Receiver.open({ after: (end) => ends.push(end) })
-      await open('/app/#/more/notify', 'admin')
-      await page.getByRole('button', { name: 'Add a webhook' }).click()
-      await page.getByLabel('Address').fill(receiver.url)
-      await audit()
-      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-      const secret = await page
-        .getByRole('dialog', { name: 'Secret of the webhook' })
-        .locator('code')
-        .innerText()
-      assert.ok(secret.length > 20)
-      await page.getByRole('button', { name: 'I have written it down' }).click()
-      const target = page.getByRole('listitem').filter({ hasText: receiver.url })
-      assert.equal(await page.getByText(secret).count(), 0)
-      await target.getByRole('button', { name: 'Test' }).click()
-      await target.getByText('A test is on its way.').waitFor()
-      await receiver.has(1)
-      await target.getByText(/^Last success \d+ s ago/).waitFor()
-      await audit()
-      await target.getByRole('button', { name: 'Delete' }).click()
-      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-      await target.waitFor({ state: 'detached' })
-      await page.getByRole('button', { name: 'Add a notifier' }).click()
-      await page.getByLabel('E-mail address').fill('shop@example.org')
-      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-      await page.getByText('This gateway has no mail server').waitFor()
-      await page.getByRole('radio', { name: 'ntfy' }).check()
-      await page.getByLabel('URL of the topic').fill(`${receiver.url}/carts`)
-      await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
-      await page.getByRole('heading', { name: `ntfy: ${receiver.url}/carts` }).waitFor()
-    } finally {
-      for (const end of ends) end()
-    }
-  },
-)
+stage.test('programs and people are told of alerts: added, tried, refused in words, removed', async (scene) => {
+  const { page, open, audit, faults } = scene
+  faults.forgive(answered(400), answered(409), answered(422))
+  const ends: (() => void)[] = []
+  try {
+    const receiver = await Receiver.open({ after: (end) => ends.push(end) })
+    await open('/app/#/more/notify', 'admin')
+    await page.getByRole('button', { name: 'Add a webhook' }).click()
+    await page.getByLabel('Address').fill(receiver.url)
+    await audit()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    const secret = await page.getByRole('dialog', { name: 'Secret of the webhook' }).locator('code').innerText()
+    assert.ok(secret.length > 20)
+    await page.getByRole('button', { name: 'I have written it down' }).click()
+    const target = page.getByRole('listitem').filter({ hasText: receiver.url })
+    assert.equal(await page.getByText(secret).count(), 0)
+    await target.getByRole('button', { name: 'Test' }).click()
+    await target.getByText('A test is on its way.').waitFor()
+    await receiver.has(1)
+    await target.getByText(/^Last success \d+ s ago/).waitFor()
+    await audit()
+    await target.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await target.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Add a notifier' }).click()
+    await page.getByLabel('E-mail address').fill('shop@example.org')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('This gateway has no mail server').waitFor()
+    await page.getByRole('radio', { name: 'ntfy' }).check()
+    await page.getByLabel('URL of the topic').fill(`${receiver.url}/carts`)
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { name: `ntfy: ${receiver.url}/carts` }).waitFor()
+  } finally {
+    for (const end of ends) end()
+  }
+})
 
 // the last: ten minutes have gone by for all
 stage.test('after ten idle minutes the map stays, and who acts is asked for', async (scene) => {

@@ -37,18 +37,15 @@ stage.eachLook('any minute of a day is shown as it was, and goes on', async ({ p
   await page.getByText('No cart was seen by this time.').waitFor()
 })
 
-stage.test(
-  'an alert of the day is where it was opened, and its cart is told about',
-  async ({ page, open }) => {
-    await open('/app/#/more')
-    await page.getByRole('link', { name: 'Replay the course' }).click()
-    await page.getByRole('button', { name: /Cart 20: Outside the course/ }).click()
-    const card = page.getByRole('region', { name: 'Cart 20' })
-    await card.getByText(/^Outside the course · Off the course/).waitFor()
-    await card.getByRole('link', { name: 'The day' }).click()
-    await page.getByRole('list', { name: 'What happened' }).getByText('Outside the course').waitFor()
-  },
-)
+stage.test('an alert of the day is where it was opened, and its cart is told about', async ({ page, open }) => {
+  await open('/app/#/more')
+  await page.getByRole('link', { name: 'Replay the course' }).click()
+  await page.getByRole('button', { name: /Cart 20: Outside the course/ }).click()
+  const card = page.getByRole('region', { name: 'Cart 20' })
+  await card.getByText(/^Outside the course · Off the course/).waitFor()
+  await card.getByRole('link', { name: 'The day' }).click()
+  await page.getByRole('list', { name: 'What happened' }).getByText('Outside the course').waitFor()
+})
 
 stage.test('what cannot be read is said, and is there once it can', async ({ page, open, link, faults }) => {
   await open('/app/#/more/replay')

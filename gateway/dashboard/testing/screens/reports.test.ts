@@ -146,25 +146,22 @@ stage.test('a user has no reports', async ({ page, open }) => {
   assert.equal(await page.getByRole('link', { name: 'Reports' }).count(), 0)
 })
 
-stage.test(
-  'a page that is opened at a report waits until the gateway has said what time it is',
-  async (scene) => {
-    const { page, open } = scene
-    const asked: string[] = []
-    page.on('request', (request) => {
-      const { pathname, search } = new URL(request.url())
-      if (pathname.startsWith('/reports/')) asked.push(search)
-    })
-    const release = await holdMessages(page, 'connected')
-    for (const name of ['traffic', 'use']) {
-      await open(`/app/#/more/reports/${name}`)
-      await page.locator(`.reports-names [href$="/${name}"][aria-current="page"]`).waitFor()
-      await page.locator('main').getByText('Loading …').waitFor()
-    }
-    assert.deepEqual(asked, [])
-    release()
-    await page.getByRole('table').getByRole('row').nth(1).waitFor()
-    const year = new Date(NOW_MS).getUTCFullYear()
-    for (const search of asked) assert.match(search, new RegExp(`=(${year - 1}|${year}|${year + 1})-`))
-  },
-)
+stage.test('a page that is opened at a report waits until the gateway has said what time it is', async (scene) => {
+  const { page, open } = scene
+  const asked: string[] = []
+  page.on('request', (request) => {
+    const { pathname, search } = new URL(request.url())
+    if (pathname.startsWith('/reports/')) asked.push(search)
+  })
+  const release = await holdMessages(page, 'connected')
+  for (const name of ['traffic', 'use']) {
+    await open(`/app/#/more/reports/${name}`)
+    await page.locator(`.reports-names [href$="/${name}"][aria-current="page"]`).waitFor()
+    await page.locator('main').getByText('Loading …').waitFor()
+  }
+  assert.deepEqual(asked, [])
+  release()
+  await page.getByRole('table').getByRole('row').nth(1).waitFor()
+  const year = new Date(NOW_MS).getUTCFullYear()
+  for (const search of asked) assert.match(search, new RegExp(`=(${year - 1}|${year}|${year + 1})-`))
+})

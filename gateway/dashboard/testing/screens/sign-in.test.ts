@@ -49,10 +49,7 @@ stage.test('what a tablet loads at first is small', async ({ page, open }) => {
   await page.waitForLoadState('networkidle')
   const sizes = await Promise.all(loading.values())
   const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1000
-  assert.ok(
-    kilobytes > 100 && kilobytes <= FIRST_LOAD_KB,
-    `${kilobytes} KB in ${[...loading.keys()].join(', ')}`,
-  )
+  assert.ok(kilobytes > 100 && kilobytes <= FIRST_LOAD_KB, `${kilobytes} KB in ${[...loading.keys()].join(', ')}`)
 })
 
 stage.eachLook('a cart that is entered before the carts are there opens when they are', async (scene) => {

@@ -120,62 +120,56 @@ stage.test('what the gateway would not take is said before, and undone', async (
   await page.getByText('Saved. Carts get it now.').waitFor()
 })
 
-stage.test(
-  'two people change one zone: the second sees what the first did, and keeps both',
-  async (scene) => {
-    const { page, open, audit, gateway, faults } = scene
-    faults.forgive(answered(412))
-    await reset(scene)
-    await open('/app/#/more/zones', 'admin')
-    await draw(page)
-    await page.getByLabel('Name').fill('Mine')
-    await page.getByRole('button', { name: 'All zones' }).click()
-    await page.getByRole('button', { name: /Green 1/ }).click()
-    await page.getByLabel('Name').fill('Green one')
-    await page.getByRole('button', { name: 'All zones' }).click()
-    const features = (await zonesOf(scene)).map((zone) =>
-      zone.id === 'green-1' ? { ...zone, properties: { ...zone.properties, name: 'Theirs' } } : zone,
-    )
-    await gateway.request('PUT', '/zones', {
-      body: { type: 'FeatureCollection', features: features.filter(({ id }) => id !== 'hole-2') },
-      headers: { 'if-match': '*' },
-    })
-    const conflict = page.getByRole('alert').filter({ hasText: 'Somebody else saved' })
-    await conflict.waitFor()
-    await conflict.getByText('Mine: you added it').waitFor()
-    await conflict.getByText('Theirs: you changed it, they changed it').waitFor()
-    await conflict.getByText('Hole 2: they deleted it').waitFor()
-    await audit()
-    await conflict.getByRole('button', { name: 'Keep mine' }).click()
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved. Carts get it now.').waitFor()
-    const names = (await zonesOf(scene)).map(({ properties }) => properties.name)
-    assert.deepEqual(names, ['Barn', 'Course', 'Hole 1', 'Green one', 'Mine'])
-  },
-)
+stage.test('two people change one zone: the second sees what the first did, and keeps both', async (scene) => {
+  const { page, open, audit, gateway, faults } = scene
+  faults.forgive(answered(412))
+  await reset(scene)
+  await open('/app/#/more/zones', 'admin')
+  await draw(page)
+  await page.getByLabel('Name').fill('Mine')
+  await page.getByRole('button', { name: 'All zones' }).click()
+  await page.getByRole('button', { name: /Green 1/ }).click()
+  await page.getByLabel('Name').fill('Green one')
+  await page.getByRole('button', { name: 'All zones' }).click()
+  const features = (await zonesOf(scene)).map((zone) =>
+    zone.id === 'green-1' ? { ...zone, properties: { ...zone.properties, name: 'Theirs' } } : zone,
+  )
+  await gateway.request('PUT', '/zones', {
+    body: { type: 'FeatureCollection', features: features.filter(({ id }) => id !== 'hole-2') },
+    headers: { 'if-match': '*' },
+  })
+  const conflict = page.getByRole('alert').filter({ hasText: 'Somebody else saved' })
+  await conflict.waitFor()
+  await conflict.getByText('Mine: you added it').waitFor()
+  await conflict.getByText('Theirs: you changed it, they changed it').waitFor()
+  await conflict.getByText('Hole 2: they deleted it').waitFor()
+  await audit()
+  await conflict.getByRole('button', { name: 'Keep mine' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved. Carts get it now.').waitFor()
+  const names = (await zonesOf(scene)).map(({ properties }) => properties.name)
+  assert.deepEqual(names, ['Barn', 'Course', 'Hole 1', 'Green one', 'Mine'])
+})
 
-stage.test(
-  'nothing that is drawn is lost when the line is gone, or the page is loaded anew',
-  async (scene) => {
-    const { page, open, link, faults } = scene
-    faults.forgive(LINE_GONE)
-    await reset(scene)
-    await open('/app/#/more/zones', 'admin')
-    await draw(page)
-    await page.getByLabel('Name').fill('Kept')
-    await page.getByRole('button', { name: 'All zones' }).click()
-    link.cut()
-    await page.getByText(/No contact/).waitFor()
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The gateway does not answer.').waitFor()
-    link.restore()
-    await page.getByText(/No contact/).waitFor({ state: 'detached' })
-    await page.reload()
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved. Carts get it now.').waitFor()
-    assert.ok((await zonesOf(scene)).some(({ properties }) => properties.name === 'Kept'))
-  },
-)
+stage.test('nothing that is drawn is lost when the line is gone, or the page is loaded anew', async (scene) => {
+  const { page, open, link, faults } = scene
+  faults.forgive(LINE_GONE)
+  await reset(scene)
+  await open('/app/#/more/zones', 'admin')
+  await draw(page)
+  await page.getByLabel('Name').fill('Kept')
+  await page.getByRole('button', { name: 'All zones' }).click()
+  link.cut()
+  await page.getByText(/No contact/).waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The gateway does not answer.').waitFor()
+  link.restore()
+  await page.getByText(/No contact/).waitFor({ state: 'detached' })
+  await page.reload()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved. Carts get it now.').waitFor()
+  assert.ok((await zonesOf(scene)).some(({ properties }) => properties.name === 'Kept'))
+})
 
 stage.eachLook('an earlier set comes back with one tap and a question; staff only look', async (scene) => {
   const { page, open, audit, gateway, other } = scene

@@ -150,10 +150,7 @@ interface AuditedAct {
 }
 
 /** What somebody did: `name` finds what people call an id, and returns the id where they call it nothing. */
-export function auditSentence(
-  { action, target, before, after }: AuditedAct,
-  name: (id: string) => string,
-): string {
+export function auditSentence({ action, target, before, after }: AuditedAct, name: (id: string) => string): string {
   const phrases: Readonly<Record<string, (of: string) => string>> = phraseTexts()
   const phrase = phrases[action]
   const said = { ...before, ...after }

@@ -50,7 +50,6 @@ export const backupTexts = defineTexts({
     numbered: (number: string) => `Sicherung ${number}`,
     rows: (count: string) => `${count} Zeilen`,
     lacks: 'In keiner Sicherung ist',
-    lacksWhy:
-      'Wer eine zurückspielt, braucht das außerdem. Die Passphrase auch an einem anderen Ort aufbewahren.',
+    lacksWhy: 'Wer eine zurückspielt, braucht das außerdem. Die Passphrase auch an einem anderen Ort aufbewahren.',
   },
 })

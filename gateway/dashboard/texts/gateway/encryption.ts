@@ -40,8 +40,7 @@ export const encryptionTexts = defineTexts({
     closed:
       'Einfaches HTTP ist geschlossen und damit auch die Seite für neue Tablets: so lange öffnen, wie diese es brauchen.',
     plain: 'Wer noch unverschlüsselt kommt',
-    plainWhy:
-      'Seit dem Start des Gateways. Wenn es niemand mehr ist, schließt CARTBARN_PLAIN_HTTP=off diesen Weg.',
+    plainWhy: 'Seit dem Start des Gateways. Wenn es niemand mehr ist, schließt CARTBARN_PLAIN_HTTP=off diesen Weg.',
     nobody: 'Niemand.',
     kinds: { session: 'Tablet', user: 'Programm', device: 'Gerät' },
     mqtt: 'Geräte über MQTT',

@@ -20,14 +20,12 @@ export const gatewayTexts = defineTexts({
     keptFor: 'Positions and voltages are kept',
     eventsKeptFor: 'Events and the audit log are kept',
     days: (days: number) => (days === 0 ? 'as long as there is room' : `${days} days`),
-    keptWhere:
-      'Set by CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS and CARTBARN_DISK_BUDGET on the gateway.',
+    keptWhere: 'Set by CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS and CARTBARN_DISK_BUDGET on the gateway.',
     full: {
       alone:
         'Nothing is deleted to make room, as no head office has it: free the disk, shorten how long things are kept, or raise the budget.',
       low: 'History that the head office has is deleted here, oldest first.',
-      critical:
-        'History that the head office does not have is deleted, oldest first: look why it is not up to date.',
+      critical: 'History that the head office does not have is deleted, oldest first: look why it is not up to date.',
     },
     ages: 'How old it is',
     agesWhy: 'Positions and voltages by the month in which they were recorded; sizes are about right.',
@@ -130,8 +128,7 @@ export const gatewayTexts = defineTexts({
     keptFor: 'Positionen und Spannungen bleiben',
     eventsKeptFor: 'Ereignisse und Protokoll bleiben',
     days: (days: number) => (days === 0 ? 'solange Platz ist' : `${days} Tage`),
-    keptWhere:
-      'Am Gateway gesetzt: CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS, CARTBARN_DISK_BUDGET.',
+    keptWhere: 'Am Gateway gesetzt: CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS, CARTBARN_DISK_BUDGET.',
     full: {
       alone:
         'Nichts wird gelöscht, um Platz zu machen, weil keine Zentrale es hat: Platz schaffen, kürzer aufheben oder mehr erlauben.',
@@ -191,11 +188,9 @@ export const gatewayTexts = defineTexts({
     nobody: 'Kein Client ist so.',
     disconnect: 'Trennen',
     askDisconnect: (name: string) => `${name} trennen?`,
-    disconnectMeans:
-      'Die Verbindung endet, und was wartet, wird gelöscht. Er darf sich sofort wieder verbinden.',
+    disconnectMeans: 'Die Verbindung endet, und was wartet, wird gelöscht. Er darf sich sofort wieder verbinden.',
     damage: 'Schäden und Quarantäne',
-    damageWhy:
-      'Was die Platte nicht so zurückgab, wie es geschrieben war, und Nachrichten, die nicht zu lesen waren.',
+    damageWhy: 'Was die Platte nicht so zurückgab, wie es geschrieben war, und Nachrichten, die nicht zu lesen waren.',
     noDamage: 'Kein Schaden ist bekannt.',
     lastCheck: (moment: string) => `Zuletzt ganz geprüft: ${moment}.`,
     neverChecked: 'Seit dem Start wurde die Datenbank noch nicht ganz geprüft.',

@@ -118,8 +118,7 @@ export class S3Client {
     let bytes = 0
     for await (const piece of body) {
       bytes += piece.length
-      if (bytes > mostBytes)
-        throw new BackupFault(`${this.#shown}: the store sent more than this program ever wrote`)
+      if (bytes > mostBytes) throw new BackupFault(`${this.#shown}: the store sent more than this program ever wrote`)
       pieces.push(piece)
     }
     return Buffer.concat(pieces)

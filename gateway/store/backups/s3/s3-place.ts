@@ -28,8 +28,7 @@ export class S3Place implements BackupPlace {
       const { files, next } = await this.#page(`${this.#prefix}${folder}/`, after)
       for (const { name, bytes } of files) all.push({ name: name.slice(this.#prefix.length), bytes })
       if (next === undefined) return all
-      if (next === after)
-        throw new BackupFault(`${this.shown}: the store sends the same list again and again`)
+      if (next === after) throw new BackupFault(`${this.shown}: the store sends the same list again and again`)
       after = next
     }
   }

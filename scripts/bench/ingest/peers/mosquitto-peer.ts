@@ -76,12 +76,7 @@ export class MosquittoPeer implements Peer {
     this.devices = createAnonymousDevices(devices)
   }
 
-  static async create(
-    bench: Workbench,
-    program: string,
-    devices: number,
-    storage?: Storage,
-  ): Promise<MosquittoPeer> {
+  static async create(bench: Workbench, program: string, devices: number, storage?: Storage): Promise<MosquittoPeer> {
     const peer = new MosquittoPeer(bench, program, devices, storage)
     await peer.#start()
     return peer

@@ -137,11 +137,7 @@ async function measureCourse(
   }
 }
 
-async function measureFullSpeed(
-  { bench }: ScenarioContext,
-  peer: Peer,
-  { fullSpeedS }: Sizes,
-): Promise<FullSpeedRun> {
+async function measureFullSpeed({ bench }: ScenarioContext, peer: Peer, { fullSpeedS }: Sizes): Promise<FullSpeedRun> {
   const load = await startFullSpeed(bench, {
     port: peer.port,
     clients: peer.devices,
@@ -166,8 +162,7 @@ async function measureFullSpeed(
 }
 
 function sumOf(checks: readonly HistoryCheck[]): HistoryCheck {
-  const sum = (pick: (check: HistoryCheck) => number) =>
-    checks.reduce((total, check) => total + pick(check), 0)
+  const sum = (pick: (check: HistoryCheck) => number) => checks.reduce((total, check) => total + pick(check), 0)
   return {
     acknowledged: sum((check) => check.acknowledged),
     stored: sum((check) => check.stored),
@@ -178,8 +173,7 @@ function sumOf(checks: readonly HistoryCheck[]): HistoryCheck {
 }
 
 function print(runs: readonly PeerRun[], { devices, durationS, kills }: Sizes): void {
-  const lost = ({ missing, acknowledged }: HistoryCheck) =>
-    `${formatCount(missing)} of ${formatCount(acknowledged)}`
+  const lost = ({ missing, acknowledged }: HistoryCheck) => `${formatCount(missing)} of ${formatCount(acknowledged)}`
   printTable(
     `Peers: ${devices} devices x ${PER_DEVICE_PER_S}/s, ${durationS} s, then ${kills} times kill -9`,
     ['', 'CPU us/message', 'written bytes/message', 'ack p50 ms', 'ack p99 ms', 'lost of acknowledged'],

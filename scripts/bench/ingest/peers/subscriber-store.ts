@@ -71,9 +71,7 @@ async function openPostgres(url: string): Promise<SubscriberStore> {
         text: `INSERT INTO position (${COLUMNS})
                SELECT * FROM unnest($1::text[], $2::bigint[], $3::float8[], $4::float8[], $5::float8[], $6::float8[], $7::int[])
                ON CONFLICT DO NOTHING`,
-        values: (['hardwareId', 'atMs', 'lat', 'long', 'speedKmh', 'batteryV', 'lockStatus'] as const).map(
-          column,
-        ),
+        values: (['hardwareId', 'atMs', 'lat', 'long', 'speedKmh', 'batteryV', 'lockStatus'] as const).map(column),
       })
     },
     times: async (hardwareId, fromMs, toMs) => {

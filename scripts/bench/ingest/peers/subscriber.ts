@@ -26,9 +26,7 @@ let stored = 0
 
 function read(topic: string, payload: Buffer): Position {
   const [, hardwareId = ''] = topic.split('/')
-  const { ts, speed, battery_voltage, lock_status, ...place } = payloadSchema.parse(
-    JSON.parse(payload.toString()),
-  )
+  const { ts, speed, battery_voltage, lock_status, ...place } = payloadSchema.parse(JSON.parse(payload.toString()))
   return {
     hardwareId,
     atMs: ts,

@@ -72,9 +72,7 @@ export class Cart implements CartState {
     this.#stopInBay()
     this.#isLocked = true
     this.#isPluggedIn = true
-    this.#battery = new Battery(
-      createRandom(this.#place.seed, 'charge', this.#place.index, day).between(0.97, 1),
-    )
+    this.#battery = new Battery(createRandom(this.#place.seed, 'charge', this.#place.index, day).between(0.97, 1))
   }
 
   /** Locks or unlocks from afar: a cart locked on its way stops where it is until it is unlocked again. */

@@ -25,8 +25,7 @@ test('every seed gives a plausible course of 18 holes', () => {
           `hole ${hole.number}: ${hole.fairway.lengthM} m`,
         )
         const next = holes[i + 1]
-        if (next !== undefined)
-          assert.ok(distanceM(hole.green, next.tee) < 260, `from ${hole.number} to the next tee`)
+        if (next !== undefined) assert.ok(distanceM(hole.green, next.tee) < 260, `from ${hole.number} to the next tee`)
         assert.ok(distanceM(hole.green, clubhouse) < 2500)
       }
     }),

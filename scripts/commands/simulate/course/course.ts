@@ -71,19 +71,10 @@ function layRing(random: Random, side: -1 | 1, lengthM: number): Path {
   })
   const start = raw[0] ?? CLUBHOUSE
   const scale = lengthM / createPath(raw).lengthM
-  return createPath(
-    raw.map(({ xM, yM }) => ({ xM: side * (xM - start.xM) * scale, yM: (yM - start.yM) * scale })),
-  )
+  return createPath(raw.map(({ xM, yM }) => ({ xM: side * (xM - start.xM) * scale, yM: (yM - start.yM) * scale })))
 }
 
-function layHole(
-  random: Random,
-  number: number,
-  par: 3 | 4 | 5,
-  ring: Path,
-  fromM: number,
-  toM: number,
-): Hole {
+function layHole(random: Random, number: number, par: 3 | 4 | 5, ring: Path, fromM: number, toM: number): Hole {
   const tee = placeOn(ring, fromM).point
   const green = placeOn(ring, toM).point
   const bend = placeOn(ring, (fromM + toM) / 2).point

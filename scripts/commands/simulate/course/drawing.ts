@@ -36,10 +36,7 @@ export function drawingOf(course: Course, carts: number): Drawing {
     area({ leisure: 'golf_course' }, boundaryOf(course, carts)),
     area({ golf: 'driving_range' }, box({ xM: 0, yM: 170 }, 70, 190)),
     area({ building: 'yes', golf: 'clubhouse', name: 'Clubhouse' }, box(course.clubhouse, 30, 16)),
-    area(
-      { building: 'yes', name: 'Cart barn' },
-      box({ xM: course.barn.xM + 19, yM: course.barn.yM + 4 }, 46, 14),
-    ),
+    area({ building: 'yes', name: 'Cart barn' }, box({ xM: course.barn.xM + 19, yM: course.barn.yM + 4 }, 46, 14)),
     ...course.holes.flatMap((hole) => {
       const random = createRandom(hole.number, 'drawing')
       const green = greenOf(hole)

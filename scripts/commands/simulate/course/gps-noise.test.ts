@@ -16,9 +16,7 @@ test('no fix is further off than the worst error', () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer({ min: 0, max: 600_000 }), (seed, everyMs) => {
       for (const fix of fixes(seed, everyMs, 200)) {
-        assert.ok(
-          Math.abs(fix.xM - truth.xM) <= WORST_ERROR_M && Math.abs(fix.yM - truth.yM) <= WORST_ERROR_M,
-        )
+        assert.ok(Math.abs(fix.xM - truth.xM) <= WORST_ERROR_M && Math.abs(fix.yM - truth.yM) <= WORST_ERROR_M)
       }
     }),
   )

@@ -150,9 +150,7 @@ class RoundPlan {
   #lockedWith(tag: string): Pick<LockAction, 'source' | 'code'> {
     const how = this.#random.next()
     if (how < 0.8) return { source: 'rfid', code: tag }
-    return how < 0.9
-      ? { source: 'key' }
-      : { source: 'keypad', code: String(this.#random.integer(1000, 9999)) }
+    return how < 0.9 ? { source: 'key' } : { source: 'keypad', code: String(this.#random.integer(1000, 9999)) }
   }
 
   #nearClubhouse(): Point {

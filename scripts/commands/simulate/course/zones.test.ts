@@ -46,8 +46,7 @@ test('carts begin and end their day in the barn, play outside of it, and never l
         const place = { latE7: toE7(lat), longE7: toE7(long) }
         assert.ok(isInRing(packRing(boundary), place))
         if (second < 3600 || second > 86_000) assert.ok(isInRing(packRing(barn), place))
-        if (cart.hole !== undefined)
-          assert.ok(!isInRing(packRing(barn), place), `hole ${cart.hole} in the barn`)
+        if (cart.hole !== undefined) assert.ok(!isInRing(packRing(barn), place), `hole ${cart.hole} in the barn`)
       }
     }),
     { numRuns: 4 },

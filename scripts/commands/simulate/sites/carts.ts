@@ -22,10 +22,7 @@ export class SharedCarts {
 
   constructor(count: number, seed: number) {
     const course = createCourse(seed, CENTER)
-    this.carts = Array.from(
-      { length: count },
-      (_, index) => new Cart(course, { seed, index, fleetSize: count }),
-    )
+    this.carts = Array.from({ length: count }, (_, index) => new Cart(course, { seed, index, fleetSize: count }))
     while (this.#second < MID_MORNING_S) this.step()
   }
 

@@ -31,10 +31,7 @@ async function answering(
     const call = { path: request.url ?? '', key: typeof key === 'string' ? key : undefined, body }
     calls.push(call)
     const answer = answerOf(call, calls.length)
-    response.writeHead(
-      answer.status,
-      answer.retryAfter === undefined ? {} : { 'retry-after': answer.retryAfter },
-    )
+    response.writeHead(answer.status, answer.retryAfter === undefined ? {} : { 'retry-after': answer.retryAfter })
     response.end(JSON.stringify(answer.body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -96,10 +93,7 @@ for (const [status, body, message] of [
 }
 
 test('a hub that is not there is told to whoever started it', async () => {
-  await assert.rejects(
-    siteKeys(options('--sites', '1', '--hub', 'http://127.0.0.1:1'), NEVER),
-    /No hub answers/,
-  )
+  await assert.rejects(siteKeys(options('--sites', '1', '--hub', 'http://127.0.0.1:1'), NEVER), /No hub answers/)
 })
 
 test('keys are read from a file, and too few of them are noticed', async (t) => {
@@ -111,8 +105,5 @@ test('keys are read from a file, and too few of them are noticed', async (t) => 
     { siteId: 'north', key: keyOf('north') },
     { siteId: 'a-south-7', key: keyOf('a-south-7') },
   ])
-  await assert.rejects(
-    siteKeys(options('--sites', '3', '--keys-file', file), NEVER),
-    /has 2 site keys, not 3/,
-  )
+  await assert.rejects(siteKeys(options('--sites', '3', '--keys-file', file), NEVER), /has 2 site keys, not 3/)
 })

@@ -1,11 +1,5 @@
 import { newUuid } from '#shared/ids.ts'
-import type {
-  PartLimits,
-  StreamBacklog,
-  StreamPart,
-  SyncIdentity,
-  SyncSourcePort,
-} from '#shared/sync-source.ts'
+import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePort } from '#shared/sync-source.ts'
 import { encodeRuns, type TelemetryRun } from '#shared/telemetry/runs.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
@@ -127,8 +121,7 @@ export class SiteLog implements SyncSourcePort {
 
 function runsOf(hardwareId: string, device: number, looks: readonly SiteLook[]): TelemetryRun[] {
   const atMs = Float64Array.from(looks, (look) => look.atMs)
-  const column = (name: keyof Measured) =>
-    Int32Array.from(looks, (look) => look.measured[device]?.[name] ?? 0)
+  const column = (name: keyof Measured) => Int32Array.from(looks, (look) => look.measured[device]?.[name] ?? 0)
   const [latE7, longE7, speedMilliKmh] = [column('latE7'), column('longE7'), column('speedMilliKmh')]
   return [
     { hardwareId, stream: 'gps', records: { atMs, latE7, longE7, speedMilliKmh } },

@@ -58,10 +58,7 @@ export function parseSitesOptions(
     )
     .option('--sockets <n>', 'connections to the hub at a time', wholeNumber(1, 1000), 64)
     .option('--insecure', 'send keys over plain HTTP to other machines')
-  const { hub, key, keyFile, keysFile, interval, duration, insecure, ...given } = parseCommandLine(
-    command,
-    argv,
-  ).opts()
+  const { hub, key, keyFile, keysFile, interval, duration, insecure, ...given } = parseCommandLine(command, argv).opts()
   return {
     ...given,
     hubUrl: hub,

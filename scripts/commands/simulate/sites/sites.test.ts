@@ -201,16 +201,14 @@ test('states of all devices are told, with what is still to come', async (t) => 
   rig.drive(3)
   await rig.agent.loops.monitor.runOnce()
   const states = () =>
-    hub.database.all<{ body: string }>(
-      'SELECT body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id',
-      [rig.siteId],
-    )
+    hub.database.all<{ body: string }>('SELECT body FROM site_latest WHERE site_id = $1 ORDER BY hardware_id', [
+      rig.siteId,
+    ])
   await eventually(async () => (await states()).length === 2, 'states')
   assert.equal(JSON.parse((await states())[1]?.body ?? '').hardware_id, 'cart-002')
-  const site = await hub.database.get<{ rows: number }>(
-    'SELECT backlog_rows AS "rows" FROM site WHERE site_id = $1',
-    [rig.siteId],
-  )
+  const site = await hub.database.get<{ rows: number }>('SELECT backlog_rows AS "rows" FROM site WHERE site_id = $1', [
+    rig.siteId,
+  ])
   assert.equal(site?.rows, 12)
 })
 
@@ -225,10 +223,7 @@ test('sites are made at the hub, replicate for a while, leave nothing behind, an
     await sites.done
     assert.ok(sites.figures.rows >= 5 * 3 * 2, `${sites.figures.rows} rows`)
     assert.ok(sites.figures.lag.percentile(50) > 0)
-    assert.match(
-      lines.at(-1) ?? '',
-      /rows acknowledged in \d+ pushes, 0 not acknowledged; lag p50 .* refused 0 /,
-    )
+    assert.match(lines.at(-1) ?? '', /rows acknowledged in \d+ pushes, 0 not acknowledged; lag p50 .* refused 0 /)
     rows += sites.figures.rows
     const taken = await Promise.all([1, 2, 3, 4, 5].map((number) => rowsTaken(`sim-00${number}`)))
     assert.equal(

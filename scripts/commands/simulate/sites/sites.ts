@@ -28,10 +28,7 @@ const DRAIN_MS = 20_000
 const LONGEST_BACKOFF_MS = 60_000
 
 /** Makes the sites at the hub, then replicates until stopped or until the duration is over, and sends what is left. */
-export function startSites(
-  options: SitesOptions,
-  screen: FleetScreen,
-): Fleet & { readonly figures: SitesFigures } {
+export function startSites(options: SitesOptions, screen: FleetScreen): Fleet & { readonly figures: SitesFigures } {
   const figures = new SitesFigures()
   return { ...startWork((stopping) => run(options, screen, figures, stopping)), figures }
 }

@@ -29,21 +29,24 @@ type Step = (trial: Trial) => Promise<void>
 const file = ({ path }: Volume, name: string) => readFileSync(join(path, name), 'utf8')
 
 const GATEWAY: Record<string, Step> = {
-  'without privileges and on a root that cannot be written it starts and is well; its log has no secret':
-    async ({ image, volume, run }) => {
-      const gateway = run()
-      await gateway.listens()
-      const { out } = await gateway.exec(['cat', '/proc/1/status'])
-      for (const line of [/^Uid:\t1000\t1000/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m, /^NoNewPrivs:\t1$/m])
-        assert.match(out, line)
-      assert.match((await gateway.exec(['touch', '/other'], '0:0')).out, /Read-only file system/)
-      const [kind, ...check] = image.config.Healthcheck.Test
-      assert.deepEqual([kind, await gateway.exec(check)], ['CMD', { code: 0, out: 'ok\n' }])
-      const [key = '', code = ''] = file(volume, 'admin-key.txt').trim().split('\n')
-      assert.match(code, /^setup code: \S+$/)
-      assert.match(gateway.log, /\/data\/admin-key\.txt/)
-      assert.ok(!gateway.log.includes(key) && !gateway.log.includes(code.replace('setup code: ', '')))
-    },
+  'without privileges and on a root that cannot be written it starts and is well; its log has no secret': async ({
+    image,
+    volume,
+    run,
+  }) => {
+    const gateway = run()
+    await gateway.listens()
+    const { out } = await gateway.exec(['cat', '/proc/1/status'])
+    for (const line of [/^Uid:\t1000\t1000/m, /^CapEff:\t0+$/m, /^CapBnd:\t0+$/m, /^NoNewPrivs:\t1$/m])
+      assert.match(out, line)
+    assert.match((await gateway.exec(['touch', '/other'], '0:0')).out, /Read-only file system/)
+    const [kind, ...check] = image.config.Healthcheck.Test
+    assert.deepEqual([kind, await gateway.exec(check)], ['CMD', { code: 0, out: 'ok\n' }])
+    const [key = '', code = ''] = file(volume, 'admin-key.txt').trim().split('\n')
+    assert.match(code, /^setup code: \S+$/)
+    assert.match(gateway.log, /\/data\/admin-key\.txt/)
+    assert.ok(!gateway.log.includes(key) && !gateway.log.includes(code.replace('setup code: ', '')))
+  },
   'SIGTERM ends it in order, a wrong setting with 78 and in words': async ({ run }) => {
     const gateway = run()
     await gateway.listens()
@@ -183,11 +186,7 @@ export async function checkContainers(debian: () => string): Promise<number> {
   }
 }
 
-async function runAll(
-  image: Image,
-  service: Service,
-  steps: Readonly<Record<string, Step>>,
-): Promise<number> {
+async function runAll(image: Image, service: Service, steps: Readonly<Record<string, Step>>): Promise<number> {
   try {
     return await runSteps(image, service, steps)
   } finally {
@@ -195,11 +194,7 @@ async function runAll(
   }
 }
 
-async function runSteps(
-  image: Image,
-  service: Service,
-  steps: Readonly<Record<string, Step>>,
-): Promise<number> {
+async function runSteps(image: Image, service: Service, steps: Readonly<Record<string, Step>>): Promise<number> {
   let failures = 0
   for (const [name, step] of Object.entries(steps)) {
     const volume = new Volume(image)

@@ -40,10 +40,7 @@ export class Container {
   constructor(image: Image, service: Service, volume: Volume, env: Record<string, string>, words?: string[]) {
     const bundle = join(this.#folder, 'bundle')
     mkdirSync(bundle)
-    writeFileSync(
-      join(bundle, 'config.json'),
-      JSON.stringify(runtimeConfig(image, service, volume, env, words)),
-    )
+    writeFileSync(join(bundle, 'config.json'), JSON.stringify(runtimeConfig(image, service, volume, env, words)))
     this.#process = spawn(...this.#crun('run', `--bundle=${bundle}`, NAME), {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -69,11 +66,7 @@ export class Container {
     const child = spawn(...this.#crun('exec', `--user=${user}`, NAME, ...words), {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
-    const [out, err, [code]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close'),
-    ])
+    const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
     return { code, out: `${out}${err}` }
   }
 

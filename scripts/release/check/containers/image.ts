@@ -68,12 +68,7 @@ export class Image {
   }
 
   /** Makes an image of another one and files, as `HERE: THERE`. */
-  #commit(
-    name: string,
-    from: string,
-    files: Readonly<Record<string, string>>,
-    settings: string[] = [],
-  ): void {
+  #commit(name: string, from: string, files: Readonly<Record<string, string>>, settings: string[] = []): void {
     const container = this.#buildah('from', from)
     for (const [here, there] of Object.entries(files)) this.#buildah('add', container, here, there)
     if (settings.length > 0) this.#buildah('config', ...settings, container)

@@ -20,8 +20,7 @@ export async function checkProgram(root: string, release: string, bareDebian: ()
         'node_modules/better-sqlite3/prebuilds/linux-arm64.node',
         'gateway/store/pages/page-sums-linux-arm64.so',
       ].map((path) => join(root, path))
-      for (const path of [join(release, ARM64, 'cartbarn'), ...libraries])
-        checkLoadSegments(readFileSync(path), ARM64)
+      for (const path of [join(release, ARM64, 'cartbarn'), ...libraries]) checkLoadSegments(readFileSync(path), ARM64)
     },
   })
   const machine = new Machine(bareDebian())

@@ -24,8 +24,7 @@ const HUB_KEY = 'hub-admin-key-of-the-check-0123456789'
 const USED_PAGE = 3
 /** Pages of the program that lie in the executable as files. */
 const PAGES = ['/app/', '/docs', '/help/']
-const TRACK =
-  'time,lat,long,speed\n2026-05-01T08:00:00Z,28.41,-81.58,5\n2026-05-01T08:00:05Z,28.4101,-81.58,6\n'
+const TRACK = 'time,lat,long,speed\n2026-05-01T08:00:00Z,28.41,-81.58,5\n2026-05-01T08:00:05Z,28.4101,-81.58,6\n'
 
 /** Something that the program of a release must do on a bare machine. */
 export type ProgramStep = (machine: Machine) => Promise<void> | void
@@ -38,11 +37,7 @@ function start(machine: Machine, unit: string, command: string, env: Record<stri
   )
 }
 
-async function startGateway(
-  machine: Machine,
-  data = DATA,
-  settings: Record<string, string> = {},
-): Promise<void> {
+async function startGateway(machine: Machine, data = DATA, settings: Record<string, string> = {}): Promise<void> {
   start(machine, 'gateway', 'run', { CARTBARN_DATA_DIR: data, ...settings })
   await serves(machine)
 }
@@ -89,9 +84,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
   'devices add, simulate, import, export': (machine) => {
     machine.must('printf "hardware_id,device_type\\nbare-1,cartcaddie\\n" > devices.csv')
     machine.must(`${CARTBARN} devices add --key-file key --yes devices.csv; test -s new-devices.csv`)
-    const drive = machine.run(
-      `timeout --signal=INT 20 ${CARTBARN} simulate --key-file key --carts 2 --set-up`,
-    )
+    const drive = machine.run(`timeout --signal=INT 20 ${CARTBARN} simulate --key-file key --carts 2 --set-up`)
     assert.match(drive.out, /./)
     machine.must(`printf '${TRACK.replaceAll('\n', '\\n')}' > track.csv`)
     machine.must(`${CARTBARN} import --key-file key --device bare-1 track.csv`)
@@ -139,9 +132,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
     machine.must('systemctl stop hub')
   },
   'killed it starts again with what it had': async (machine) => {
-    machine.must(
-      'systemctl kill --signal=KILL gateway; while systemctl is-active -q gateway; do sleep 0.1; done',
-    )
+    machine.must('systemctl kill --signal=KILL gateway; while systemctl is-active -q gateway; do sleep 0.1; done')
     await startGateway(machine)
     // the authority of the step before is known now
     assert.match(machine.get('/trust'), /^HTTP\/1\.1 (200|30\d)/)
@@ -155,9 +146,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
     assert.match(repaired, /^All of the \d+ rows of \d+ tables could be read\.$/m)
     assert.match(repaired, /^It is in its place now\./m)
     await startGateway(machine)
-    machine.must(
-      `${CARTBARN} export --key-file key --device bare-1 --out repaired.csv; cmp back.csv repaired.csv`,
-    )
+    machine.must(`${CARTBARN} export --key-file key --device bare-1 --out repaired.csv; cmp back.csv repaired.csv`)
     machine.must('systemctl stop gateway')
   },
   'databases of old schemas are upgraded, with all that was in them': async (machine) => {
@@ -194,9 +183,7 @@ export const PROGRAM_STEPS: Record<string, ProgramStep> = {
     for (const signal of ['KILL', 'TERM']) {
       start(machine, 'demo', 'demo', {})
       await serves(machine)
-      machine.run(
-        `systemctl kill --signal=${signal} demo; while systemctl is-active -q demo; do sleep 0.1; done`,
-      )
+      machine.run(`systemctl kill --signal=${signal} demo; while systemctl is-active -q demo; do sleep 0.1; done`)
     }
   },
   'upgrade: a file that is not of a release is refused in words': (machine) => {
