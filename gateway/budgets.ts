@@ -15,7 +15,9 @@ const FAILED_CODES_OF_ADDRESS = { perSecond: 20 / 60, burst: 20 }
 const FAILED_CODES = { perSecond: 5, burst: 300 }
 /** `/realtime` connections of all users, and how many of them only admins get. */
 const REALTIME_SOCKETS = { total: 2_000, reserve: 100 }
-/** `/realtime` connections that have not logged in; pages on many screens open theirs at once when the network is back. */
+/**
+ * `/realtime` connections that have not logged in; pages on many screens open theirs at once when the network is back.
+ */
 const REALTIME_HALF_OPEN = { perOwner: 50, total: 200 }
 /** MQTT connections that have not logged in: a quarter of all, a fifth from one address, and never fewer than this. */
 const HALF_OPEN_MIN = 100

@@ -24,7 +24,9 @@ export type Config = FieldsOf<typeof SETTINGS> &
   ReturnType<typeof storageOf> &
   ReturnType<typeof remoteOf>
 
-/** Settings, by their names in the environment, with each secret that stands in a file: so a filter knows all of them. */
+/**
+ * Settings, by their names in the environment, with each secret that stands in a file: so a filter knows all of them.
+ */
 export function withSecretsOfFiles(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const names = SECRETS.map((name) => `${PREFIX}${name}`)
   return withSecretFiles(given, names, '').settings

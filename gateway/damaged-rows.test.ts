@@ -9,8 +9,8 @@ import { eventually } from '#shared/testing/eventually.ts'
 import { silently } from '#testing/silently.ts'
 import { ADMIN_KEY, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
-// A bit flips in a row that decides who may unlock, what was unlocked, or where a cart may drive. One in a page is put right;
-// with another one in its page it is told, and never served as if it were true.
+// A bit flips in a row that decides who may unlock, what was unlocked, or where a cart may drive. One in a page is put
+// right; with another one in its page it is told, and never served as if it were true.
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
 const PAGE_BYTES = 4096
@@ -56,8 +56,8 @@ async function startCourse(t: TestContext): Promise<Course> {
 }
 
 /**
- * Flips one bit of the first place in each page of the file where `before` is stored, so that `after` is; where one is not
- * alone, also one of the last byte of the page.
+ * Flips one bit of the first place in each page of the file where `before` is stored, so that `after` is; where one is
+ * not alone, also one of the last byte of the page.
  */
 function flip(g: TestGateway, [before, after]: [string, string], isAlone: boolean): void {
   assert.equal(bitsBetween(before, after), 1)

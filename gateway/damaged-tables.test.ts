@@ -18,7 +18,9 @@ const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 const INDEX_STRIDE = isLong ? 1 : 3
 /** Damaged pages of a gateway: with CARTBARN_TEST_LONG=1 each is the only one. */
 const PAGES_AT_ONCE = isLong ? 1 : 6
-/** What is not read whole at the start, nor anywhere near the damage by what the test does: the check at night finds it. */
+/**
+ * What is not read whole at the start, nor anywhere near the damage by what the test does: the check at night finds it.
+ */
 function isLarge({ table }: Pick<DamagePlace, 'table'>): boolean {
   return !TABLES.has(table) || TABLES.get(table)?.care.size !== undefined
 }

@@ -3,7 +3,10 @@ import { once } from 'node:events'
 import { outerAddresses } from '#host/outer-addresses.ts'
 import { isEveryAddress } from '#shared/budgets/listen.ts'
 
-/** Addresses for documents, which nobody has: to connect a UDP socket sends nothing, it only chooses a route. Source: RFC 5737, RFC 3849. */
+/**
+ * Addresses for documents, which nobody has: to connect a UDP socket sends nothing, it only chooses a route. Source:
+ * RFC 5737, RFC 3849.
+ */
 const ELSEWHERE = { udp4: '192.0.2.1', udp6: '2001:db8::1' } as const
 const PORT = 9
 
@@ -22,8 +25,8 @@ async function defaultRouteAddress(type: keyof typeof ELSEWHERE): Promise<string
 }
 
 /**
- * The addresses by which others reach what listens on every address: those of the default route, of IPv4 before IPv6, then any
- * that the machine has.
+ * The addresses by which others reach what listens on every address: those of the default route, of IPv4 before IPv6,
+ * then any that the machine has.
  */
 async function reachableAddresses(host: string, outer: typeof outerAddresses): Promise<string[]> {
   const known = outer(host).map(({ address }) => address)
@@ -41,7 +44,9 @@ export async function reachableUrls(host: string, listening: readonly string[]):
   return addresses.flatMap((one) => listening.map((url) => url.replace(/\/\/.*:/, `//${inUrl(one)}:`)))
 }
 
-/** What links begin with: the likeliest address that others reach it at, or the one it listens on where that is another. */
+/**
+ * What links begin with: the likeliest address that others reach it at, or the one it listens on where that is another.
+ */
 export async function reachableUrl(
   host: string,
   listening: string,

@@ -35,9 +35,9 @@ export interface GatewayEvents {
   /** Readings that came together moved the device's state, one after the other. */
   reported: ReportedRun
   /**
-   * Readings of a device, in the columns of `AppendBatch.samples`; also those that were there before. `isInOrder` says that each is
-   * later than the one before it, for certain. In `recorded` they have the times that are stored, which are others only while
-   * the clock of the device is wrong.
+   * Readings of a device, in the columns of `AppendBatch.samples`; also those that were there before. `isInOrder` says
+   * that each is later than the one before it, for certain. In `recorded` they have the times that are stored, which
+   * are others only while the clock of the device is wrong.
    */
   sampled: {
     device: Device

@@ -189,7 +189,8 @@ async function send(
   device.destroy()
   const isAway = async () => (await gateway.request('GET', `/devices/${hardwareId}`)).body.is_online === false
   await eventually(isAway, 'the gateway notices that the device is gone')
-  // in the order of the messages for each QoS [MQTT-4.6.0-2] [MQTT-4.6.0-3]; among each other they come as they are ready
+  // in the order of the messages for each QoS [MQTT-4.6.0-2] [MQTT-4.6.0-3]; among each other they come as they are
+  // ready
   const inOrder = packets.sort((a, b) => a.type - b.type)
   return { isWhole, packets: inOrder.map(({ type, body }) => `${type} ${body.toString('hex')}`) }
 }

@@ -19,7 +19,10 @@ interface OpeningDeps {
   clockState(): string
 }
 
-/** Answers HTTP in the place of a gateway that is not there yet, as its database is brought to the schema of this program. */
+/**
+ * Answers HTTP in the place of a gateway that is not there yet, as its database is brought to the schema of this
+ * program.
+ */
 export class Opening {
   readonly #deps: OpeningDeps
   #progress: UpgradeProgress | null = null

@@ -7,8 +7,8 @@ import type { Role } from '#shared/wire/users.ts'
 import { type Answer, startGateway, type TestGateway } from '#testing/start-gateway.ts'
 
 /**
- * Who may do what: the lowest role, or none where no key is needed; `device` besides for those whose device has to be in
- * scope. An operation that is not here does not compile.
+ * Who may do what: the lowest role, or none where no key is needed; `device` besides for those whose device has to be
+ * in scope. An operation that is not here does not compile.
  */
 const RIGHTS: Record<OperationName, 'none' | Role | 'device'> = {
   'GET /health': 'none',

@@ -7,8 +7,8 @@ const LINE = /^([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)$/
 const QUOTED = /^(["'])(.*)\1$/
 
 /**
- * Names and values of a file of settings: one JSON object, or lines as `NAME=value`, in which `#` begins a comment and an
- * empty value is none. Throws a `ConfigError`.
+ * Names and values of a file of settings: one JSON object, or lines as `NAME=value`, in which `#` begins a comment and
+ * an empty value is none. Throws a `ConfigError`.
  */
 export function readSettingsFile(path: string): Record<string, unknown> {
   let text: string

@@ -24,7 +24,10 @@ export interface UpgradeDeps {
   log: Log
 }
 
-/** Sends WebSocket requests where they belong: `/realtime` with a key or a session, or to begin with a key, `/mqtt`; anything else gets an HTTP error. */
+/**
+ * Sends WebSocket requests where they belong: `/realtime` with a key or a session, or to begin with a key, `/mqtt`;
+ * anything else gets an HTTP error.
+ */
 export function createUpgradeHandler({ keyGuard, realtime, webSockets, addresses, plainHttp, log }: UpgradeDeps) {
   /** Undefined for a session that is over. A key makes a cookie, and where the page is from, irrelevant. */
   function loginOf(request: IncomingMessage, apiKey: string | undefined, address: string): Login | undefined {

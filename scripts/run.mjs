@@ -1,4 +1,5 @@
-// node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18.20 or later and npm.
+// node scripts/run.mjs [--NODE-OPTION…] FILE [ARGS…]: runs one of cartbarn's programs on any machine with Node 18.20 or
+// later and npm.
 import { spawn } from 'node:child_process'
 import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -48,8 +49,8 @@ function runProgram(node) {
 }
 
 // Without the cache every start loads a TypeScript compiler into every thread (some 40 MB). With a smaller nursery the
-// longest pauses of garbage collection are 5 ms instead of 15, at the same speed. With one thread of helpers in place of four,
-// those that collect the garbage of long reads take less of the processor from what devices wait for.
+// longest pauses of garbage collection are 5 ms instead of 15, at the same speed. With one thread of helpers in place
+// of four, those that collect the garbage of long reads take less of the processor from what devices wait for.
 function lean(env) {
   return {
     ...env,

@@ -1,4 +1,5 @@
-// The app at /app/: built where its sources changed. Like setup.mjs it runs on Node 18.20 and later with nothing installed.
+// The app at /app/: built where its sources changed. Like setup.mjs it runs on Node 18.20 and later with nothing
+// installed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -21,7 +22,8 @@ const BUILD_MS = 120_000
 
 /**
  * Makes sure that the app of these sources is built below `root`; `node` is the Node to build with. Says on stderr when
- * that fails: the gateway runs without it. Throws a `SetupError` only for a signal that was meant for the whole program.
+ * that fails: the gateway runs without it. Throws a `SetupError` only for a signal that was meant for the whole
+ * program.
  */
 export async function setUpDashboard(root, node) {
   try {

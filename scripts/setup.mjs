@@ -87,8 +87,8 @@ async function install(root) {
 }
 
 /**
- * Whether npm has left out a package for this machine: it skips optional ones that need a newer Node than npm itself runs
- * on, without a word. They are needed all the same, as the program runs on the Node that was installed with them.
+ * Whether npm has left out a package for this machine: it skips optional ones that need a newer Node than npm itself
+ * runs on, without a word. They are needed all the same, as the program runs on the Node that was installed with them.
  */
 function hasLeftOut(root) {
   const installed = readPackages(npmRecordPath(root)) ?? {}

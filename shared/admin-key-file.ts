@@ -6,8 +6,8 @@ import { newUuid } from './ids.ts'
 const SETUP_LINE = /^setup code: (\S+)$/m
 
 /**
- * The generated key of an admin, in a file of the data folder for the operator to fetch: no log may hold it. Its first line
- * is the key; a second one may hold a code that signs a browser in, once.
+ * The generated key of an admin, in a file of the data folder for the operator to fetch: no log may hold it. Its first
+ * line is the key; a second one may hold a code that signs a browser in, once.
  */
 export class AdminKeyFile {
   readonly path: string
@@ -33,7 +33,9 @@ export class AdminKeyFile {
     this.#put(setupCode === undefined ? key : `${key}\nsetup code: ${setupCode}`, renameSync)
   }
 
-  /** The same, unless there is a key: of programs that start at once in one folder all get the same. Returns the key. */
+  /**
+   * The same, unless there is a key: of programs that start at once in one folder all get the same. Returns the key.
+   */
   writeIfNone(key: string): string {
     this.#put(key, (temporary, path) => {
       try {

@@ -85,9 +85,9 @@ export class ApiClient {
   }
 
   /**
-   * A WebSocket to `/realtime`, as the browser makes it, which sends the key as its first message: in an address it would
-   * end in logs and histories. Without a key it is the cookie of a browser that is signed in. It is logged in when `connected`
-   * comes; close code 4401 says that the key or session is not valid.
+   * A WebSocket to `/realtime`, as the browser makes it, which sends the key as its first message: in an address it
+   * would end in logs and histories. Without a key it is the cookie of a browser that is signed in. It is logged in
+   * when `connected` comes; close code 4401 says that the key or session is not valid.
    */
   openRealtime(): WebSocket {
     const { url, apiKey } = this.#options

@@ -1,6 +1,6 @@
 /**
- * The pages of docs/ that the gateway serves at `/help/NAME`, for the people of a course, in the order in which they are
- * listed there. A page that is new here needs nothing else.
+ * The pages of docs/ that the gateway serves at `/help/NAME`, for the people of a course, in the order in which they
+ * are listed there. A page that is new here needs nothing else.
  */
 export const HELP_PAGES = [
   'dashboard',

@@ -45,7 +45,9 @@ export function newHubKey(): string {
   return `cbh_${randomBytes(32).toString('base64url')}`
 }
 
-/** A device's MQTT password: 24 random bytes, shown once, kept only as its hash. Behind `-P` none looks like an option. */
+/**
+ * A device's MQTT password: 24 random bytes, shown once, kept only as its hash. Behind `-P` none looks like an option.
+ */
 export function newMqttPassword(): string {
   const password = randomBytes(24).toString('base64url')
   return password.startsWith('-') ? newMqttPassword() : password
@@ -68,8 +70,8 @@ export function hashesEqual(a: string, b: string): boolean {
 }
 
 /**
- * The id of a device's entering or leaving a zone. Derived from what makes it one event, so that it is the same whenever
- * it is worked out again.
+ * The id of a device's entering or leaving a zone. Derived from what makes it one event, so that it is the same
+ * whenever it is worked out again.
  */
 export function geofenceEventId(hardwareId: string, zoneId: string, kind: string, atMs: number): string {
   return hash('sha256', JSON.stringify([hardwareId, zoneId, kind, atMs]), 'hex').slice(0, 32)

@@ -8,7 +8,10 @@ export interface Part {
   stop(): Promise<void>
 }
 
-/** Starts parts in order, each as far as it has something to start; if one fails, stops those that did start, newest first, and throws its error. */
+/**
+ * Starts parts in order, each as far as it has something to start; if one fails, stops those that did start, newest
+ * first, and throws its error.
+ */
 export async function startAll(parts: readonly Partial<Part>[]): Promise<void> {
   const started: Partial<Part>[] = []
   for (const part of parts) {
@@ -37,8 +40,8 @@ export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
 
 /**
  * Runs a program until `stopping` is aborted with the name of a signal. Resolves with the exit code: 0 when it stopped
- * cleanly, also in the middle of its start, 78 when a setting kept it from starting, 1 when it did not start otherwise or did
- * not stop cleanly. A start that hangs ends the process (start-watch.ts).
+ * cleanly, also in the middle of its start, 78 when a setting kept it from starting, 1 when it did not start otherwise
+ * or did not stop cleanly. A start that hangs ends the process (start-watch.ts).
  */
 export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log): Promise<number> {
   return new Promise((resolve) => {

@@ -13,7 +13,10 @@ const OUTPUT = 1
 /** `level` is the first field of each line, see `createLog`. */
 const LEVEL = /^\{"level":"(\w+)"/
 
-/** The log of a program on its standard output: lines for people on a terminal, else JSON; with their priority for a journal. */
+/**
+ * The log of a program on its standard output: lines for people on a terminal, else JSON; with their priority for a
+ * journal.
+ */
 export async function createProgramLog(level: LogLevel, isTerminal: boolean, journalStream?: string): Promise<Log> {
   if (!isTerminal) return createLog(level, destinationFor(journalPrefix(OUTPUT, journalStream)))
   const { default: pretty } = await import('pino-pretty')

@@ -81,9 +81,10 @@ export function diskFolder(path: string): Folder {
 }
 
 /**
- * Gives `load` the path of a shared library of the program, for the system to load. That of an executable is a file only
- * for as long as that takes. It has one path for the whole process: the system knows a loaded library by its path, and a
- * second SQLite in a process would drop the locks of the first. So the main thread loads it first, and must keep it.
+ * Gives `load` the path of a shared library of the program, for the system to load. That of an executable is a file
+ * only for as long as that takes. It has one path for the whole process: the system knows a loaded library by its path,
+ * and a second SQLite in a process would drop the locks of the first. So the main thread loads it first, and must keep
+ * it.
  */
 export function loadLibrary<Loaded>(path: string, load: (realPath: string) => Loaded): Loaded {
   if (!isExecutable) return load(join(ROOT, path))
@@ -112,7 +113,10 @@ export function loadLibrary<Loaded>(path: string, load: (realPath: string) => Lo
   )
 }
 
-/** Where a file can be put for a moment. Of a hardened service one of them may be read-only or mounted without execution. */
+/**
+ * Where a file can be put for a moment. Of a hardened service one of them may be read-only or mounted without
+ * execution.
+ */
 function libraryFolders(): string[] {
   const { RUNTIME_DIRECTORY, CARTBARN_DATA_DIR } = process.env
   return [tmpdir(), RUNTIME_DIRECTORY, CARTBARN_DATA_DIR, '/dev/shm'].filter((folder) => folder !== undefined)

@@ -10,7 +10,9 @@ interface Registered {
   atMs: number
 }
 
-/** Whether something is of the registration its hardware_id has now, undefined for none; without its own, by its time. */
+/**
+ * Whether something is of the registration its hardware_id has now, undefined for none; without its own, by its time.
+ */
 export function isOfRegistration(now: Registration | undefined, { shortId, atMs }: Registered): boolean {
   if (now === undefined) return false
   return shortId === null ? atMs >= now.sinceMs : shortId === now.shortId

@@ -19,7 +19,9 @@ if (hasServiceManager()) {
   setInterval(askForTime, idleMs / 4)
 }
 
-/** As long as the start gets on: a large database takes longer to upgrade than a service manager waits for by itself. */
+/**
+ * As long as the start gets on: a large database takes longer to upgrade than a service manager waits for by itself.
+ */
 function askForTime(): void {
   if (performance.now() - idleSinceMs > idleMs / 2) return
   void tellServiceManager({ EXTEND_TIMEOUT_USEC: Math.round(idleMs * 1000) })

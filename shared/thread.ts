@@ -23,8 +23,8 @@ export function startThread(name: keyof typeof THREADS, options: WorkerOptions):
 }
 
 /**
- * Lets the other threads of the machine go before this one. Only on Linux, where it counts for the thread that asks. A sandbox
- * may refuse it: the thread then works beside the others, as it must work.
+ * Lets the other threads of the machine go before this one. Only on Linux, where it counts for the thread that asks. A
+ * sandbox may refuse it: the thread then works beside the others, as it must work.
  */
 export function letOthersFirst(niceness: number): void {
   if (platform() !== 'linux') return

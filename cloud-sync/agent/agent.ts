@@ -63,8 +63,8 @@ const ROWS = 20_000
 const COUNT_TIMEOUT_MS = 2_000
 
 /**
- * Replicates a gateway to its head office: live data first, then the backlog, then rows that an audit finds missing there.
- * Data counts as sent only when the hub has acknowledged it.
+ * Replicates a gateway to its head office: live data first, then the backlog, then rows that an audit finds missing
+ * there. Data counts as sent only when the hub has acknowledged it.
  */
 export class SyncAgent implements Part {
   /** How requests failed, by reason. */
@@ -239,7 +239,9 @@ export class SyncAgent implements Part {
     this.loops.link.wake()
   }
 
-  /** Sends all data up to now, also held data; ends when no cursor moves any more. Data that comes meanwhile can wait. */
+  /**
+   * Sends all data up to now, also held data; ends when no cursor moves any more. Data that comes meanwhile can wait.
+   */
   async flush(signal: AbortSignal): Promise<void> {
     const { events, telemetry, history } = this.loops
     const ends = this.#options.source.ends()
@@ -285,7 +287,10 @@ export class SyncAgent implements Part {
     })
   }
 
-  /** Takes the receipt of a hub for a file. Throws `unknown_receipt` unless the file was written here and taken to its end. */
+  /**
+   * Takes the receipt of a hub for a file. Throws `unknown_receipt` unless the file was written here and taken to its
+   * end.
+   */
   async takeReceipt({ site, epoch, cursors }: SyncFileReceipt): Promise<void> {
     await this.#requireOurs()
     const { source } = this.#options

@@ -53,9 +53,9 @@ interface Compared {
 }
 
 /**
- * Compares one day with the hub, sends again what is missing there, and compares once more. Each group is compared up to
- * the newest row that it had when it was counted, so that a device may go on sending. An older hub compares all it has,
- * and entities change: of these, groups that changed meanwhile stay open.
+ * Compares one day with the hub, sends again what is missing there, and compares once more. Each group is compared up
+ * to the newest row that it had when it was counted, so that a device may go on sending. An older hub compares all it
+ * has, and entities change: of these, groups that changed meanwhile stay open.
  */
 export class DayAudit {
   readonly #deps: DayAuditDeps
@@ -184,7 +184,9 @@ export class DayAudit {
   }
 }
 
-/** What was counted before and in the end, what the hub said of it first and last, and how many rows were sent again. */
+/**
+ * What was counted before and in the end, what the hub said of it first and last, and how many rows were sent again.
+ */
 interface Course {
   readonly before: readonly AuditGroup[]
   readonly groups: readonly AuditGroup[]

@@ -16,8 +16,8 @@ export const auditCountSchema = z.object({
 export type AuditCount = z.infer<typeof auditCountSchema>
 
 /**
- * Groups of which the hub has more rows than the gateway, and which the gateway has sent completely once more: as long as
- * both counts stay the same, the hub lacks none of their rows.
+ * Groups of which the hub has more rows than the gateway, and which the gateway has sent completely once more: as long
+ * as both counts stay the same, the hub lacks none of their rows.
  */
 const provenGroupsSchema = z.record(z.string(), z.string())
 export type ProvenGroups = Readonly<z.infer<typeof provenGroupsSchema>>
@@ -84,8 +84,8 @@ const RECENT_DAYS = 7
 const ROTATION_DAYS = 25
 
 /**
- * The days to compare tonight: the newest ones, and the older ones that were compared longest ago, enough to compare each
- * day within `ROTATION_DAYS`. `days` are oldest first.
+ * The days to compare tonight: the newest ones, and the older ones that were compared longest ago, enough to compare
+ * each day within `ROTATION_DAYS`. `days` are oldest first.
  */
 export function daysOfTonight(
   days: readonly (number | null)[],
@@ -109,8 +109,8 @@ const WINDOW_FROM_H = 2
 const WINDOW_MINUTES = 120
 
 /**
- * The night (midnight of its day, in the time zone of the gateway) whose audit may begin at `nowMs`; null by day. `share`
- * from 0 to 1 is when in the window this gateway begins.
+ * The night (midnight of its day, in the time zone of the gateway) whose audit may begin at `nowMs`; null by day.
+ * `share` from 0 to 1 is when in the window this gateway begins.
  */
 export function nightOf(nowMs: number, share: number): number | null {
   const now = new Date(nowMs)

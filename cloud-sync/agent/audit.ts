@@ -34,9 +34,9 @@ const LONGEST_RETRY_MS = 3_600_000
 const MAX_PROVEN = 20_000
 
 /**
- * Audits the sync: compares count and sum of the rows of each device and day with the hub, sends again what the hub lacks,
- * and compares once more. It audits the newest and some older days every night, and whatever is requested: that again and
- * again, until the hub was seen to have every row.
+ * Audits the sync: compares count and sum of the rows of each device and day with the hub, sends again what the hub
+ * lacks, and compares once more. It audits the newest and some older days every night, and whatever is requested: that
+ * again and again, until the hub was seen to have every row.
  */
 export class Auditor {
   readonly #deps: AuditDeps
@@ -83,8 +83,9 @@ export class Auditor {
   }
 
   /**
-   * Rows the hub was not seen to have although an audit was requested; null while that is not known: before each day was
-   * compared, and when nothing is open any more until the end of the audit, which still compares what has come since.
+   * Rows the hub was not seen to have although an audit was requested; null while that is not known: before each day
+   * was compared, and when nothing is open any more until the end of the audit, which still compares what has come
+   * since.
    */
   get unconfirmedRows(): number | null {
     if (this.#record.wanted.length === 0) return 0

@@ -42,8 +42,9 @@ const MAX_ATTEMPTS = 128
 const EARLIER_FILE = 'sync.json'
 
 /**
- * The cursor of each stream. The cursors of the hub count; the attempts that are kept here tell which of them this gateway
- * can have caused. Changes are made one after the other; an answer from before a fork or a reset changes nothing.
+ * The cursor of each stream. The cursors of the hub count; the attempts that are kept here tell which of them this
+ * gateway can have caused. Changes are made one after the other; an answer from before a fork or a reset changes
+ * nothing.
  */
 export class Cursors {
   readonly #deps: CursorsDeps
@@ -139,7 +140,9 @@ export class Cursors {
     })
   }
 
-  /** Takes cursors that a hub had after what was carried there; false unless each is known, or what it is here already. */
+  /**
+   * Takes cursors that a hub had after what was carried there; false unless each is known, or what it is here already.
+   */
   async isReconciled(hub: SyncCursors): Promise<boolean> {
     const { acked } = this.known
     const isKnown = SYNC_STREAMS.every(

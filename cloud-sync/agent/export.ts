@@ -23,9 +23,9 @@ export interface ExportedRange {
 }
 
 /**
- * All that is not acknowledged, as the lines of a file (shared/wire/sync-file.ts). Changes nothing: what is acknowledged
- * meanwhile, or sent, may be in it all the same, and a hub knows what it has. Whatever is reported after the call may be
- * left for the next file.
+ * All that is not acknowledged, as the lines of a file (shared/wire/sync-file.ts). Changes nothing: what is
+ * acknowledged meanwhile, or sent, may be in it all the same, and a hub knows what it has. Whatever is reported after
+ * the call may be left for the next file.
  */
 export async function* exportLines(
   source: SyncSourcePort,

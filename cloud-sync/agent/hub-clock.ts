@@ -3,7 +3,9 @@ import type { Clock, MonotonicClock } from '#shared/time.ts'
 /** In an answer that took longer, the time may be much older than the answer. */
 const QUICK_MS = 5_000
 
-/** The clock of the hub, as its answers tell it. Between answers it goes on with the monotonic clock of this machine. */
+/**
+ * The clock of the hub, as its answers tell it. Between answers it goes on with the monotonic clock of this machine.
+ */
 export class HubClock {
   readonly #clock: Clock & MonotonicClock
   /** Its time less the monotonic clock. */

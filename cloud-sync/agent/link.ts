@@ -51,7 +51,9 @@ const FIRST_LIMITS: SyncLimits = {
 }
 /** Attempts that never reach the hub do not load it: a short backoff finds out soon that the network is back. */
 const LONGEST_LOCAL_MS = 30_000
-/** After an outage of the hub this long, all sites have a backlog: each starts at a random time in `DRAIN_SPREAD_MS`. */
+/**
+ * After an outage of the hub this long, all sites have a backlog: each starts at a random time in `DRAIN_SPREAD_MS`.
+ */
 const LONG_FAILURE_MS = 60_000
 const DRAIN_SPREAD_MS = 60_000
 /** A little less than the hub allows, in smaller bursts: what keeps to it is never refused. */
@@ -61,8 +63,8 @@ const FOREIGN =
   'the head office has parts that this database did not send: another gateway uses, or used, the same identity'
 
 /**
- * The connection with the hub in terms of the protocol: it begins with hello, in which both sides state their positions,
- * and ends with every answer that leaves in doubt what the hub has. Nothing is sent without it.
+ * The connection with the hub in terms of the protocol: it begins with hello, in which both sides state their
+ * positions, and ends with every answer that leaves in doubt what the hub has. Nothing is sent without it.
  */
 export class Link {
   readonly instance = newUuid()

@@ -1,7 +1,7 @@
 /**
  * Decides which lane goes first. Each lane has its own request in flight, but none begins one while a lane of a lower
- * number has data to send: on a slow network urgent data has the bandwidth alone. Between two requests of a lane the next
- * lane may begin one, so that a long backlog of the first does not block the others.
+ * number has data to send: on a slow network urgent data has the bandwidth alone. Between two requests of a lane the
+ * next lane may begin one, so that a long backlog of the first does not block the others.
  */
 export class Priorities {
   readonly #busy = new Map<number, number>()

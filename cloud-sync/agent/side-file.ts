@@ -15,8 +15,8 @@ const attemptSchema = z.object({
 export type Attempt = z.infer<typeof attemptSchema>
 
 /**
- * What is kept beside the database, so that a database that was put back to an earlier time can be told from one that is
- * as it was left, and a part whose answer was lost in a crash from another gateway's.
+ * What is kept beside the database, so that a database that was put back to an earlier time can be told from one that
+ * is as it was left, and a part whose answer was lost in a crash from another gateway's.
  */
 export const sideFileSchema = z.object({
   site: z.string(),

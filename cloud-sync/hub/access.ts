@@ -58,8 +58,8 @@ export async function requireDevice(sql: Sql, user: HubUser, siteId: string, id:
 }
 
 /**
- * As `requireDevice`, for what is answered from histories alone: they may be here some seconds before the first state of
- * the device, which has its name.
+ * As `requireDevice`, for what is answered from histories alone: they may be here some seconds before the first state
+ * of the device, which has its name.
  */
 export async function requireTrackedDevice(
   sql: Sql,

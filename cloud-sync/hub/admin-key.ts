@@ -21,9 +21,9 @@ interface HubAdminKeyDeps {
 const LOOK_MS = 2_000
 
 /**
- * Makes the first admin, and keeps its key in a file until it is used. The file is on the disk before the key is valid, and
- * is removed when this hub has seen a use of the key. Of several hubs that start on one empty database, one makes the
- * admin, and only its file stays.
+ * Makes the first admin, and keeps its key in a file until it is used. The file is on the disk before the key is valid,
+ * and is removed when this hub has seen a use of the key. Of several hubs that start on one empty database, one makes
+ * the admin, and only its file stays.
  */
 export class HubAdminKey implements Part {
   readonly #deps: HubAdminKeyDeps
@@ -71,7 +71,8 @@ export class HubAdminKey implements Part {
   }
 
   /**
-   * Gives the oldest active admin another key, and returns what to print: the key if it `isShown`, else where its file is.
+   * Gives the oldest active admin another key, and returns what to print: the key if it `isShown`, else where its file
+   * is.
    */
   async replace(isShown: boolean): Promise<string> {
     const { database, dataDir, file } = this.#deps

@@ -43,8 +43,8 @@ export async function backUpHub(database: unknown, path: string): Promise<string
 }
 
 /**
- * Puts the database of a backup into the place of the one in the folder, which is kept beside it. The hub must be stopped.
- * Returns what to print. Throws an `Error` in words; then nothing was changed.
+ * Puts the database of a backup into the place of the one in the folder, which is kept beside it. The hub must be
+ * stopped. Returns what to print. Throws an `Error` in words; then nothing was changed.
  */
 export async function restoreHub(dataDir: string, path: string, atMs: number): Promise<string> {
   const backup = readBackup(path)
@@ -121,8 +121,8 @@ async function countRows(database: PgliteDatabase): Promise<Counted> {
 }
 
 /**
- * Copies the rows of all tables into a new database. A backup is a whole database, which may have been altered: triggers,
- * functions, rules and other tables stay behind. Throws when a table is none or has other columns.
+ * Copies the rows of all tables into a new database. A backup is a whole database, which may have been altered:
+ * triggers, functions, rules and other tables stay behind. Throws when a table is none or has other columns.
  */
 async function copyRows(from: PgliteDatabase, to: PgliteDatabase): Promise<void> {
   for (const table of schemaTables()) {

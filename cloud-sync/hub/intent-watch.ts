@@ -57,7 +57,9 @@ export class IntentWatch implements Part {
     return this.#waiters.size
   }
 
-  /** Resolves when there may be an intent behind `after`, after `waitMs`, or when the client has closed the connection. */
+  /**
+   * Resolves when there may be an intent behind `after`, after `waitMs`, or when the client has closed the connection.
+   */
   async wait(siteId: string, after: number, waitMs: number, signal: AbortSignal): Promise<void> {
     if (this.#isStopped || signal.aborted || waitMs <= 0) return
     await new Promise<void>((resolve) => {

@@ -7,8 +7,8 @@ import { hashSecret } from '#shared/ids.ts'
 import type { HubBudgets } from './budgets.ts'
 
 /**
- * The door of the head office. Keys are looked up in the database each time, so that one that is revoked through another
- * hub is void at once; failures and rates are counted by each hub for itself.
+ * The door of the head office. Keys are looked up in the database each time, so that one that is revoked through
+ * another hub is void at once; failures and rates are counted by each hub for itself.
  */
 export class HubKeyGuard {
   readonly #sql: Sql

@@ -42,7 +42,9 @@ function whereTheKeyIs(file: AdminKeyFile): string {
   return `\n  The admin key (in ${path}):\n\n    export KEY=${value}\n\n`
 }
 
-/** Adds, lists or changes sites, or replaces the key of the admin; returns what to print. Throws an `Error` in words. */
+/**
+ * Adds, lists or changes sites, or replaces the key of the admin; returns what to print. Throws an `Error` in words.
+ */
 export async function manageHub(config: HubConfig, command: HubCommand): Promise<string> {
   const log = createLog('silent')
   const database = openDatabase({ url: config.databaseUrl, dataDir: config.dataDir, log })

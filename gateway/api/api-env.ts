@@ -40,8 +40,8 @@ interface Door {
 
 /**
  * Admits callers with a good key or session, and keeps who they are in `c.var.user`. A key makes a cookie irrelevant. A
- * cookie alone is not trusted: what may change anything has to come from a page of ours. Prometheus before 2.55 cannot send
- * `X-API-Key`, so `/metrics` takes a bearer token too.
+ * cookie alone is not trusted: what may change anything has to come from a page of ours. Prometheus before 2.55 cannot
+ * send `X-API-Key`, so `/metrics` takes a bearer token too.
  */
 export function withKey(door: Door): MiddlewareHandler<ApiEnv> {
   return (c, next) => {

@@ -21,7 +21,10 @@ import { type ApiEnv, askerOf, createApi } from './api-env.ts'
 import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
 import { warnOfMissing } from './missing-records.ts'
 
-/** Rounds that go on as JSON, for tablets that ask all the time: what stays the same until the next hole is written once. */
+/**
+ * Rounds that go on as JSON, for tablets that ask all the time: what stays the same until the next hole is written
+ * once.
+ */
 class RoundTexts {
   /** By the holes, which are another array whenever one of them is another. */
   readonly #texts = new WeakMap<readonly HoleStay[], { cart: string; text: string }>()

@@ -96,7 +96,8 @@ export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiE
     async (c) => {
       const { id } = c.req.valid('param')
       const { pin, old_pin } = c.req.valid('json')
-      // a stranger may stand at a tablet that an admin has left: a PIN of his would have the rights of an admin elsewhere
+      // a stranger may stand at a tablet that an admin has left: a PIN of his would have the rights of an admin
+      // elsewhere
       if (users.require(id).role === 'admin' && !isAdmin(c.var.user.caller)) {
         const { session } = c.var.user
         if (session === null || old_pin === undefined)

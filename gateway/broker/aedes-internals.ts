@@ -52,8 +52,8 @@ export interface Parser extends EventEmitter {
 }
 
 /**
- * The parts of Aedes 1.2.0 that it does not publish and that the broker reads or replaces. They and the replaced methods
- * of mqtt-packet and of streams are in this file only: the tests of the files that use them judge an upgrade.
+ * The parts of Aedes 1.2.0 that it does not publish and that the broker reads or replaces. They and the replaced
+ * methods of mqtt-packet and of streams are in this file only: the tests of the files that use them judge an upgrade.
  */
 interface ClientInternals {
   _parser: Parser
@@ -219,7 +219,9 @@ export function neverWaitForDrain(
   }
 }
 
-/** Calls `take` in place of each `read()` that is for the reader of a stream, with a function that reads so many bytes. */
+/**
+ * Calls `take` in place of each `read()` that is for the reader of a stream, with a function that reads so many bytes.
+ */
 export function readStreamWith(stream: Duplex, take: (read: (size?: number) => unknown) => unknown): void {
   const read = stream.read.bind(stream)
   // with a number the stream machinery itself asks, for its own bookkeeping

@@ -225,7 +225,8 @@ export class Connection<Login> implements SessionConnection, IdHolder {
       onPacket: () => sent.packets++,
       onWritten: (bytes) => {
         sent.packetBytes += bytes
-        // Aedes' answers (PUBACK, PINGRESP) are written without asking for room: a client that never reads them is cut off
+        // Aedes' answers (PUBACK, PINGRESP) are written without asking for room: a client that never reads them is cut
+        // off
         if (this.unreadBytes <= maxUnreadBytes || this.#stream.destroyed) return
         onCut()
         this.#stream.destroy()

@@ -28,8 +28,8 @@ interface FastLaneDeps<Login> {
 
 /**
  * The rule of admission: where the packet at `at` ends, if it is one for the fast lane and was taken; 0 for one that is
- * Aedes' to read. It is wholly there, a plain PUBLISH of QoS 1 to the device's own topic for telemetry (`topic`, with its
- * length in front of it), has a packet identifier, and says one thing that can be used as it is (`run.add`).
+ * Aedes' to read. It is wholly there, a plain PUBLISH of QoS 1 to the device's own topic for telemetry (`topic`, with
+ * its length in front of it), has a packet identifier, and says one thing that can be used as it is (`run.add`).
  */
 function admit(bytes: Buffer, at: number, topic: Buffer, maxPayloadBytes: number, run: TelemetryRun): number {
   const first = bytes[at + 1]
@@ -48,9 +48,9 @@ function admit(bytes: Buffer, at: number, topic: Buffer, maxPayloadBytes: number
 }
 
 /**
- * The fast lane of one connection: reads a device's plain telemetry in front of Aedes, many messages at a time, has them
- * stored and acknowledges them together. All else goes to Aedes, and so does everything while a message that Aedes has
- * read is on its way to the disk: acknowledgements come in the order of the messages [MQTT-4.6.0-2].
+ * The fast lane of one connection: reads a device's plain telemetry in front of Aedes, many messages at a time, has
+ * them stored and acknowledges them together. All else goes to Aedes, and so does everything while a message that Aedes
+ * has read is on its way to the disk: acknowledgements come in the order of the messages [MQTT-4.6.0-2].
  */
 export class FastLane<Login> {
   readonly #deps: FastLaneDeps<Login>
@@ -127,8 +127,8 @@ export class FastLane<Login> {
   }
 
   /**
-   * Who reads the topic: nobody, some who are told when they are there, or some for whom messages are kept, which has to be
-   * written down with each message.
+   * Who reads the topic: nobody, some who are told when they are there, or some for whom messages are kept, which has
+   * to be written down with each message.
    */
   #readersOf(topic: string): 'none' | 'some' | 'kept' {
     const { sessions, port } = this.#deps

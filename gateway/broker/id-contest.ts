@@ -28,9 +28,10 @@ interface Takeover {
 }
 
 /**
- * Notes that `successor` takes the client id of `predecessor`. Returns how many takeovers it adds to a contest, in which
- * two clients take the id from each other: three takeovers in a minute, two of them by an address that had lost it. A
- * client that comes back over a bad network takes it from a connection that is silent. Undefined without a contest.
+ * Notes that `successor` takes the client id of `predecessor`. Returns how many takeovers it adds to a contest, in
+ * which two clients take the id from each other: three takeovers in a minute, two of them by an address that had lost
+ * it. A client that comes back over a bad network takes it from a connection that is silent. Undefined without a
+ * contest.
  */
 export function takeOver(
   predecessor: IdHolder,

@@ -12,7 +12,9 @@ export interface BrokerBudgets {
   messages: Rates
 }
 
-/** Why the broker refuses, cuts or holds a client that reaches a limit: counted from the start, so a first time shows. */
+/**
+ * Why the broker refuses, cuts or holds a client that reaches a limit: counted from the start, so a first time shows.
+ */
 export const LIMIT_REFUSALS = [
   'too_many_connections',
   'too_many_connections_of_address',

@@ -22,8 +22,8 @@ interface ProtocolRules {
 }
 
 /**
- * Ends a connection on packets the standard forbids and mqtt-packet lets through [MQTT-4.8.0-1], and has levels that are
- * not supported answered with return code 1 [MQTT-3.1.2-2].
+ * Ends a connection on packets the standard forbids and mqtt-packet lets through [MQTT-4.8.0-1], and has levels that
+ * are not supported answered with return code 1 [MQTT-3.1.2-2].
  */
 export function guardProtocol(client: Client, { isExpected, onViolation, onUnsupported }: ProtocolRules): void {
   let isOver = false

@@ -41,8 +41,8 @@ export class ReadGate {
 
   /**
    * Puts a stream that is read on `readable` events under the gate. `waitMs` tells for how long it is not to be read
-   * because it sent too much: nothing is lost, its sender waits. It is asked once for each such pause; between long ones
-   * a little is read, so that the connection lives.
+   * because it sent too much: nothing is lost, its sender waits. It is asked once for each such pause; between long
+   * ones a little is read, so that the connection lives.
    */
   guard(stream: Duplex, waitMs: () => number = () => 0): void {
     readStreamWith(stream, (read) => {

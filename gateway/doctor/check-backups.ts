@@ -16,7 +16,10 @@ const OVERDUE_MS = 36 * HOUR_MS
 /** What the gateway notes beside its database. */
 const notedSchema = z.object({ target: z.string(), sinceMs: z.number(), lastGoodMs: z.number().nullable() })
 
-/** Whether there are nightly backups, how old the last good one is, and whether its disk is another than that of the data. */
+/**
+ * Whether there are nightly backups, how old the last good one is, and whether its disk is another than that of the
+ * data.
+ */
 export function checkBackups(
   machine: Machine,
   dataDir: string,

@@ -12,8 +12,8 @@ const SOON_MS = 30 * DAY_MS
 const PAGE = 'see docs/security.md, TLS'
 
 /**
- * Whether the certificate can be used, until when, and whether it names this machine; `said` is what the gateway tells an
- * admin of it.
+ * Whether the certificate can be used, until when, and whether it names this machine; `said` is what the gateway tells
+ * an admin of it.
  */
 export async function checkCertificate(
   machine: Machine,

@@ -25,8 +25,8 @@ interface Damage {
 }
 
 /**
- * What is known to be damaged: by a gateway that tells it to an admin, else by what lies in the data folder, where this user
- * may read it. Where nothing can be known it says so.
+ * What is known to be damaged: by a gateway that tells it to an admin, else by what lies in the data folder, where this
+ * user may read it. Where nothing can be known it says so.
  */
 export function checkDamage(dataDir: string, running: Running | undefined): Finding[] {
   const damage = running?.isAdmin === true ? toldBy(running) : foundIn(dataDir, running !== undefined)

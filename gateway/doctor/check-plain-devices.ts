@@ -9,8 +9,8 @@ const PAGE = 1000
 const SHOWN = 20
 
 /**
- * Which clients still use plain MQTT, once there is a certificate: whoever closes that port must know. Nothing without a
- * gateway that tells it to an admin.
+ * Which clients still use plain MQTT, once there is a certificate: whoever closes that port must know. Nothing without
+ * a gateway that tells it to an admin.
  */
 export async function checkPlainDevices(
   { tls, mqttPort }: Pick<Config, 'tls' | 'mqttPort'>,

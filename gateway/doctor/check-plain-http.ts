@@ -8,8 +8,8 @@ const SHOWN = 20
 const KINDS = { session: 'tablet', user: 'key of', device: 'zones of' } as const
 
 /**
- * Who still uses plain HTTP, once there is a certificate: whoever closes it must know. Nothing without a gateway that tells it
- * to an admin, or once it is closed.
+ * Who still uses plain HTTP, once there is a certificate: whoever closes it must know. Nothing without a gateway that
+ * tells it to an admin, or once it is closed.
  */
 export async function checkPlainHttp(running: Running | undefined): Promise<Finding[]> {
   const text = (await running?.read('/tls')) ?? ''

@@ -34,8 +34,8 @@ const ABOUT = 'settings'
 const NO_SETTINGS = ['CARTBARN_API_KEY', 'CARTBARN_CONFIG']
 
 /**
- * Reads the settings: of `file` and the environment where one of them has any, else those that the service is started with.
- * Without a `file`, and without a service, the file is the one that `CARTBARN_CONFIG` names.
+ * Reads the settings: of `file` and the environment where one of them has any, else those that the service is started
+ * with. Without a `file`, and without a service, the file is the one that `CARTBARN_CONFIG` names.
  */
 function findSettings(
   environment: Record<string, string | undefined>,

@@ -25,7 +25,10 @@ export function shownSettings(given: Readonly<Record<string, unknown>>): Record<
   )
 }
 
-/** Takes out of texts what must not be seen: the values of hidden settings, names of people, and all that looks like a key. */
+/**
+ * Takes out of texts what must not be seen: the values of hidden settings, names of people, and all that looks like a
+ * key.
+ */
 export class SecretFilter {
   readonly #texts: string[]
 

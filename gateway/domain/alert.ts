@@ -41,14 +41,16 @@ export function alertTopic(kind: AlertKind, cart: string | null): string {
 }
 
 /**
- * Which alerts of the site a caller is told of: staff and admins of all, but only admins that a person gave too many wrong
- * PINs.
+ * Which alerts of the site a caller is told of: staff and admins of all, but only admins that a person gave too many
+ * wrong PINs.
  */
 export function seesSiteKind(caller: Caller, kind: string): boolean {
   return kind === 'pin_locked' ? isAdmin(caller) : isStaff(caller)
 }
 
-/** Who may see an alert: `hardwareIds` are the devices of its cart now; one that has none is seen by who saw its device. */
+/**
+ * Who may see an alert: `hardwareIds` are the devices of its cart now; one that has none is seen by who saw its device.
+ */
 export function canSeeAlert(
   caller: Caller,
   { kind, hardwareId }: Pick<Alert, 'kind' | 'hardwareId'>,

@@ -3,7 +3,9 @@ import { MINUTE_MS } from '#shared/time.ts'
 /** A clock that is no further off is right, and one that is further off than `WRONG_MS` is wrong. */
 const RIGHT_MS = MINUTE_MS
 export const WRONG_MS = 2 * MINUTE_MS
-/** So many messages in a row say that a clock is wrong; fewer that it is right, which a replay passes through only once. */
+/**
+ * So many messages in a row say that a clock is wrong; fewer that it is right, which a replay passes through only once.
+ */
 const MESSAGES_WRONG = 10
 const MESSAGES_RIGHT = 3
 /** Messages that come within it count as one: a device that replays sends many. */
@@ -38,8 +40,8 @@ export class DeviceClock {
   }
 
   /**
-   * Takes how far the newest time in a message was ahead of its receipt; `isSingle` says that it held one reading and came
-   * by itself. Returns whether anything is known now that was not.
+   * Takes how far the newest time in a message was ahead of its receipt; `isSingle` says that it held one reading and
+   * came by itself. Returns whether anything is known now that was not.
    */
   heard(aheadMs: number, isSingle: boolean, monotonicMs: () => number): boolean {
     const isRight = Math.abs(aheadMs) <= RIGHT_MS
@@ -62,9 +64,9 @@ export class DeviceClock {
   }
 
   /**
-   * Whether a message whose newest time was so far ahead of its receipt tells of now. An answer to `locate` does when it is
-   * off by as much as the message before it: a device that replays has other times by then. Of a clock that was found right
-   * it is more likely that this one replays slowly, and a lock must not go by where its cart was.
+   * Whether a message whose newest time was so far ahead of its receipt tells of now. An answer to `locate` does when
+   * it is off by as much as the message before it: a device that replays has other times by then. Of a clock that was
+   * found right it is more likely that this one replays slowly, and a lock must not go by where its cart was.
    */
   tellsOfNow(aheadMs: number, isAnswer: boolean): boolean {
     if (this.offMs !== null && Math.abs(aheadMs - this.offMs) <= AGREES_MS) return true

@@ -8,9 +8,9 @@ const NUL = 0x00
 const WHITESPACE = [0x20, 0x09, 0x0a, 0x0d]
 
 /**
- * The JSON of a device's payload, as firmware writes it: a byte order mark before it and NUL bytes after it do not count,
- * and a bare `nan` or `inf` reads as a number that is not finite, so that it costs no other value.
- * Throws `SyntaxError`.
+ * The JSON of a device's payload, as firmware writes it: a byte order mark before it and NUL bytes after it do not
+ * count, and a bare `nan` or `inf` reads as a number that is not finite, so that it costs no other value. Throws
+ * `SyntaxError`.
  */
 export function parseDeviceJson(payload: Buffer): unknown {
   const text = withoutFraming(payload).toString('utf8')
@@ -23,8 +23,8 @@ export function parseDeviceJson(payload: Buffer): unknown {
 }
 
 /**
- * Takes members that are no finite number out of an object, or of each in an array, and counts them: where each field is
- * checked as a whole. Goes no deeper, as payloads may be nested to any depth.
+ * Takes members that are no finite number out of an object, or of each in an array, and counts them: where each field
+ * is checked as a whole. Goes no deeper, as payloads may be nested to any depth.
  */
 export function withoutInfinite(json: unknown, onDrop: () => void): unknown {
   return Array.isArray(json)

@@ -11,7 +11,8 @@ const NO_IDS: ReadonlySet<string> = new Set()
 
 /**
  * Turns the zones of a request into zones, one a step, or throws an `InvalidRequestError` that names everything that is
- * wrong, one place for each zone. Nothing is taken of a set with a fault in it. Ids that are made up are none of `taken`.
+ * wrong, one place for each zone. Nothing is taken of a set with a fault in it. Ids that are made up are none of
+ * `taken`.
  */
 export function* readZones({ features }: NewGeofences, taken = NO_IDS): Generator<void, Zone[]> {
   const zones = yield* readFeatures(features, taken, (_, zone) => zone)

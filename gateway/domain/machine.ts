@@ -1,6 +1,7 @@
 /**
- * What tells a machine from others, the strongest first: the serial number that the maker put on the board (of a Raspberry Pi;
- * of a PC that of the product, then of its board), network cards that are built in, and the id that the system made for itself.
+ * What tells a machine from others, the strongest first: the serial number that the maker put on the board (of a
+ * Raspberry Pi; of a PC that of the product, then of its board), network cards that are built in, and the id that the
+ * system made for itself.
  */
 export const MACHINE_SIGNS = ['board', 'product', 'product_board', 'network', 'system'] as const
 export type MachineSign = (typeof MACHINE_SIGNS)[number]
@@ -12,9 +13,9 @@ export type MachineSigns = Readonly<Partial<Record<MachineSign, readonly string[
 const MOST_VALUES = 16
 
 /**
- * The sign by which the machine of `now` is another than the known one; null when it is the same, or nothing can be said.
- * The strongest sign that both have decides: a card with another network card or a new system is the same machine, and a
- * cloned system on another board is not.
+ * The sign by which the machine of `now` is another than the known one; null when it is the same, or nothing can be
+ * said. The strongest sign that both have decides: a card with another network card or a new system is the same
+ * machine, and a cloned system on another board is not.
  */
 export function otherBy(known: MachineSigns, now: MachineSigns): MachineSign | null {
   const sign = MACHINE_SIGNS.find((one) => valuesOf(known, one).length > 0 && valuesOf(now, one).length > 0)

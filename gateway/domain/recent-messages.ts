@@ -16,7 +16,10 @@ export interface RecentMessage {
   result: string
   /** Parts of it that were not taken. */
   readonly drops: readonly Drop[]
-  /** Seconds that the device's clock was known to be ahead, negative for behind; null while it was not known to be wrong. */
+  /**
+   * Seconds that the device's clock was known to be ahead, negative for behind; null while it was not known to be
+   * wrong.
+   */
   readonly clockOffS: number | null
 }
 

@@ -10,7 +10,10 @@ interface AddressWatchOptions {
   lookMs?: number
 }
 
-/** Watches the address that people reach the gateway at: at a boot the network comes later, and a router may give another one. */
+/**
+ * Watches the address that people reach the gateway at: at a boot the network comes later, and a router may give
+ * another one.
+ */
 export class AddressWatch implements Part {
   readonly #options: AddressWatchOptions
   #known: string

@@ -58,8 +58,8 @@ export interface AnnouncedName {
 }
 
 /**
- * The mark in the names of a gateway, the same at each start and another on each machine and for each gateway of one: by what
- * tells the machine from others, or else by the identity of its data.
+ * The mark in the names of a gateway, the same at each start and another on each machine and for each gateway of one:
+ * by what tells the machine from others, or else by the identity of its data.
  */
 export function markOf(signs: MachineSigns, identity: string, httpPort: number): string {
   const [machine = identity] = signs.board ?? signs.system ?? signs.network ?? []
@@ -67,8 +67,8 @@ export function markOf(signs: MachineSigns, identity: string, httpPort: number):
 }
 
 /**
- * What this gateway is called on the network. Its services have the mark in any case: two new machines have the same host
- * name and may start in the same second, so neither could find the other by asking.
+ * What this gateway is called on the network. Its services have the mark in any case: two new machines have the same
+ * host name and may start in the same second, so neither could find the other by asking.
  */
 export function announcedName(mark: string, machineName = hostname()): AnnouncedName {
   const [first = ''] = machineName.split('.')

@@ -3,7 +3,10 @@ import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { MachineSign, MachineSigns } from '#domain/machine.ts'
 
-/** Files with one value. Of a PC only root may read them. Source: Linux, Documentation/ABI/testing/sysfs-firmware-dmi-entries */
+/**
+ * Files with one value. Of a PC only root may read them. Source: Linux,
+ * Documentation/ABI/testing/sysfs-firmware-dmi-entries
+ */
 const SERIALS: readonly (readonly [MachineSign, string])[] = [
   // where /proc/device-tree leads to, which a service may not see
   ['board', 'sys/firmware/devicetree/base/serial-number'],
@@ -19,8 +22,8 @@ const PERMANENT = '0'
 const CONTAINER_MARKS = ['.dockerenv', 'run/.containerenv', 'run/systemd/container']
 
 /**
- * What tells this machine from others, as far as it can be read; `root` is another `/` for tests. Hashed, so that neither a
- * backup nor a copy of the database says what the machine is. Never throws.
+ * What tells this machine from others, as far as it can be read; `root` is another `/` for tests. Hashed, so that
+ * neither a backup nor a copy of the database says what the machine is. Never throws.
  */
 export function readMachineSigns(root = '/'): MachineSigns {
   const found: [MachineSign, string[]][] = [
@@ -54,7 +57,9 @@ function builtInAddresses(root: string): string[] {
   })
 }
 
-/** The first byte says that an address is for one card only, and was not given locally as those of virtual machines are. */
+/**
+ * The first byte says that an address is for one card only, and was not given locally as those of virtual machines are.
+ */
 function isGivenByMaker(address: string): boolean {
   if (!/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(address) || /^(..)(:\1)*$/.test(address)) return false
   return (Number.parseInt(address.slice(0, 2), 16) & 0b11) === 0

@@ -93,7 +93,9 @@ test('it is announced on a network that comes later', async (t) => {
   await eventually(() => seen.length === 1, 'found')
 })
 
-/** What another machine says when it is asked for a name: an answer with an address of its own. Source: RFC 1035, 4.1. */
+/**
+ * What another machine says when it is asked for a name: an answer with an address of its own. Source: RFC 1035, 4.1.
+ */
 function answerOf(host: string, address: string): Buffer {
   const name = host.split('.').flatMap((label) => [label.length, ...Buffer.from(label)])
   const record = [...name, 0, 0, 1, 0x80, 1, 0, 0, 0, 120, 0, 4, ...address.split('.').map(Number)]

@@ -52,8 +52,8 @@ interface HostRecord {
 }
 
 /**
- * Announces the gateway on the local network by mDNS, unless avahi does it by the file of the package. Never fails: that
- * nobody finds the gateway by name is a warning. One socket for each network, as a packet leaves by one only.
+ * Announces the gateway on the local network by mDNS, unless avahi does it by the file of the package. Never fails:
+ * that nobody finds the gateway by name is a warning. One socket for each network, as a packet leaves by one only.
  */
 export class Mdns implements Part {
   readonly #options: MdnsOptions
@@ -144,7 +144,8 @@ export class Mdns implements Part {
     const { Bonjour } = (await import('bonjour-service')).default
     const socket = await boundSocket(isIpv6 ? 'udp6' : 'udp4', port)
     const network = isIpv6 ? { type: 'udp6', ip: IPV6_GROUP, interface: `::%${name}` } : { interface: address }
-    // it is bound here, where a port that cannot be had is an error to catch; the library would throw out of a turn of its own
+    // it is bound here, where a port that cannot be had is an error to catch; the library would throw out of a turn of
+    // its own
     const options = { socket, bind: false, port, ...network }
     const announcer = new Bonjour(options, (error: unknown) => log.debug({ reason: describeError(error) }, 'mDNS'))
     socket.emit('listening')

@@ -12,8 +12,8 @@ export interface OuterAddress {
 export type Interfaces = Readonly<Partial<Record<string, readonly NetworkInterfaceInfo[]>>>
 
 /**
- * The addresses at which others reach what listens on `host`, those of IPv4 first, in a fixed order. Addresses of IPv6 that hold
- * on one link only are left out: browsers do not take them.
+ * The addresses at which others reach what listens on `host`, those of IPv4 first, in a fixed order. Addresses of IPv6
+ * that hold on one link only are left out: browsers do not take them.
  */
 export function outerAddresses(host: string, interfaces: Interfaces = networkInterfaces()): OuterAddress[] {
   return Object.entries(interfaces)

@@ -3,7 +3,9 @@ import { type ServiceNews, tellServiceManager } from '#shared/service/manager.ts
 /** What goes on in an upgrade of the database: its backup, or a migration and how many are done. */
 type UpgradeStep = { kind: 'backup' } | { kind: 'migration'; name: string; done: number; of: number }
 
-/** So long a step may take before the next news; a start that gets on asks for more by itself (`shared/start-watch`). */
+/**
+ * So long a step may take before the next news; a start that gets on asks for more by itself (`shared/start-watch`).
+ */
 const STEP_US = 300_000_000
 
 /** Tells the service manager how far an upgrade is, and that the start takes its time; resolves once it knows. */

@@ -30,8 +30,8 @@ const TIMES = 3
 
 /**
  * Tells systemd how the gateway is doing, and feeds its watchdog: only when the disk has answered within the last ten
- * seconds, to a commit or to a probe. A disk that refuses has answered: a restart makes no room, and would take away what
- * is still served. One that stands still, and a writer or an event loop that hangs, has not.
+ * seconds, to a commit or to a probe. A disk that refuses has answered: a restart makes no room, and would take away
+ * what is still served. One that stands still, and a writer or an event loop that hangs, has not.
  */
 export class Watchdog implements Part {
   readonly #disk: WrittenDisk

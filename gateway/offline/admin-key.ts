@@ -15,9 +15,10 @@ import { DEMO_KEY, prepareDataFolder, Store } from '#store/store.ts'
 export type ReplacedKey = { name: string; isFirst: boolean } & ({ key: string } | { path: string })
 
 /**
- * Gives the oldest active admin another key; the old one is dead when this resolves. Of a gateway that was never started, or
- * whose first start did not get so far, it makes the first admin. Unless the key `isShown` to somebody it is put into a
- * file, before it is valid. Throws an `Error` when the folder is not a gateway's, or a gateway is running on it.
+ * Gives the oldest active admin another key; the old one is dead when this resolves. Of a gateway that was never
+ * started, or whose first start did not get so far, it makes the first admin. Unless the key `isShown` to somebody it
+ * is put into a file, before it is valid. Throws an `Error` when the folder is not a gateway's, or a gateway is running
+ * on it.
  */
 export async function replaceAdminKey(config: Config, isShown: boolean): Promise<ReplacedKey> {
   requireDataFolder(config.dataDir)

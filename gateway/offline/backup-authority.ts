@@ -18,8 +18,8 @@ export function usableAuthority(dataDir: string): string | undefined {
 }
 
 /**
- * Writes the authority of a backup unless the folder has one that can be used. `replace` is what can still fail: then it is
- * removed again. Throws an `Error` in words when it cannot be written.
+ * Writes the authority of a backup unless the folder has one that can be used. `replace` is what can still fail: then
+ * it is removed again. Throws an `Error` in words when it cannot be written.
  */
 export function restoreAuthority(
   dataDir: string,

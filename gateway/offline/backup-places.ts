@@ -19,8 +19,8 @@ export interface PlaceOptions {
 }
 
 /**
- * The place that a person means: `s3://bucket/prefix`; a folder with many backups, where one is or the name ends in `/`;
- * else one file. Throws `BackupFault`.
+ * The place that a person means: `s3://bucket/prefix`; a folder with many backups, where one is or the name ends in
+ * `/`; else one file. Throws `BackupFault`.
  */
 export function backupPlaceOf(
   target: string,

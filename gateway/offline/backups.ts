@@ -30,8 +30,9 @@ export interface BackUp {
 }
 
 /**
- * Backs up the database of a data folder, whether a gateway is at work in it or not, then reads and counts what was written.
- * Killed at any moment, the file or folder of backups is as before or has one more, whole. Throws an `Error` in words.
+ * Backs up the database of a data folder, whether a gateway is at work in it or not, then reads and counts what was
+ * written. Killed at any moment, the file or folder of backups is as before or has one more, whole. Throws an `Error`
+ * in words.
  */
 export async function backUp(order: BackUp): Promise<BackupMade> {
   const { dataDir, to, passphrase, atMs, keep, isGentle = false, memory } = order

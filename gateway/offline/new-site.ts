@@ -29,8 +29,8 @@ export interface NewSite extends SiteBefore {
 }
 
 /**
- * Makes the gateway of this folder that of another course: what a copied card needs. The database of the first course is
- * kept in a folder beside. Throws an `Error` in words: a gateway is running, or there is no database.
+ * Makes the gateway of this folder that of another course: what a copied card needs. The database of the first course
+ * is kept in a folder beside. Throws an `Error` in words: a gateway is running, or there is no database.
  */
 export function beginNewSite(dataDir: string, atMs: number): NewSite {
   const from = requireDatabase(dataDir)
@@ -62,8 +62,8 @@ export function beginNewSite(dataDir: string, atMs: number): NewSite {
 }
 
 /**
- * Says for a person that the gateway of this folder is the same course on another machine: the next start takes the machine
- * that it finds. Throws an `Error` in words: a gateway is running, or there is no database.
+ * Says for a person that the gateway of this folder is the same course on another machine: the next start takes the
+ * machine that it finds. Throws an `Error` in words: a gateway is running, or there is no database.
  */
 export async function keepCourse(options: StoreOptions): Promise<void> {
   requireDatabase(options.dataDir)

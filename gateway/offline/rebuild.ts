@@ -51,8 +51,8 @@ export interface RebuiltGateway {
 }
 
 /**
- * Makes the database of a gateway anew from what its head office has. The folder must have none. Killed at any moment, or
- * cut off from the head office, it goes on where it was when it is called again. Throws an `Error` in words.
+ * Makes the database of a gateway anew from what its head office has. The folder must have none. Killed at any moment,
+ * or cut off from the head office, it goes on where it was when it is called again. Throws an `Error` in words.
  */
 export async function rebuildFromUpstream(options: RebuildOptions): Promise<RebuiltGateway> {
   const { dataDir, upstream } = options.config

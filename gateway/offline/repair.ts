@@ -28,7 +28,9 @@ const WORK = 'repair-unfinished'
 export interface RepairDialogue {
   /** Bytes the new database may need, and those that are free. */
   space(neededBytes: number, freeBytes: number): void
-  /** The extension that keeps checksums of pages is not there for this system: nothing is known of what they would show. */
+  /**
+   * The extension that keeps checksums of pages is not there for this system: nothing is known of what they would show.
+   */
   noChecksums(): void
   /** What was wrong with the log of the old database, in words. */
   logDamage(detail: string): void
@@ -49,8 +51,9 @@ export interface Repaired {
 
 /**
  * Makes a new database from what can be read of the one in the folder, and puts it into its place if that is wanted.
- * What was there is not changed, and what root makes is the owner's of the folder. Throws an `Error` in words: a gateway is running, there is no database or not enough
- * space, the list of its tables cannot be read, or the new one is not in order.
+ * What was there is not changed, and what root makes is the owner's of the folder. Throws an `Error` in words: a
+ * gateway is running, there is no database or not enough space, the list of its tables cannot be read, or the new one
+ * is not in order.
  */
 export async function repairDatabase(dataDir: string, atMs: number, dialogue: RepairDialogue): Promise<Repaired> {
   requireDatabase(dataDir)

@@ -54,10 +54,10 @@ const WORK = 'restore-unfinished'
 const SPACE_RATIO = 1.4
 
 /**
- * Makes the database of a backup and puts it into the place of the one in the folder, which is kept beside it. It begins a
- * new epoch of the replication, and keeps what was revoked since as far as the old one says it. Killed at any moment, the
- * old or the new one is in place once a gateway is started. What root makes is the owner's of the folder. Throws a
- * `BackupFault` in words; nothing is changed then.
+ * Makes the database of a backup and puts it into the place of the one in the folder, which is kept beside it. It
+ * begins a new epoch of the replication, and keeps what was revoked since as far as the old one says it. Killed at any
+ * moment, the old or the new one is in place once a gateway is started. What root makes is the owner's of the folder.
+ * Throws a `BackupFault` in words; nothing is changed then.
  */
 export async function restoreBackup(order: Restore): Promise<Restored> {
   const { dataDir, from } = order

@@ -20,8 +20,8 @@ export class StoppedFolder {
   }
 
   /**
-   * Locks the folder, finishes a replacement that was killed, and deletes the work of one that was. Throws an `Error` in
-   * words when another program has the folder, and what the file system throws.
+   * Locks the folder, finishes a replacement that was killed, and deletes the work of one that was. Throws an `Error`
+   * in words when another program has the folder, and what the file system throws.
    */
   take(): void {
     this.#lock.take()

@@ -27,10 +27,10 @@ export type BackOnFolder = { isBack: true; tookDatabaseBack: boolean } | { isBac
 const WORK = 'swap-back-unfinished'
 
 /**
- * Gives a data folder back to this program after the one that followed it could not run. Where its database is of a later
- * schema, the copy from before the upgrade takes its place, as long as no device was let in: nothing that was
- * acknowledged is lost. Killed at any moment the folder is the one of before or that of after, whole, and the next call goes
- * on. Throws an `Error` in words when the folder is in use or the disk does not let it.
+ * Gives a data folder back to this program after the one that followed it could not run. Where its database is of a
+ * later schema, the copy from before the upgrade takes its place, as long as no device was let in: nothing that was
+ * acknowledged is lost. Killed at any moment the folder is the one of before or that of after, whole, and the next call
+ * goes on. Throws an `Error` in words when the folder is in use or the disk does not let it.
  */
 export function swapDataBack(upgrade: FailedUpgrade): BackOnFolder {
   const { dataDir, version, reason, nowMs } = upgrade

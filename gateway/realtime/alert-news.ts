@@ -15,7 +15,10 @@ interface AlertNewsDeps {
   settle(): void
 }
 
-/** Tells everybody who may see it of an alert. All that comes in one turn is made into frames once and written in one piece. */
+/**
+ * Tells everybody who may see it of an alert. All that comes in one turn is made into frames once and written in one
+ * piece.
+ */
 export class AlertNews {
   readonly #deps: AlertNewsDeps
   #waiting: AlertChanged[] = []

@@ -17,7 +17,9 @@ export const CLOSE = {
 
 /** Unread bytes after which a reader is too slow to keep. */
 const MAX_UNREAD_BYTES = 1_048_576
-/** What is due beyond this is written at once: pieces that are longer cost no less, and count as unread all together. */
+/**
+ * What is due beyond this is written at once: pieces that are longer cost no less, and count as unread all together.
+ */
 const MAX_JOINED_BYTES = 262_144
 /** How long a closed connection may take to say goodbye. */
 const GOODBYE_MS = 5_000
@@ -25,8 +27,8 @@ const WINDOW_MS = 10_000
 const MESSAGES_A_WINDOW = 500
 
 /**
- * How ws has to be set up for connections that write beside it. Without compression, which for each socket would cost more
- * than all else, ws writes what it sends at once; and it is not to answer pings before what is due.
+ * How ws has to be set up for connections that write beside it. Without compression, which for each socket would cost
+ * more than all else, ws writes what it sends at once; and it is not to answer pings before what is due.
  */
 export const WEB_SOCKET_SETTINGS = { perMessageDeflate: false, autoPong: false } as const
 

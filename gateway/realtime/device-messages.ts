@@ -6,7 +6,8 @@ import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { Telling } from './fan-out.ts'
 
-// What watchers are told of each event. Generators, because it is made when its turn comes, behind the acknowledgements.
+// What watchers are told of each event. Generators, because it is made when its turn comes, behind the
+// acknowledgements.
 
 /** Of readings that moved the state of their device, one after the other. */
 export function* tellReported(run: GatewayEvents['reported']): Generator<Telling> {
@@ -32,7 +33,9 @@ export function* tellPresence({ hardwareId, isOnline, atMs }: GatewayEvents['pre
   yield { message: { type: 'device_status', hardwareId, payload, timestamp: toIso(atMs) } }
 }
 
-/** Of a device that was registered or changed: as it is when its watchers are told, which nobody is of one that is gone. */
+/**
+ * Of a device that was registered or changed: as it is when its watchers are told, which nobody is of one that is gone.
+ */
 export function* tellDevice(
   hardwareId: string,
   show: (hardwareId: string) => DeviceJson | undefined,

@@ -53,8 +53,9 @@ interface FanOutDeps {
 
 /**
  * Tells watchers of devices, and costs who waits for an acknowledgement next to nothing. What is told is only put down;
- * in a turn of its own it is made into frames and given to those who may see it then, and each socket gets all that is due
- * in one write. After that is a pause, so that what comes meanwhile goes together; the first after a pause goes at once.
+ * in a turn of its own it is made into frames and given to those who may see it then, and each socket gets all that is
+ * due in one write. After that is a pause, so that what comes meanwhile goes together; the first after a pause goes at
+ * once.
  */
 export class FanOut {
   readonly connections = new Set<RealtimeConnection>()

@@ -31,8 +31,8 @@ export class Frame {
 }
 
 /**
- * Frames that are due to a socket, oldest first. Sockets to which the same frames are due hold the same object, whatever
- * it is that they subscribe to: so the bytes of all of them are joined once.
+ * Frames that are due to a socket, oldest first. Sockets to which the same frames are due hold the same object,
+ * whatever it is that they subscribe to: so the bytes of all of them are joined once.
  */
 export class PendingFrames {
   readonly #before: PendingFrames | null

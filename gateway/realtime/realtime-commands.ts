@@ -55,8 +55,8 @@ export class RealtimeCommands {
   }
 
   /**
-   * The connections notified of a command: of a lock or unlock all that see the device; else the one it came by; if that
-   * is gone, or it came by HTTP, all of the same user.
+   * The connections notified of a command: of a lock or unlock all that see the device; else the one it came by; if
+   * that is gone, or it came by HTTP, all of the same user.
    */
   audienceOf(command: Command, connections: Iterable<RealtimeConnection>): RealtimeConnection[] {
     const { commandId, requestedBy, hardwareId, status } = command

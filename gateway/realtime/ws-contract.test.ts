@@ -1,5 +1,5 @@
-// What joined writes rely on in ws 8.23: it lets others write to its stream, and says so nowhere. If an upgrade fails here,
-// `connection.ts` has to send each frame by ws again, or ws has to be replaced.
+// What joined writes rely on in ws 8.23: it lets others write to its stream, and says so nowhere. If an upgrade fails
+// here, `connection.ts` has to send each frame by ws again, or ws has to be replaced.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'

@@ -23,10 +23,10 @@ const LOOK_MS = 2_000
 const SETUP = 'setup'
 
 /**
- * Makes the first admin, and keeps its key in a file until it is used, with a code that signs a browser in until an admin
- * has signed in or used the key. The file is on the disk before the key is valid, and
- * is removed once a use of the key is on the disk: whenever the gateway is killed, the operator gets a key from the next
- * start. Starts after everything that may fail, such as a port that is taken.
+ * Makes the first admin, and keeps its key in a file until it is used, with a code that signs a browser in until an
+ * admin has signed in or used the key. The file is on the disk before the key is valid, and is removed once a use of
+ * the key is on the disk: whenever the gateway is killed, the operator gets a key from the next start. Starts after
+ * everything that may fail, such as a port that is taken.
  */
 export class FirstAdminKey implements Part {
   readonly #deps: FirstAdminKeyDeps
@@ -67,13 +67,18 @@ export class FirstAdminKey implements Part {
     return this.#waiting !== undefined
   }
 
-  /** Signs a browser in, for links that are shown on a terminal; undefined once an admin has signed in or used the key. */
+  /**
+   * Signs a browser in, for links that are shown on a terminal; undefined once an admin has signed in or used the key.
+   */
   get setupCode(): string | undefined {
     const isUsed = this.#waiting === undefined || this.#deps.users.isKeyUsed(this.#waiting.keyHash)
     return isUsed ? undefined : this.#setupCode
   }
 
-  /** Whom the setup code signs in, which it does only now; undefined when this is not the code. Throws `store_unavailable`. */
+  /**
+   * Whom the setup code signs in, which it does only now; undefined when this is not the code. Throws
+   * `store_unavailable`.
+   */
   takeSetupCode(text: string): Pairing | undefined {
     const { setupCode } = this
     if (this.#waiting === undefined || setupCode === undefined || readCode(text) !== setupCode) return undefined

@@ -76,7 +76,10 @@ const RETRY_MS = HOUR_MS
 const LOOK_MS = 5 * MINUTE_MS
 /** How exactly the next one is told, and how far ahead. */
 const [NEXT_STEP_MS, NEXT_MOST_MS] = [15 * MINUTE_MS, 60 * HOUR_MS]
-/** Once a night: the hour has twelve looks, and comes twice when clocks are set back. One by day takes the place of none. */
+/**
+ * Once a night: the hour has twelve looks, and comes twice when clocks are set back. One by day takes the place of
+ * none.
+ */
 const SAME_NIGHT_MS = 3 * HOUR_MS
 const MOST_KNOWN_SETS = 20
 /** Outside of the database, which a restore replaces. */
@@ -95,9 +98,9 @@ const keptSchema = z.object({
 type Kept = z.infer<typeof keptSchema>
 
 /**
- * Backs up the database every night, in a thread of its own, and knows how long there was no good backup. A copied card has
- * the target of its first course: it would count and delete that one's backups as its own, so it makes none before a person
- * has said what it is.
+ * Backs up the database every night, in a thread of its own, and knows how long there was no good backup. A copied card
+ * has the target of its first course: it would count and delete that one's backups as its own, so it makes none before
+ * a person has said what it is.
  */
 export class Backups implements Part {
   failures = 0
@@ -132,7 +135,10 @@ export class Backups implements Part {
     }
   }
 
-  /** When the next one is made by itself, to a quarter of an hour; null while one runs or all are held, and without a target. */
+  /**
+   * When the next one is made by itself, to a quarter of an hour; null while one runs or all are held, and without a
+   * target.
+   */
   get nextMs(): number | null {
     const nowMs = this.#deps.clock.nowMs()
     const hourOf = this.#hours()
@@ -179,7 +185,9 @@ export class Backups implements Part {
     if (this.#isDue(this.#deps.clock.nowMs())) void this.runNow()
   }
 
-  /** Begins one because an admin wants it, which the audit log says. Rejects with a `ConflictError` when none can begin. */
+  /**
+   * Begins one because an admin wants it, which the audit log says. Rejects with a `ConflictError` when none can begin.
+   */
   async begin(): Promise<void> {
     const { settings, store, machine } = this.#deps
     if (settings === undefined) throw new ConflictError('no_backup_target', 'the gateway has no CARTBARN_BACKUP_TO')

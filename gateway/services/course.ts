@@ -80,7 +80,10 @@ export class CourseDrawing {
     return await this.#change({ attribution, featuresJson, counts })
   }
 
-  /** Zones made from the drawing, with names in a language. Throws `no_course`, and `too_complex` for one that takes too long. */
+  /**
+   * Zones made from the drawing, with names in a language. Throws `no_course`, and `too_complex` for one that takes too
+   * long.
+   */
   proposeZones(language: 'en' | 'de', asker: JobOptions): Promise<SiteZone[]> {
     const { featuresJson } = this.#current
     if (featuresJson === NOTHING.featuresJson)

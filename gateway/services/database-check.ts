@@ -30,8 +30,8 @@ const SHOWN_PAGES = 10
 const OWNER = 'check'
 
 /**
- * Reads what nobody asks for, so that damage is found before it is needed: all tables but telemetry soon after the start,
- * and every night those and every page of the file. What it finds is in `store.damage`.
+ * Reads what nobody asks for, so that damage is found before it is needed: all tables but telemetry soon after the
+ * start, and every night those and every page of the file. What it finds is in `store.damage`.
  */
 export class DatabaseCheck implements Part {
   readonly #deps: DatabaseCheckDeps
@@ -65,7 +65,9 @@ export class DatabaseCheck implements Part {
     this.#stopping.abort()
   }
 
-  /** One check; `isWhole` with every page of the file. Never rejects: what could not be checked is checked next time. */
+  /**
+   * One check; `isWhole` with every page of the file. Never rejects: what could not be checked is checked next time.
+   */
   async run(isWhole: boolean): Promise<void> {
     if (this.#isRunning) return
     this.#isRunning = true

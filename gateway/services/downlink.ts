@@ -3,8 +3,8 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { UnavailableError } from '#shared/errors.ts'
 
 /**
- * Performs a write together with what it publishes: both are on the disk or neither is. `write` puts the changes into its
- * transaction, and in its `onWritten` changes memory, then calls `commit`: nothing is sent before.
+ * Performs a write together with what it publishes: both are on the disk or neither is. `write` puts the changes into
+ * its transaction, and in its `onWritten` changes memory, then calls `commit`: nothing is sent before.
  */
 export async function publishWith<Result>(
   messages: readonly PreparedMessage[],

@@ -23,8 +23,8 @@ const WORDS: Record<MachineSign, string> = {
 
 /**
  * Whether the gateway runs on the machine that its database was used on. A copied card that is put into the machine of
- * another course is the first course in all it does: so the head office hears nothing of it until a person has decided what
- * it is. What is stored stays the first machine until then: a card that is put back asks nothing any more.
+ * another course is the first course in all it does: so the head office hears nothing of it until a person has decided
+ * what it is. What is stored stays the first machine until then: a card that is put back asks nothing any more.
  */
 export class OwnMachine implements Part {
   readonly #deps: MachineDeps

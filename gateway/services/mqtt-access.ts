@@ -144,9 +144,9 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
   }
 
   /**
-   * A device reads its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no topic
-   * of another device. A user may subscribe to every filter that could match a topic it may read; `canRead` then judges
-   * each message. A user with masked codes does not read `evt`.
+   * A device reads its own `cmd`, `cfg`, `ta` and `key` and the `sz` of its group, and nothing else: no wildcard, no
+   * topic of another device. A user may subscribe to every filter that could match a topic it may read; `canRead` then
+   * judges each message. A user with masked codes does not read `evt`.
    */
   canSubscribe(owner: string, topicFilter: string): boolean {
     const { kind, id } = parseOwner(owner)
@@ -165,9 +165,9 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
   }
 
   /**
-   * An admin reads everything; users and staff the messages from and to the devices in scope, staff also all zones, but not
-   * what only an admin may read over HTTP (configuration; of users, zones); a device its own. Commands are handed to a device one by one, while their time to
-   * live lasts: no queue may keep them for it.
+   * An admin reads everything; users and staff the messages from and to the devices in scope, staff also all zones, but
+   * not what only an admin may read over HTTP (configuration; of users, zones); a device its own. Commands are handed
+   * to a device one by one, while their time to live lasts: no queue may keep them for it.
    */
   canRead(owner: string, topic: string): boolean {
     const { kind, id } = parseOwner(owner)

@@ -79,7 +79,9 @@ export class Notifiers {
     })
   }
 
-  /** Queues a message that says nothing but that it arrives; returns its id. Throws `notifier_not_found` and `no_smtp`. */
+  /**
+   * Queues a message that says nothing but that it arrives; returns its id. Throws `notifier_not_found` and `no_smtp`.
+   */
   async test(notifierId: string): Promise<string> {
     const { store, clock, outbox } = this.#deps
     const { channel } = this.#require(notifierId)

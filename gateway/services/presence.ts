@@ -10,7 +10,8 @@ export interface DeviceConnection {
 
 /**
  * Which devices are here: the broker holds a connection and the device has not said goodbye on it. Goes by the identity
- * of the connection, never by counting, because the end of an old connection may be told after the start of its successor.
+ * of the connection, never by counting, because the end of an old connection may be told after the start of its
+ * successor.
  */
 export class Presence {
   readonly #connections = new Map<Device, DeviceConnection>()
@@ -33,7 +34,9 @@ export class Presence {
     this.#set(device, false)
   }
 
-  /** The device said on `connection` whether it is here; the last will of a connection that was replaced says nothing. */
+  /**
+   * The device said on `connection` whether it is here; the last will of a connection that was replaced says nothing.
+   */
   said(device: Device, connection: DeviceConnection | null, isOnline: boolean): void {
     if (connection === null || this.#connections.get(device) !== connection) return
     this.#set(device, isOnline)

@@ -39,7 +39,10 @@ const STEP_MS = 5_000
 const DEVICES_A_JOB = 16
 const RETRY_S = 10
 
-/** Tracks of a cart's day and of the whole course, as columns: read in the reader threads, in turns with what else is read. */
+/**
+ * Tracks of a cart's day and of the whole course, as columns: read in the reader threads, in turns with what else is
+ * read.
+ */
 export class Tracks {
   readonly #deps: TracksDeps
   readonly #limits: TrackLimits

@@ -48,9 +48,9 @@ export interface ActiveTripSearch {
 }
 
 /**
- * 31 days of a point a second are 2.7 million positions of 20 bytes. With points that are nothing but spikes four million
- * fill three quarters of the heap of a reader thread, and a thread without heap takes the whole process with it. A trip
- * or a stop is some 300 bytes.
+ * 31 days of a point a second are 2.7 million positions of 20 bytes. With points that are nothing but spikes four
+ * million fill three quarters of the heap of a reader thread, and a thread without heap takes the whole process with
+ * it. A trip or a stop is some 300 bytes.
  */
 const LIMITS: TripLimits = {
   positions: 4_000_000,
@@ -106,8 +106,8 @@ export class Trips {
   }
 
   /**
-   * The trips and stops as one GeoJSON text: a line for each trip, a point for each stop. One device, and of a track one
-   * page, is in memory at a time. Throws `too_many_positions` before there is any text.
+   * The trips and stops as one GeoJSON text: a line for each trip, a point for each stop. One device, and of a track
+   * one page, is in memory at a time. Throws `too_many_positions` before there is any text.
    */
   async features(devices: readonly Device[], search: TripSearch): Promise<AsyncIterable<Uint8Array>> {
     for (const chunk of chunksOf(devices, DEVICES_A_JOB)) {

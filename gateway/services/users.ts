@@ -186,7 +186,10 @@ export class Users implements Part {
     this.#deps.events.emit('pinChanged', { userId })
   }
 
-  /** The old key is void when this returns, and all sessions of the user but the kept one. `isTold`: as of the first admin. */
+  /**
+   * The old key is void when this returns, and all sessions of the user but the kept one. `isTold`: as of the first
+   * admin.
+   */
   async rotateKey(userId: string, { apiKey = newApiKey(), isTold = false, keptSessionId = '' } = {}): Promise<string> {
     const change = { userId, keyHash: hashSecret(apiKey), keptSessionId, nowMs: this.#deps.clock.nowMs() }
     const also = isTold ? TOLD : undefined

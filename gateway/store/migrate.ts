@@ -58,7 +58,10 @@ export function migrate(
   }).exclusive()
 }
 
-/** The schema of the database and the version of the program that brought it there; null in one from before both were kept. */
+/**
+ * The schema of the database and the version of the program that brought it there; null in one from before both were
+ * kept.
+ */
 export function writtenBy(connection: Connection): { program: string; atMs: number } | null {
   if (connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'migration'") === undefined) return null
   const newest = connection.get<{ program: string; atMs: number }>(

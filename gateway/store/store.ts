@@ -113,7 +113,10 @@ interface StoreEvents {
   damaged: []
 }
 
-/** The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is behind it. */
+/**
+ * The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is
+ * behind it.
+ */
 export class Store<Message extends Appendable = Appendable> extends EventEmitter<StoreEvents> implements Part {
   readonly queue: CommitQueue<Message>
   /** Damage that was found in the database since the start. */

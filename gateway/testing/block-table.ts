@@ -22,7 +22,9 @@ const KINDS = { gps: GPS, battery: BATTERY }
 const BITS = { gps: HAS_GPS, battery: HAS_BATTERY }
 const STREAMS = ['gps', 'battery'] as const
 
-/** Telemetry put into a database as it lies there; each record's values follow from its time, so that they can be told. */
+/**
+ * Telemetry put into a database as it lies there; each record's values follow from its time, so that they can be told.
+ */
 export class BlockTable {
   readonly connection: WriterTables
   #devices = 0

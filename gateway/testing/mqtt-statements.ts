@@ -25,7 +25,9 @@ const RECEIVING_LIMIT =
   'A client that publishes a thousand QoS 2 messages without releasing one is disconnected; MQTT 3.1.1 has no other way to slow it down.'
 const LEVEL_LIMIT = 'Topics and topic filters of more levels than a setting allows end the connection.'
 
-/** Every statement by its id, `MQTT-` left out. Where the standard misspells an id (3.1.2.7, 3-8.3-4), it is put right. */
+/**
+ * Every statement by its id, `MQTT-` left out. Where the standard misspells an id (3.1.2.7, 3-8.3-4), it is put right.
+ */
 export const STATEMENTS: Record<string, Statement> = {
   '1.5.3-1': {
     binds: 'both',

@@ -52,7 +52,10 @@ export class RealtimeClient {
     return this.next('subscribed')
   }
 
-  /** The next message of a type, or of any that is not about carts; those before it are forgotten. Rejects when none comes. */
+  /**
+   * The next message of a type, or of any that is not about carts; those before it are forgotten. Rejects when none
+   * comes.
+   */
   async next(type?: string): Promise<Message> {
     const endsAtMs = Date.now() + TIMEOUT_MS
     const messages = type !== undefined && ABOUT_CARTS.has(type) ? this.#aboutCarts : this.#messages

@@ -18,9 +18,9 @@ const PAGE = 1_000
 const SKEW_MS = 15 * 60_000
 
 /**
- * A store that speaks as much of S3 as backups need, over real HTTP: it computes each signature and the sum of each body
- * itself, and keeps what it gets in memory.
- * Source: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
+ * A store that speaks as much of S3 as backups need, over real HTTP: it computes each signature and the sum of each
+ * body itself, and keeps what it gets in memory. Source:
+ * https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html
  */
 export class S3Server {
   readonly objects = new Map<string, Buffer>()

@@ -303,7 +303,10 @@ export class Browser {
 /** Four times as often as for real: tests wait for what follows. */
 export const HEARTBEAT_MS = 250
 
-/** Starts a gateway for tests: silent, on 127.0.0.1, free ports, with room for what one admin does in all tests of a file unless `settings` says otherwise. */
+/**
+ * Starts a gateway for tests: silent, on 127.0.0.1, free ports, with room for what one admin does in all tests of a
+ * file unless `settings` says otherwise.
+ */
 export async function startGateway(
   settings: Record<string, string> = {},
   overrides: Overrides = {},

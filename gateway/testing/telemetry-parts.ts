@@ -22,8 +22,8 @@ interface LogLine {
 }
 
 /**
- * What deletes telemetry, on a real store in a folder of its own. `prepare` puts telemetry into it before anything runs;
- * what is in the log is sealed as it is, which is right for records after all that is in blocks.
+ * What deletes telemetry, on a real store in a folder of its own. `prepare` puts telemetry into it before anything
+ * runs; what is in the log is sealed as it is, which is right for records after all that is in blocks.
  */
 export async function openTelemetryParts(
   t: TestContext,

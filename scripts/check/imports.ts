@@ -157,7 +157,9 @@ function longest(rules: readonly ImportRule[]): ImportRule | undefined {
   )
 }
 
-/** One circle for each group of nodes that reach each other (Tarjan's strongly connected components), as `a -> b -> a`. */
+/**
+ * One circle for each group of nodes that reach each other (Tarjan's strongly connected components), as `a -> b -> a`.
+ */
 function circles(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const found: string[] = []
   const order = new Map<string, number>()

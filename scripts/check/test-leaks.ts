@@ -3,8 +3,8 @@ import { isMainThread } from 'node:worker_threads'
 /** On a busy machine what was closed may take a while to be gone. */
 const GRACE_MS = 30_000
 
-// A test file that leaves something open would keep `npm test` waiting for ever without a word. Threads of the program read
-// this too, and need no test runner: to load it takes an eighth of the time of such a thread.
+// A test file that leaves something open would keep `npm test` waiting for ever without a word. Threads of the program
+// read this too, and need no test runner: to load it takes an eighth of the time of such a thread.
 if (isMainThread) {
   const { after } = await import('node:test')
   after(() => {

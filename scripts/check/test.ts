@@ -33,7 +33,9 @@ function filesAtOnce(): number {
   return Math.max(2, cores + Math.min(cores, 4))
 }
 
-/** The small nursery of `run.mjs` keeps pauses short, which no test waits for, and costs a twentieth of the processor. */
+/**
+ * The small nursery of `run.mjs` keeps pauses short, which no test waits for, and costs a twentieth of the processor.
+ */
 function optionsOfTests(): string {
   return (process.env.NODE_OPTIONS ?? '').replace(/--max-semi-space-size=\d+/, '').trim()
 }

@@ -21,7 +21,10 @@ const explain: RunCommand = (argv, io) =>
     return EXIT.ok
   })
 
-/** For ps and top, where Node's main thread has a name of its own; process.title would take away what it was started with. */
+/**
+ * For ps and top, where Node's main thread has a name of its own; process.title would take away what it was started
+ * with.
+ */
 function nameProcess(): void {
   try {
     writeFileSync('/proc/self/comm', 'cartbarn')

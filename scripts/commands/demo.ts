@@ -30,8 +30,8 @@ export const demo: RunCommand = (argv, io) =>
   })
 
 /**
- * Runs the gateway with a simulated course, until a signal; without `CARTBARN_DATA_DIR`, or with its default, on a folder
- * of its own. Throws `CommandError` for a folder with the data of a real course.
+ * Runs the gateway with a simulated course, until a signal; without `CARTBARN_DATA_DIR`, or with its default, on a
+ * folder of its own. Throws `CommandError` for a folder with the data of a real course.
  */
 export async function runDemo(settings: Config, { env, signal }: CommandIo): Promise<number> {
   const isDefault = settings.dataDir === DEFAULT_DATA_DIR

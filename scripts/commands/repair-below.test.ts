@@ -17,7 +17,8 @@ import { SPOILT_PAGES, spoilPage } from '#testing/damage/damaged-pages.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
 import { repair } from './repair.ts'
 
-// Pages above the rows of a table, the list of the tables and the pointer map are damaged in the database of a real gateway.
+// Pages above the rows of a table, the list of the tables and the pointer map are damaged in the database of a real
+// gateway.
 
 /** Set CARTBARN_TEST_LONG=1 for each page with everything that may be in its place, and for more by chance. */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined

@@ -13,8 +13,8 @@ export const FAILURE_PROPERTIES = [
 ]
 
 /**
- * Why a service does not run. `too_often`: it was started again until systemd refused. `setting`: its program says that only a
- * person can help. `stopped`: somebody stopped it, and it did not end as it should.
+ * Why a service does not run. `too_often`: it was started again until systemd refused. `setting`: its program says that
+ * only a person can help. `stopped`: somebody stopped it, and it did not end as it should.
  */
 export type ServiceFailure = 'too_often' | 'setting' | 'stopped'
 

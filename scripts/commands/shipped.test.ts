@@ -19,8 +19,8 @@ function read(path: string): string {
 }
 
 /**
- * What can be reached from a file: our files by the ways to them, and packages. Every text that names a module counts, so
- * that what is imported later, or runs in a thread or in another process, is reached too.
+ * What can be reached from a file: our files by the ways to them, and packages. Every text that names a module counts,
+ * so that what is imported later, or runs in a thread or in another process, is reached too.
  */
 function reach(entry: string, readText = read): { ways: Map<string, string>; packages: Set<string> } {
   const ways = new Map([[entry, entry]])

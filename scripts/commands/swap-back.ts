@@ -58,7 +58,10 @@ const WHY_LEFT = {
   stopped: 'somebody has stopped it',
 }
 
-/** Puts this program in the place of the one that does not run, if that is what is wrong; returns what was done, in words. */
+/**
+ * Puts this program in the place of the one that does not run, if that is what is wrong; returns what was done, in
+ * words.
+ */
 function swap(programs: string, shown: string, properties: ReadonlyMap<string, string>, io: CommandIo): string {
   const version = attempt(() => ask(io, 'dpkg-query', ['--show', 'cartbarn']).split('\t')[1]) ?? ''
   if (!hasOtherBefore(programs) || version === programVersion())

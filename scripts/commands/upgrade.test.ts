@@ -47,7 +47,9 @@ function buildPackage(
   execFileSync('dpkg-deb', ['--build', root, join(folder, 'a.deb')], { stdio: 'ignore' })
 }
 
-/** dpkg itself, on a machine of its own in a folder; before it installs, `before` is run by sh. Returns that machine. */
+/**
+ * dpkg itself, on a machine of its own in a folder; before it installs, `before` is run by sh. Returns that machine.
+ */
 function putDpkg(t: TestContext, folder: string, before = ''): string {
   const [bin, machine] = [join(folder, 'bin'), join(folder, 'machine')]
   for (const made of [bin, join(machine, 'var/lib/dpkg/info'), join(machine, 'var/lib/dpkg/updates')])

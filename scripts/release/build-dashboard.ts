@@ -1,6 +1,6 @@
-// node scripts/release/build-dashboard.ts FOLDER SOURCES: builds the app at /app/ into an empty folder. SOURCES stands for what
-// it is built from and is kept in build.json, by which scripts/setup-dashboard.mjs knows the build again; beside it stand the
-// packages that are in the app.
+// node scripts/release/build-dashboard.ts FOLDER SOURCES: builds the app at /app/ into an empty folder. SOURCES stands
+// for what it is built from and is kept in build.json, by which scripts/setup-dashboard.mjs knows the build again;
+// beside it stand the packages that are in the app.
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'

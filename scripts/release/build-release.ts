@@ -1,5 +1,6 @@
-// npm run build:release [-- FOLDER]: makes a release, in dist/release by default: for each system the executable, with everything
-// inside, an archive and a package for Debian around it; checksums of these, signed with the key of CARTBARN_RELEASE_KEY_FILE.
+// npm run build:release [-- FOLDER]: makes a release, in dist/release by default: for each system the executable, with
+// everything inside, an archive and a package for Debian around it; checksums of these, signed with the key of
+// CARTBARN_RELEASE_KEY_FILE.
 import { execFileSync } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

@@ -37,7 +37,8 @@ const COMPILER_OPTIONS = {
 
 /**
  * Packs `shared/client.ts` as an npm package without dependencies: compiled, and typed by what the OpenAPI document of
- * this gateway says instead of by zod. The same sources give the same bytes. Returns the path of the tarball in `folder`.
+ * this gateway says instead of by zod. The same sources give the same bytes. Returns the path of the tarball in
+ * `folder`.
  */
 export async function packClient(folder: string): Promise<string> {
   const document = await readDocument()

@@ -20,8 +20,8 @@ export type InputOf<Name extends OperationName> = Operations[Name]['input']
 `
 
 /**
- * The types of `shared/wire/operation-types.ts` without zod, written from the OpenAPI document of a gateway: every component
- * by its name, and what each operation takes and gives.
+ * The types of `shared/wire/operation-types.ts` without zod, written from the OpenAPI document of a gateway: every
+ * component by its name, and what each operation takes and gives.
  */
 export function operationTypes({ components, paths }: OpenApiDocument): string {
   const named = Object.entries(components.schemas).map(([name, schema]) =>

@@ -18,8 +18,8 @@ interface Answer {
 
 /**
  * Makes this process answer its parent's calls until the parent ends, however it ends. A function that throws ends the
- * process, with the reason on stderr: a benchmark is not to go on without one of its parts. Returns the functions, whose
- * type is what a `ForkedScript` of them needs.
+ * process, with the reason on stderr: a benchmark is not to go on without one of its parts. Returns the functions,
+ * whose type is what a `ForkedScript` of them needs.
  */
 export function answerCalls<F extends Functions>(functions: F): F {
   const answer = async ({ id, name, args }: Call) => {

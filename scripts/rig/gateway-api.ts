@@ -147,7 +147,10 @@ export class GatewayApi {
     return parseMetrics(text.split('\n').filter((line) => line.includes(label)))
   }
 
-  /** Records the gateway has put into blocks since it started, and the seconds it worked on that; null if it does not say. */
+  /**
+   * Records the gateway has put into blocks since it started, and the seconds it worked on that; null if it does not
+   * say.
+   */
   async sealing(): Promise<Sealing | null> {
     const metrics = await this.metrics()
     const records = metrics.get('cartbarn_sealed_samples_total')

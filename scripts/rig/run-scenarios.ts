@@ -6,8 +6,8 @@ import { conclude, type Figure, printProgress, type ScenarioReport } from './rep
 import type { Scenario, ScenarioContext } from './scenario.ts'
 
 /**
- * Runs the scenarios the arguments ask for and writes their results. Returns whether every target was met. `rounds` says
- * what its rounds are.
+ * Runs the scenarios the arguments ask for and writes their results. Returns whether every target was met. `rounds`
+ * says what its rounds are.
  */
 export async function runScenarios(
   name: string,

@@ -4,8 +4,9 @@ import { inParallel } from '#shared/in-parallel.ts'
 const READS_AT_ONCE = 4
 
 /**
- * The devices whose state is not that of their newest record, while none of them sends. Each message of theirs is newer than
- * the one before and has a position, so what a gateway shows of it, and what it counts, must end where the history ends.
+ * The devices whose state is not that of their newest record, while none of them sends. Each message of theirs is newer
+ * than the one before and has a position, so what a gateway shows of it, and what it counts, must end where the history
+ * ends.
  */
 export async function findWrongStates(api: GatewayApi, hardwareIds: readonly string[]): Promise<string[]> {
   const shown = await inParallel(hardwareIds, READS_AT_ONCE, (hardwareId) => api.shownState(hardwareId))

@@ -33,7 +33,9 @@ export interface FleetCheck {
 const LOCK_EVENTS_PER_DEVICE_PER_S = 2
 const DRAIN_LIMIT_MS = 20_000
 
-/** Devices that keep sending telemetry and lock events whatever happens to the gateway, and note what it acknowledges. */
+/**
+ * Devices that keep sending telemetry and lock events whatever happens to the gateway, and note what it acknowledges.
+ */
 export class FleetLoad {
   readonly #load: LoadProcess
   readonly #locks: LockDevices

@@ -36,7 +36,10 @@ export class SessionClient {
   onDelivery: ((delivery: Delivery) => void) | null = null
   /** The session stands and everything open has been repeated. */
   onReady: (() => void) | null = null
-  /** The broker does not let it in, and it stays away. Without a listener it tries again: one that is stopping lets nobody in. */
+  /**
+   * The broker does not let it in, and it stays away. Without a listener it tries again: one that is stopping lets
+   * nobody in.
+   */
   onRefused: ((error: Error) => void) | null = null
 
   /** Connections after which the broker knew nothing of a session it had confirmed before. */

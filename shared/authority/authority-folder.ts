@@ -16,8 +16,8 @@ import { describeError } from '#shared/errors.ts'
 export const TLS_FOLDER = 'tls'
 
 /**
- * Where an authority and what it signs lie. Each is one file, its certificate and its key together, and is put into place
- * by its name: a power cut leaves the old one or the new one.
+ * Where an authority and what it signs lie. Each is one file, its certificate and its key together, and is put into
+ * place by its name: a power cut leaves the old one or the new one.
  */
 export class AuthorityFolder {
   /** Must not leave the machine. */

@@ -100,7 +100,10 @@ export function isPermitted({ names }: Pick<Authority, 'names'>, name: string): 
   return names.some((permitted) => name === permitted || name.endsWith(`.${permitted}`))
 }
 
-/** Signs a new certificate with a new key, of 398 days; returns both in one PEM text. Leaves out what it may not sign for. */
+/**
+ * Signs a new certificate with a new key, of 398 days; returns both in one PEM text. Leaves out what it may not sign
+ * for.
+ */
 export function issueLeaf(authority: Authority, { names, addresses }: HostNames, nowMs: number): string {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const permitted = names.filter((name) => isPermitted(authority, name))
@@ -129,8 +132,8 @@ export function issueLeaf(authority: Authority, { names, addresses }: HostNames,
 }
 
 /**
- * The names are permitted with what is below them, and of addresses only private ones. Of mail addresses and URIs only those
- * of a host that no one can have (RFC 6761), so none. Source: RFC 5280, section 4.2.1.10.
+ * The names are permitted with what is below them, and of addresses only private ones. Of mail addresses and URIs only
+ * those of a host that no one can have (RFC 6761), so none. Source: RFC 5280, section 4.2.1.10.
  */
 function constraintsOf(names: readonly string[]): NameConstraints {
   const permitted = [

@@ -86,8 +86,8 @@ const sharedNames = new Set(`${SHARED} ${PROVIDERS}`.split(' '))
 const sharedBelowCountry = new Set(SHARED_BELOW_COUNTRY.split(' '))
 
 /**
- * True for names below which others have names: an authority that may sign for one of these could sign for theirs. The list is
- * short; every country code and the usual names below one are in it. Source: https://publicsuffix.org.
+ * True for names below which others have names: an authority that may sign for one of these could sign for theirs. The
+ * list is short; every country code and the usual names below one are in it. Source: https://publicsuffix.org.
  */
 export function isTooWide(name: string): boolean {
   const labels = name.toLowerCase().split('.')

@@ -22,7 +22,8 @@ export interface DueLeaf {
 
 /**
  * Whether a machine needs another certificate than the one it has. A clock that shows a time before the authority was
- * made, or after its end, is wrong: no certificate is renewed by it, and one that must be made is dated as the one before.
+ * made, or after its end, is wrong: no certificate is renewed by it, and one that must be made is dated as the one
+ * before.
  */
 export function leafDue(
   authority: Authority,

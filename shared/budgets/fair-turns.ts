@@ -19,7 +19,10 @@ export class FairTurns {
     this.#slots = new Slots({ perOwner: maxWaiting }, onRefused)
   }
 
-  /** Does `work` when it is the owner's turn, however other work ended. Throws `rate_limited` when too much waits already. */
+  /**
+   * Does `work` when it is the owner's turn, however other work ended. Throws `rate_limited` when too much waits
+   * already.
+   */
   async take<Result>(owner: string, work: () => Promise<Result>): Promise<Result> {
     if (!this.#slots.take(owner)) {
       const message = `${this.#maxWaiting} requests of yours wait for their turn already`

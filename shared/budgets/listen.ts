@@ -12,7 +12,10 @@ export function isEveryAddress(host: string): boolean {
   return host === EVERY_ADDRESS || host === EVERY_IPV4_ADDRESS
 }
 
-/** Listens; `::` is all of IPv6 and IPv4, or IPv4 alone where IPv6 is off. Throws what Node throws when the port cannot be had. */
+/**
+ * Listens; `::` is all of IPv6 and IPv4, or IPv4 alone where IPv6 is off. Throws what Node throws when the port cannot
+ * be had.
+ */
 export async function listenOn(server: Server, options: ListenOptions): Promise<void> {
   try {
     await begin(server, options)

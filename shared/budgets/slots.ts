@@ -19,8 +19,8 @@ export class Slots {
   }
 
   /**
-   * Takes one, until it is given back with `release`; false when the owner, who may have `most`, or all of them have as many
-   * as they may.
+   * Takes one, until it is given back with `release`; false when the owner, who may have `most`, or all of them have as
+   * many as they may.
    */
   take(owner: string, { mayUseReserve = false, most = this.#limits.perOwner } = {}): boolean {
     const { total, reserve } = this.#limits

@@ -18,9 +18,9 @@ export interface AutoLockFacts {
 type Standing = Pick<CartVerdict, 'isInParking' | 'stays' | 'stillSinceMs' | 'position'>
 
 /**
- * When a cart will be locked for standing still in its parking zone; null when it will not be. That happens once a stay, and
- * once more after each unlock. A cart that was out of reach may have gone elsewhere: as long as it has not said where it
- * is, its time runs from when it came back.
+ * When a cart will be locked for standing still in its parking zone; null when it will not be. That happens once a
+ * stay, and once more after each unlock. A cart that was out of reach may have gone elsewhere: as long as it has not
+ * said where it is, its time runs from when it came back.
  */
 export function autoLockAtMs(standing: Standing, facts: AutoLockFacts): number | null {
   const { afterMin, isClockConfirmed, isInService, onlineSinceMs, unlockedSinceMs, lockedAtMs } = facts

@@ -7,8 +7,9 @@ export interface Carted {
 }
 
 /**
- * The devices of each cart, by the cart's key in natural order (2 before 10). Devices with the same `cart` are one; a device
- * without one is a cart of its own under its name, or under its hardware id where it has none or the name is taken.
+ * The devices of each cart, by the cart's key in natural order (2 before 10). Devices with the same `cart` are one; a
+ * device without one is a cart of its own under its name, or under its hardware id where it has none or the name is
+ * taken.
  */
 export function groupByCart<Device extends Carted>(devices: readonly Device[]): Map<string, Device[]> {
   const carts = new Map<string, Device[]>()

@@ -8,8 +8,8 @@ const SPEED_WITHIN_MS = 30_000
 export type LockVerdict = 'send' | 'locate' | 'cart_is_moving'
 
 /**
- * Whether a cart may be locked now. One that was never seen is, and one that has no parking zone is never located first:
- * where nobody has drawn a barn its reception may be poor. A golfer may sit in any other.
+ * Whether a cart may be locked now. One that was never seen is, and one that has no parking zone is never located
+ * first: where nobody has drawn a barn its reception may be poor. A golfer may sit in any other.
  */
 export function judgeLock(
   { position, isInParking }: Pick<CartVerdict, 'position' | 'isInParking'>,

@@ -15,8 +15,8 @@ export interface PlacedFeature {
 }
 
 /**
- * Throws `CourseFault` for a hole longer than 2 km and a course wider than 20 km, which one wrong point is enough for. The
- * fault names the feature: of a course that is too wide the one that lies farthest from most of the others.
+ * Throws `CourseFault` for a hole longer than 2 km and a course wider than 20 km, which one wrong point is enough for.
+ * The fault names the feature: of a course that is too wide the one that lies farthest from most of the others.
  */
 export function requireCourseExtent(placed: readonly PlacedFeature[]): void {
   const middle = middleOf(placed.map(({ feature }) => positionsOf(feature)[0] ?? [0, 0]))

@@ -21,8 +21,8 @@ const OWN_STEPS = 3
 const STRIP_M = 20
 
 /**
- * The fairways by the hole that runs along them farthest; a numbered hole without one, such as a short one, has a strip along
- * its line.
+ * The fairways by the hole that runs along them farthest; a numbered hole without one, such as a short one, has a strip
+ * along its line.
  */
 export function fairwaysOfHoles(fairways: readonly Area[], holes: readonly HoleLine[]): HoleFairway[] {
   const ways = holes.flatMap(({ line, number }) =>

@@ -63,8 +63,8 @@ const WATERS_MAX = 300
 const WATER_M2 = 30
 
 /**
- * Zones of a course, ready to be changed by people: its boundary, a zone around each hole, its greens and its water, which
- * alert, and the fairways of each hole, switched off until the carts are to keep to the path.
+ * Zones of a course, ready to be changed by people: its boundary, a zone around each hole, its greens and its water,
+ * which alert, and the fairways of each hole, switched off until the carts are to keep to the path.
  */
 export function proposeZones({ features }: Pick<Course, 'features'>, names: ZoneNames): SiteZone[] {
   const [first] = features.filter(isOfGolf).flatMap(positionsOf)

@@ -19,8 +19,8 @@ const DEGREES = /CRS84|EPSG:+(?:[\d.]+:)?4326|^$/i
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * Reads a GeoJSON FeatureCollection with tags of OpenStreetMap, as Overpass turbo exports it, and keeps what is drawn of a
- * course: known features, their tags that matter, places to 1e-7 degree. Throws `CourseFault`.
+ * Reads a GeoJSON FeatureCollection with tags of OpenStreetMap, as Overpass turbo exports it, and keeps what is drawn
+ * of a course: known features, their tags that matter, places to 1e-7 degree. Throws `CourseFault`.
  */
 export function readCourse(value: unknown): Course {
   if (!isObject(value) || value.type !== 'FeatureCollection' || !Array.isArray(value.features))

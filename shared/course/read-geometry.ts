@@ -12,7 +12,9 @@ export class GeometryReader {
     this.#pointsMax = pointsMax
   }
 
-  /** Null for shapes in which nothing of this kind is drawn, such as a point. Throws `CourseFault`, which names `path`. */
+  /**
+   * Null for shapes in which nothing of this kind is drawn, such as a point. Throws `CourseFault`, which names `path`.
+   */
   read(geometry: unknown, kind: CourseKind, path: string): CourseGeometry | null {
     const { type, coordinates } = partsOf(geometry, path)
     switch (type) {

@@ -5,15 +5,17 @@ const MITRE_MAX = 1.6
 const CAP_CORNERS = 5
 
 /**
- * The ring around a line, `halfM` metres on each side of it and beyond its ends, counter-clockwise. Where the line bends
- * sharply in little room the ring may cross itself.
+ * The ring around a line, `halfM` metres on each side of it and beyond its ends, counter-clockwise. Where the line
+ * bends sharply in little room the ring may cross itself.
  */
 export function stripAround(line: readonly Place[], halfM: number): Place[] {
   const back = line.toReversed()
   return [...rightSide(line, halfM), ...cap(line, halfM), ...rightSide(back, halfM), ...cap(back, halfM)]
 }
 
-/** The line without corners that are less than `toleranceM` from the straight way. Source: Douglas and Peucker, 1973. */
+/**
+ * The line without corners that are less than `toleranceM` from the straight way. Source: Douglas and Peucker, 1973.
+ */
 export function thinned(line: readonly Place[], toleranceM: number): Place[] {
   const [first, last] = [line[0], line.at(-1)]
   if (first === undefined || last === undefined || line.length < 3) return [...line]

@@ -9,9 +9,9 @@ interface Owner {
 }
 
 /**
- * As root, gives what is root's in a folder to the user that the folder belongs to, who could not open it. It follows no link
- * that this user may have put there, and opens no file: closing one would end the locks that this process has on it. Does
- * nothing for others than root.
+ * As root, gives what is root's in a folder to the user that the folder belongs to, who could not open it. It follows
+ * no link that this user may have put there, and opens no file: closing one would end the locks that this process has
+ * on it. Does nothing for others than root.
  */
 export function giveToOwner(folder: string): void {
   if (!isRoot()) return

@@ -10,7 +10,8 @@ const STICKY = 0o1000
 /**
  * Makes the data folder of a program, 0700. In one that is there, closes to others what they may open: the folder, and
  * of what is in it the entries of the program, `names`; the first of them is always there once the program has run.
- * Throws an `Error` in words when it cannot, a `ConfigError` when the folder is another user's or in use for other things.
+ * Throws an `Error` in words when it cannot, a `ConfigError` when the folder is another user's or in use for other
+ * things.
  */
 export function preparePrivateFolder(folder: string, names: readonly [string, ...string[]]): void {
   try {
@@ -59,7 +60,9 @@ function close(path: string): void {
   if (isOpen(path)) throw new ConfigError(`others may read ${path}, and its file system cannot change that`)
 }
 
-/** What only a person can change: another folder, another owner. A disk that is full or read-only may be so for a while. */
+/**
+ * What only a person can change: another folder, another owner. A disk that is full or read-only may be so for a while.
+ */
 const SETTING_FAULTS = ['EACCES', 'EPERM', 'EEXIST', 'ENOTDIR']
 
 /** Says in words why a data folder cannot be used: a `ConfigError` when no later start would do better. */

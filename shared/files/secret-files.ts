@@ -4,8 +4,8 @@ import { describeError } from '#shared/errors.ts'
 const SUFFIX = '_FILE'
 
 /**
- * Settings in which the content of the file that `X_FILE` names stands as `X`, for each X of `names`; and what is wrong,
- * a line each, after `prefix` and the name of the setting.
+ * Settings in which the content of the file that `X_FILE` names stands as `X`, for each X of `names`; and what is
+ * wrong, a line each, after `prefix` and the name of the setting.
  */
 export function withSecretFiles(
   settings: Readonly<Record<string, unknown>>,

@@ -79,7 +79,8 @@ export function outgoingOf(c: Context): ServerResponse | undefined {
 
 /** Gives an answer that is still to be made a header. */
 export function setHeader(c: Context, name: string, value: string): void {
-  // Node's own answer takes it as it is; Hono would make a `Headers` of all of them, which costs more than most handlers
+  // Node's own answer takes it as it is; Hono would make a `Headers` of all of them, which costs more than most
+  // handlers
   const outgoing = outgoingOf(c)
   if (outgoing === undefined) c.header(name, value)
   else outgoing.setHeader(name, value)

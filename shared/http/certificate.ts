@@ -28,7 +28,10 @@ export interface CertificateOptions {
   settings: KeyPairSettings
   clock: Clock
   log: Log
-  /** Of an authority that only some browsers trust: they are not told to stay with HTTPS, as one that does not trust it yet could not get past. */
+  /**
+   * Of an authority that only some browsers trust: they are not told to stay with HTTPS, as one that does not trust it
+   * yet could not get past.
+   */
   isOfOwnAuthority?: boolean
   /** The host by which people reach the program: a certificate that is not for it is logged. */
   publicHost?: string | undefined

@@ -31,8 +31,8 @@ export const proxiesSetting = z.string().transform((text, issues) => {
 })
 
 /**
- * Who asks, behind proxies that are trusted to say so: of `X-Forwarded-For` each proxy adds whom it heard at the end, so
- * the last address that is no trusted proxy is the client's. Anybody can write what stands before it.
+ * Who asks, behind proxies that are trusted to say so: of `X-Forwarded-For` each proxy adds whom it heard at the end,
+ * so the last address that is no trusted proxy is the client's. Anybody can write what stands before it.
  */
 export class ClientAddresses {
   readonly #proxies: BlockList
@@ -59,7 +59,10 @@ export class ClientAddresses {
   }
 }
 
-/** Keeps who asks in `c.var.address`, and whom in `c.var.ownOrigin`; requests made in a test without a socket are from `unknown`. */
+/**
+ * Keeps who asks in `c.var.address`, and whom in `c.var.ownOrigin`; requests made in a test without a socket are from
+ * `unknown`.
+ */
 export function withAddress(addresses: ClientAddresses): MiddlewareHandler<RequestEnv> {
   return (c, next) => {
     const socket = socketAddress(c)

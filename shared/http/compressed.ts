@@ -9,14 +9,15 @@ const TEXT = /^(text\/|application\/([a-z0-9.+-]+\+)?(json|xml|javascript)\b|ima
 /** Below it a packet on the wire is hardly shorter. */
 const MIN_BYTES = 1024
 /**
- * The fastest: JSON shrinks to a fifth of it or less, a higher level takes twice the time for another twentieth. It runs
- * in a thread of Node's pool: 400 KB take half a millisecond of the event loop, by CompressionStream five times that.
+ * The fastest: JSON shrinks to a fifth of it or less, a higher level takes twice the time for another twentieth. It
+ * runs in a thread of Node's pool: 400 KB take half a millisecond of the event loop, by CompressionStream five times
+ * that.
  */
 const LEVEL = 1
 
 /**
- * Compresses texts for clients that accept it. What is written while it is sent is not: histories and files go on as fast
- * as the client takes them, and leave the processor to the devices. Nor are photos, and parts of something.
+ * Compresses texts for clients that accept it. What is written while it is sent is not: histories and files go on as
+ * fast as the client takes them, and leave the processor to the devices. Nor are photos, and parts of something.
  */
 export const compressed: MiddlewareHandler<RequestEnv> = async (c, next) => {
   await next()

@@ -23,8 +23,8 @@ export interface Download {
 }
 
 /**
- * History as one text, read a page at a time as fast as the client takes it: memory stays the same however long
- * the range is, and reading ends when the client leaves, stalls, or may not see the records any more; what it has then is
+ * History as one text, read a page at a time as fast as the client takes it: memory stays the same however long the
+ * range is, and reading ends when the client leaves, stalls, or may not see the records any more; what it has then is
  * cut off, not complete. The first page is read before this resolves, so that a store that cannot be read is still an
  * error answer, and so is `too_many_downloads`.
  */

@@ -103,7 +103,10 @@ export class HttpListener implements Part {
     })
   }
 
-  /** Gives it a certificate, before it starts or at any later time; open connections go on with theirs. Of one that all browsers trust, they are told to stay with HTTPS. */
+  /**
+   * Gives it a certificate, before it starts or at any later time; open connections go on with theirs. Of one that all
+   * browsers trust, they are told to stay with HTTPS.
+   */
   setSecureContext(options: SecureContextOptions, isTrustedByAll: boolean): void {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(options)
     // nobody could get past the warning of a browser that trusted it once and does no more
@@ -179,8 +182,8 @@ function answerError(error: unknown): Response {
 const TLS_HANDSHAKE = 22
 
 /**
- * Has an HTTPS server serve HTTP as well. It hands connections to HTTP by its event `secureConnection`, so that a plain one
- * has the same limits, upgrades and end.
+ * Has an HTTPS server serve HTTP as well. It hands connections to HTTP by its event `secureConnection`, so that a plain
+ * one has the same limits, upgrades and end.
  */
 function takePlain(server: Server | SecureServer): void {
   const handshakes = server.listeners('connection')

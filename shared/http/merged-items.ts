@@ -9,10 +9,10 @@ const COMMA = 0x2c
 
 /**
  * The items of many lists as one list by when they began: JSON with commas between them, a piece at a time, with a turn
- * for other requests after each. The lists are in this order already; of equal times those of the earlier list come first
- * when it is ascending, those of the later list when it is descending. Between the items of one list there are commas
- * already, so what comes from one list in a row is copied at once. The memory of the lists is freed at the end, also when
- * not all pieces are asked for: V8 would leave megabytes of each answer until it has 64 MB of them.
+ * for other requests after each. The lists are in this order already; of equal times those of the earlier list come
+ * first when it is ascending, those of the later list when it is descending. Between the items of one list there are
+ * commas already, so what comes from one list in a row is copied at once. The memory of the lists is freed at the end,
+ * also when not all pieces are asked for: V8 would leave megabytes of each answer until it has 64 MB of them.
  */
 export async function* mergedItems(lists: readonly JsonItems[], order: ListOrder): AsyncGenerator<Uint8Array> {
   const cursors = new NextFirst(lists, order)

@@ -24,8 +24,8 @@ export interface JsonSchema {
 }
 
 /**
- * Turns the zod schemas that validate into JSON Schemas. A schema with `.meta({ id })` becomes a component of that name,
- * wherever it is used; other keys of `.meta` go into the JSON Schema as they are.
+ * Turns the zod schemas that validate into JSON Schemas. A schema with `.meta({ id })` becomes a component of that
+ * name, wherever it is used; other keys of `.meta` go into the JSON Schema as they are.
  */
 export class SchemaComponents {
   readonly schemas: Record<string, JsonSchema> = {}

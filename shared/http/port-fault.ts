@@ -47,7 +47,9 @@ function holderOf(port: number, root: string): string {
   return `${holder?.words ?? 'another program'}: stop that, or`
 }
 
-/** Who listens on a port, in words, and the process where it may be known; undefined for nobody, or on other systems. */
+/**
+ * Who listens on a port, in words, and the process where it may be known; undefined for nobody, or on other systems.
+ */
 export function portHolder(port: number, root = '/'): { pid: number | undefined; words: string } | undefined {
   const listener = attempt(() => listenerOn(port, root))
   if (listener === undefined) return undefined

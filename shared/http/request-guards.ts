@@ -30,7 +30,10 @@ export const noStore: MiddlewareHandler<RequestEnv> = (c, next) => {
 /** At the end of the name of a parameter. */
 const LIST_NAME = /([?&][^=&#]+?)(?:\[\d*\]|%5B\d*%5D)(?=[=&#]|$)/gi
 
-/** Reads `hardware_ids[]=a` and `hardware_ids[0]=a`, as some clients write lists, as the repeated parameter it stands for. */
+/**
+ * Reads `hardware_ids[]=a` and `hardware_ids[0]=a`, as some clients write lists, as the repeated parameter it stands
+ * for.
+ */
 export const withPlainNames: MiddlewareHandler<RequestEnv> = (c, next) => {
   const { url } = c.req
   // all that reads the query goes by this
@@ -55,8 +58,8 @@ export function jsonBodyUpTo(maxBytes: number, form: BodyForm = {}): MiddlewareH
 }
 
 /**
- * Lets pass a body that is called JSON, of at most `maxBytes`, without parsing it: a reader thread does, and a handler gets it by
- * `arrayBuffer`. The schema of the route only describes it.
+ * Lets pass a body that is called JSON, of at most `maxBytes`, without parsing it: a reader thread does, and a handler
+ * gets it by `arrayBuffer`. The schema of the route only describes it.
  */
 export function unreadJsonUpTo(maxBytes: number): MiddlewareHandler<RequestEnv> {
   return async (c, next) => {

@@ -28,8 +28,8 @@ export function json<Schema extends z.ZodType>(schema: Schema, description: stri
 }
 
 /**
- * An answer that a route describes and whose types do not know it: they know JSON values only, not texts, files, or 304.
- * The handler sees to it that it is what the schema of the route says.
+ * An answer that a route describes and whose types do not know it: they know JSON values only, not texts, files, or
+ * 304. The handler sees to it that it is what the schema of the route says.
  */
 export function described(answer: Response): never {
   // a handler may return it as any type that its route wants; it is sent as it is

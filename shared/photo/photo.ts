@@ -9,8 +9,8 @@ const SIDE_MAX_PX = 16_384
 const PIXELS_MAX = 50_000_000
 
 /**
- * Reads an image by its own bytes and keeps what its pixels and their colours need, nothing else: Exif with places, XMP, texts,
- * previews and whatever follows the image are left out. Throws `PhotoFault`.
+ * Reads an image by its own bytes and keeps what its pixels and their colours need, nothing else: Exif with places,
+ * XMP, texts, previews and whatever follows the image are left out. Throws `PhotoFault`.
  */
 export function readPhoto(bytes: Uint8Array): Photo {
   const photo = readJpeg(bytes) ?? readPng(bytes) ?? readWebp(bytes)

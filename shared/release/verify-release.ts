@@ -13,7 +13,10 @@ const CHUNK_BYTES = 1024 * 1024
 /** Why a file must not be installed, in words for the person who wants to. */
 export class ReleaseError extends Error {}
 
-/** Throws a `ReleaseError` unless a folder has all files of a release, as the owner of one of `keys` signed them, and no other. */
+/**
+ * Throws a `ReleaseError` unless a folder has all files of a release, as the owner of one of `keys` signed them, and no
+ * other.
+ */
 export function verifyRelease(folder: string, keys: readonly string[]): void {
   const sums = signedSums(folder, keys)
   for (const [name, sum] of sums) checkFile(join(folder, name), sum)
@@ -23,8 +26,9 @@ export function verifyRelease(folder: string, keys: readonly string[]): void {
 }
 
 /**
- * Throws a `ReleaseError` unless a file is the one that the sums beside it have, signed by the owner of one of `keys`. With
- * `copy`, a path at which nothing is yet, the bytes that were verified are there afterwards: others may write the file itself.
+ * Throws a `ReleaseError` unless a file is the one that the sums beside it have, signed by the owner of one of `keys`.
+ * With `copy`, a path at which nothing is yet, the bytes that were verified are there afterwards: others may write the
+ * file itself.
  */
 export function verifyReleaseFile(path: string, keys: readonly string[], copy?: string): void {
   const sum = signedSums(dirname(path), keys).get(basename(path))
@@ -84,7 +88,10 @@ function checkFile(path: string, sum: string, copy?: string): void {
   if (found !== sum) throw new ReleaseError(`${basename(path)} was altered, or not copied as a whole`)
 }
 
-/** The SHA-256 of a file, which may be larger than what one would hold in memory; of what was written to `copy`, if given. */
+/**
+ * The SHA-256 of a file, which may be larger than what one would hold in memory; of what was written to `copy`, if
+ * given.
+ */
 export function sha256OfFile(path: string, copy?: string): string {
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES)

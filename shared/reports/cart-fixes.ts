@@ -3,8 +3,8 @@ import { mergeRecords } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 
 /**
- * The way of a cart from the fixes of its devices, as a cart is judged: those of its lock, and of the others each that the
- * lock has been behind of for too long. To be given stretch by stretch, in the order of time.
+ * The way of a cart from the fixes of its devices, as a cart is judged: those of its lock, and of the others each that
+ * the lock has been behind of for too long. To be given stretch by stretch, in the order of time.
  */
 export class CartFixes {
   #lockMs = Number.NEGATIVE_INFINITY

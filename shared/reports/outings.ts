@@ -7,8 +7,8 @@ export type OutSink = (fromMs: number, untilMs: number, latE7: number, longE7: n
 
 /**
  * Follows the fixes of a cart through its parking zones as zone events do: it is in by what two fixes in a row say, the
- * first one there is counts at once. A step between two fixes is out when the cart is out by the second. Without parking
- * zones it always is. To be given stretch by stretch, in the order of time.
+ * first one there is counts at once. A step between two fixes is out when the cart is out by the second. Without
+ * parking zones it always is. To be given stretch by stretch, in the order of time.
  */
 export class Outings {
   readonly #parking: WatchedZones

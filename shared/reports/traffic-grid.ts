@@ -15,8 +15,8 @@ const EARTH_M = 40_075_016.686
 const CELLS_AS_KEY = 2 ** FINEST_ZOOM
 
 /**
- * Adds up where time was spent in at most so many cells: with more of them, all become twice as wide. The order in which it is added
- * makes no difference, and the memory does not grow with it.
+ * Adds up where time was spent in at most so many cells: with more of them, all become twice as wide. The order in
+ * which it is added makes no difference, and the memory does not grow with it.
  */
 export class TrafficGrid {
   readonly #cellsMax: number

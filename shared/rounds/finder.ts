@@ -13,8 +13,8 @@ const PARKED_MS = MINUTE_MS
 /** After so long without a fix nobody knows where the cart was: its next fix is as its first. */
 export const FORGOTTEN_MS = 4 * HOUR_MS
 /**
- * Of the fixes in each half second by the clock only the first counts: a cart drives 10 m at most meanwhile. Slots of the
- * clock and not a time since the last: so it is the same wherever reading begins.
+ * Of the fixes in each half second by the clock only the first counts: a cart drives 10 m at most meanwhile. Slots of
+ * the clock and not a time since the last: so it is the same wherever reading begins.
  */
 const SLOT_MS = 500
 /** Longer than a course is open: a cart that stays out there at night is on no round next morning. */
@@ -65,9 +65,10 @@ const UNSEEN: RoundState = {
 }
 
 /**
- * Finds the rounds of one cart in the fixes of its devices, by time. A round begins when the cart leaves parking, or where
- * it is first seen outside, and ends when it is back; it needs a hole. Where zones are entered and left is as zone events
- * have it (`#shared/zones/watch`). Fed fix by fix or all at once, with any number of stops in between, it finds the same.
+ * Finds the rounds of one cart in the fixes of its devices, by time. A round begins when the cart leaves parking, or
+ * where it is first seen outside, and ends when it is back; it needs a hole. Where zones are entered and left is as
+ * zone events have it (`#shared/zones/watch`). Fed fix by fix or all at once, with any number of stops in between, it
+ * finds the same.
  */
 export class RoundFinder {
   readonly #ground: RoundGround
@@ -126,8 +127,8 @@ export class RoundFinder {
   }
 
   /**
-   * Takes the next fix. Says `late` of one that should have come before others: the rounds are to be found anew, from all
-   * that is stored. What says nothing, because another device speaks for the cart or it is dense, is left out.
+   * Takes the next fix. Says `late` of one that should have come before others: the rounds are to be found anew, from
+   * all that is stored. What says nothing, because another device speaks for the cart or it is dense, is left out.
    */
   take(device: RoundDevice, fix: Fix): 'taken' | 'left out' | 'late' {
     const state = this.#state
@@ -154,9 +155,9 @@ export class RoundFinder {
   }
 
   /**
-   * Takes fixes of a device from one on as `take` would one by one, as long as they are before `untilMs`, have a place (0,0 is
-   * none) and say no more than that the cart stands or drives on in the zones that it is in, as nearly all do. Returns the
-   * place of the first that it did not take.
+   * Takes fixes of a device from one on as `take` would one by one, as long as they are before `untilMs`, have a place
+   * (0,0 is none) and say no more than that the cart stands or drives on in the zones that it is in, as nearly all do.
+   * Returns the place of the first that it did not take.
    */
   takeCalm(device: RoundDevice, { atMs, latE7, longE7 }: FixColumns, from: number, untilMs: number): number {
     const state = this.#state
@@ -257,7 +258,10 @@ export class RoundFinder {
     return { parkedMs, holes }
   }
 
-  /** The first fix outside of the zones of a hole, or of parking (null), in which it was: this one says so for the second time. */
+  /**
+   * The first fix outside of the zones of a hole, or of parking (null), in which it was: this one says so for the
+   * second time.
+   */
   #leftAt(before: WatchState, hole: number | null, fix: Fix): Fix {
     for (const { id, isInside, turnedAt } of before.zones)
       if (isInside && turnedAt !== undefined && this.#ground.holeOf.get(id) === hole) return turnedAt

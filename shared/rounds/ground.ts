@@ -11,7 +11,9 @@ export interface RoundGround {
   readonly holes: readonly number[]
 }
 
-/** What rounds go by among the zones of a cart. A hole may be made of several zones; one without a number is nobody's. */
+/**
+ * What rounds go by among the zones of a cart. A hole may be made of several zones; one without a number is nobody's.
+ */
 export function roundGround(zones: readonly Zone[]): RoundGround {
   const counted = zones.filter(isCounted)
   const holeOf = new Map(counted.map(({ id, type, hole }) => [id, type === 'parking' ? null : hole]))

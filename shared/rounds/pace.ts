@@ -12,8 +12,8 @@ function holesLeft({ holes }: Pick<Round, 'holes'>): number {
 }
 
 /**
- * Minutes since the first hole was entered, less `minutesPerHole` for each hole that was left: negative for a round that
- * is ahead. Null when the cart is on no hole now. Source: rulings R38 and R68 of the contract for staff.
+ * Minutes since the first hole was entered, less `minutesPerHole` for each hole that was left: negative for a round
+ * that is ahead. Null when the cart is on no hole now. Source: rulings R38 and R68 of the contract for staff.
  */
 export function minutesBehind(round: Pick<Round, 'holes'>, minutesPerHole: number, nowMs: number): number | null {
   const [first] = round.holes

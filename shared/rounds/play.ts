@@ -2,11 +2,13 @@ import { holeAfter, type RoundGround } from './ground.ts'
 import type { HoleStay } from './round.ts'
 
 /**
- * A cart that is in the zone of a hole for less crosses it on its way to another: at 15 km/h that is 125 m, and a hole is
- * some 76 m wide.
+ * A cart that is in the zone of a hole for less crosses it on its way to another: at 15 km/h that is 125 m, and a hole
+ * is some 76 m wide.
  */
 const CROSSED_MS = 30_000
-/** Where two holes overlap the next one is played from when the cart came into it, once it has been there for so long. */
+/**
+ * Where two holes overlap the next one is played from when the cart came into it, once it has been there for so long.
+ */
 const TAKEN_OVER_MS = 60_000
 /** Between two holes in their order a shorter stay on another was the way there: no hole is played in less. */
 const DETOUR_MS = 300_000
@@ -35,11 +37,12 @@ const NONE: readonly HolePresence[] = []
 export const NOT_PLAYED: Play = { holes: [], visit: null }
 
 /**
- * Moves on which hole is played; `inside` are the holes whose zones the cart is in at `atMs`, and `leftMs` is when it came
- * out of the zone of the hole that it played, if it did.
+ * Moves on which hole is played; `inside` are the holes whose zones the cart is in at `atMs`, and `leftMs` is when it
+ * came out of the zone of the hole that it played, if it did.
  *
- * The hole that is played stays it while the cart is in its zone. Where holes overlap, the one that comes next by number
- * takes over a minute after the cart came into it. On none, the next by number counts, else the one it has been in for longest.
+ * The hole that is played stays it while the cart is in its zone. Where holes overlap, the one that comes next by
+ * number takes over a minute after the cart came into it. On none, the next by number counts, else the one it has been
+ * in for longest.
  */
 export function playOn(
   play: Play,

@@ -4,8 +4,9 @@ import { fstatSync } from 'node:fs'
 const PRIORITIES = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' } as const
 
 /**
- * The function that puts its priority before a line for this file descriptor, by the variable JOURNAL_STREAM; undefined if no journal of systemd reads that.
- * JOURNAL_STREAM is inherited by programs whose output goes elsewhere: only the same device and inode count.
+ * The function that puts its priority before a line for this file descriptor, by the variable JOURNAL_STREAM; undefined
+ * if no journal of systemd reads that. JOURNAL_STREAM is inherited by programs whose output goes elsewhere: only the
+ * same device and inode count.
  */
 export function journalPrefix(fd: number, stream: string | undefined): ((level: string) => string) | undefined {
   if (stream === undefined || stream === '') return undefined

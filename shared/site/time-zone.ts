@@ -52,8 +52,8 @@ export class TimeZone {
   }
 
   /**
-   * When the clocks show this minute of a local day (up to 1,440, the end of it): the first time where they show it twice,
-   * and the end of the gap where they skip it.
+   * When the clocks show this minute of a local day (up to 1,440, the end of it): the first time where they show it
+   * twice, and the end of the gap where they skip it.
    */
   instantOf(date: string, minuteOfDay: number): number {
     const shownMs = Date.parse(date) + minuteOfDay * MINUTE_MS

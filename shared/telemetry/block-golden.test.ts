@@ -5,8 +5,8 @@ import { crc32 } from 'node:zlib'
 import { decodeBlock, encodeBlock, verifyBlock } from './block.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from './records.ts'
 
-// Blocks of these bytes are on disks and at head offices: a file of an earlier version is never changed, and a change of
-// what the encoder writes is a new version with a file of its own.
+// Blocks of these bytes are on disks and at head offices: a file of an earlier version is never changed, and a change
+// of what the encoder writes is a new version with a file of its own.
 interface Golden {
   name: string
   kind: 'gps' | 'battery'

@@ -73,8 +73,8 @@ export function decodeBlock<R extends Records>(kind: RecordKind<R>, block: Uint8
 }
 
 /**
- * Like `decodeBlock`, but keeps only the records from `fromMs` to `toMs`, both included, and returns how many those are.
- * The columns must have room for the whole block all the same.
+ * Like `decodeBlock`, but keeps only the records from `fromMs` to `toMs`, both included, and returns how many those
+ * are. The columns must have room for the whole block all the same.
  */
 export function decodeBlockRange<R extends Records>(
   kind: RecordKind<R>,

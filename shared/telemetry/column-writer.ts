@@ -26,7 +26,8 @@ export class ColumnScratch {
   }
 }
 
-// As in the reader, loops are there twice, for the differences there usually are and for those that need more than 32 bits.
+// As in the reader, loops are there twice, for the differences there usually are and for those that need more than 32
+// bits.
 /** Writes packed columns one behind the other (packed-bits.ts); behind the last one some bytes may be anything. */
 export class ColumnWriter {
   readonly #view: DataView

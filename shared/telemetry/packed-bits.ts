@@ -1,6 +1,7 @@
-// A packed column is its head and its values but the first, each as the number of steps by which it differs from the one
-// before. The steps of a group are written with as many bits each as the largest of them needs, lowest bit first, behind
-// one byte that says how many. Signs are folded into the lowest bit: 0, -1, 1, -2, 2 are written as 0, 1, 2, 3, 4.
+// A packed column is its head and its values but the first, each as the number of steps by which it differs from the
+// one before. The steps of a group are written with as many bits each as the largest of them needs, lowest bit first,
+// behind one byte that says how many. Signs are folded into the lowest bit: 0, -1, 1, -2, 2 are written as 0, 1, 2, 3,
+// 4.
 
 /** How many values share a width. A whole group ends with a whole byte; groups of 32 make blocks up to 10 % larger. */
 export const GROUP = 16

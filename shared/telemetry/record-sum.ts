@@ -12,8 +12,8 @@ const SEEDS = {
  * and blocks they are in.
  *
  * The hash of a record is 64 bits in two lanes of 32, `a` the upper and `b` the lower; all arithmetic is modulo 2^32.
- * Both begin with the seed of the kind. Then each word of the record goes in: the lower 32 bits of its time, the rest of
- * its time, its columns in their order (an absent speed is -1). A word `w` goes in as
+ * Both begin with the seed of the kind. Then each word of the record goes in: the lower 32 bits of its time, the rest
+ * of its time, its columns in their order (an absent speed is -1). A word `w` goes in as
  *
  *     a = (a ^ w) * 0x85ebca6b;                 a ^= a >>> 15
  *     b = (b ^ rotateLeft(w, 16)) * 0xc2b2ae35;  b ^= b >>> 13

@@ -14,8 +14,8 @@ export interface Thinning {
 const STANDING_E7 = 270
 
 /**
- * The indices of the fixes that stay, ascending. The first and the last do, so does the last before a silence, and the one
- * with which a cart starts or stops.
+ * The indices of the fixes that stay, ascending. The first and the last do, so does the last before a silence, and the
+ * one with which a cart starts or stops.
  */
 export function thinned(
   { atMs, latE7, longE7, speedMilliKmh }: GpsRecords,

@@ -1,9 +1,9 @@
 import { DamagedBlockError } from './damaged-block.ts'
 import { fold, unfoldWide } from './packed-bits.ts'
 
-// A number is 7 bits a byte, the lowest first; the highest bit of a byte is 1 if another byte follows (LEB128, the varint
-// of Protocol Buffers). A text is its length and its ASCII characters. A column is, for each of its values, the difference
-// from the value before, the first from 0; signs are folded into the lowest bit (packed-bits.ts).
+// A number is 7 bits a byte, the lowest first; the highest bit of a byte is 1 if another byte follows (LEB128, the
+// varint of Protocol Buffers). A text is its length and its ASCII characters. A column is, for each of its values, the
+// difference from the value before, the first from 0; signs are folded into the lowest bit (packed-bits.ts).
 
 /** A folded difference of two times has up to 44 bits. */
 export const MAX_NUMBER_BYTES = 7

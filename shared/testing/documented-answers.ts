@@ -13,7 +13,9 @@ interface GivenAnswer {
 /** What is answered where there is no operation: unknown paths, wrong methods, no key, CORS. */
 const WITHOUT_OPERATION = [204, 400, 401, 404, 405, 429]
 
-/** Holds every answer to the OpenAPI document: its status, its headers, its content type, and its body to the letter. */
+/**
+ * Holds every answer to the OpenAPI document: its status, its headers, its content type, and its body to the letter.
+ */
 export class DocumentedAnswers {
   readonly #document: OpenApiDocument
   /** Of all schemas that others refer to, closed. */

@@ -7,7 +7,10 @@ export const SECRET = 'GPS 51.5007 N 0.1246 W by Jane Doe'
 const SECRET_BYTES = Buffer.from(SECRET)
 const EXIF_HEAD = Buffer.from('Exif\0\0', 'latin1')
 
-/** A JPEG of one pixel; with Exif that tells where it was taken and how it is turned, XMP, a comment, and a film behind it. */
+/**
+ * A JPEG of one pixel; with Exif that tells where it was taken and how it is turned, XMP, a comment, and a film behind
+ * it.
+ */
 export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
   const exif = exifOf(orientation, true)
   const xmp = Buffer.concat([Buffer.from('http://ns.adobe.com/xap/1.0/\0'), SECRET_BYTES])
@@ -35,8 +38,8 @@ export function jpeg({ orientation = 1, sizePx = 1 } = {}): Blob {
 }
 
 /**
- * A PNG of one pixel, or of as many as it claims; with texts, Exif that tells how it is turned, and a time. `weight` are
- * bytes of noise in the place of the pixels, which only a browser would refuse.
+ * A PNG of one pixel, or of as many as it claims; with texts, Exif that tells how it is turned, and a time. `weight`
+ * are bytes of noise in the place of the pixels, which only a browser would refuse.
  */
 export function png({ widthPx = 1, heightPx = 1, orientation = 1, hasExifHead = false, weight = 0 } = {}): Blob {
   const size = Buffer.alloc(13)

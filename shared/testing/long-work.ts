@@ -48,7 +48,9 @@ const SMALL = 100_000
 /** Larger ones take most of the time, and are for two operations alone. */
 const LARGE = 1_048_576
 
-/** Sends every operation of a document the largest and the strangest that it takes, and measures how long others wait. */
+/**
+ * Sends every operation of a document the largest and the strangest that it takes, and measures how long others wait.
+ */
 export class LongWork {
   readonly #options: Options
   readonly #requests: HostileRequests
@@ -143,7 +145,9 @@ export class LongWork {
     return room
   }
 
-  /** The least of three figures where it is too much: code that never ran has to be compiled, and memory is collected. */
+  /**
+   * The least of three figures where it is too much: code that never ran has to be compiled, and memory is collected.
+   */
   async #measure(target: Target, what: string, request: LongRequest): Promise<Measured> {
     const name = `${target.method} ${target.path}`
     const measured: Measured = { name, what, characters: request.body?.length ?? 0, status: 0, ms: Infinity }

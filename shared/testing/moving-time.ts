@@ -9,8 +9,8 @@ const SLOW_STEP_MS = 5
 
 /**
  * A clock and every timer that this process sets from now on, moved together: those of libraries too. Timers of other
- * threads, and of `node:timers/promises`, are real. `mock.timers` of Node 24 does not serve: its `refresh()` does nothing,
- * so the first keepalive of a broker would end every connection.
+ * threads, and of `node:timers/promises`, are real. `mock.timers` of Node 24 does not serve: its `refresh()` does
+ * nothing, so the first keepalive of a broker would end every connection.
  */
 export class MovingTime {
   readonly clock = new FakeClock()

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 const FOLDER = process.env.TEST_RUN_FOLDER
 
 /**
- * What is the same for all test files and takes long to make: the first makes it, the others read its file. Where a test
- * file runs by itself, it is made.
+ * What is the same for all test files and takes long to make: the first makes it, the others read its file. Where a
+ * test file runs by itself, it is made.
  */
 export async function onceARun(name: string, make: () => Promise<Uint8Array | string>): Promise<Uint8Array | string> {
   if (FOLDER === undefined) return make()

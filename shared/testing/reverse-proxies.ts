@@ -29,8 +29,8 @@ export class ReverseProxy {
   }
 
   /**
-   * `documented` is the configuration as a page has it; ports, the name of the site, files and the address of the gateway
-   * (127.0.0.1:8080 there, `target` here) are replaced.
+   * `documented` is the configuration as a page has it; ports, the name of the site, files and the address of the
+   * gateway (127.0.0.1:8080 there, `target` here) are replaced.
    */
   static async start(program: ProxyProgram, documented: string, target: string): Promise<ReverseProxy> {
     const folder = mkdtempSync(join(tmpdir(), `cartbarn-${program}-`))

@@ -40,24 +40,26 @@ interface Walk {
  */
 export const RECENT_SECONDS = 1800
 
-/** Which fixes are spikes does not depend on where a track begins from here on: where it is back is within the first. */
+/**
+ * Which fixes are spikes does not depend on where a track begins from here on: where it is back is within the first.
+ */
 const SETTLED_FIXES = 2 * SPIKE_FIXES_MAX + 2
 /** Two fixes further apart than this cannot both be jitter about the same place. */
 const BEYOND_JITTER_M = 2 * JITTER_M + 1
 
 /**
- * The trip a device is on, or undefined. The track holds its fixes up to `nowMs` and from as far back as shall be looked.
- * The minima of a trip do not apply: a cart that left ten seconds ago is in motion. One that stands is on a trip for as
- * long as the pause, judged by the clock and not by its last fix, is no stop.
+ * The trip a device is on, or undefined. The track holds its fixes up to `nowMs` and from as far back as shall be
+ * looked. The minima of a trip do not apply: a cart that left ten seconds ago is in motion. One that stands is on a
+ * trip for as long as the pause, judged by the clock and not by its last fix, is no stop.
  */
 export function activeTrip(track: Track, config: TripConfig, query: ActiveTripQuery): ActiveTrip | undefined {
   return underWay(walk(track, config, query), config, query)
 }
 
 /**
- * What `activeTrip` says of any track that ends with this one and begins earlier; undefined when that may depend on what
- * is before. A drive that is sure to be one, whatever was before it, and then a rest that ends it: from there on every
- * such track is parted into the same rests and moves.
+ * What `activeTrip` says of any track that ends with this one and begins earlier; undefined when that may depend on
+ * what is before. A drive that is sure to be one, whatever was before it, and then a rest that ends it: from there on
+ * every such track is parted into the same rests and moves.
  */
 export function recentActiveTrip(
   track: Track,
@@ -104,8 +106,8 @@ function underWay(
 
 /**
  * The first fix into which a device is driving, and not in jitter, whatever was before the track: it reported to be
- * moving all the way from a fix beyond the jitter of any place near this one. Undefined where spikes or speeds that were
- * not reported could make what was before matter.
+ * moving all the way from a fix beyond the jitter of any place near this one. Undefined where spikes or speeds that
+ * were not reported could make what was before matter.
  */
 function firstSureDrive({ track, spikes }: Walk, config: TripConfig): number | undefined {
   const { atMs, latE7, longE7, speedMilliKmh, count } = track

@@ -16,8 +16,8 @@ export interface TripReport {
 /**
  * Finds the trips and stops of one device. Nothing outside the track is known: of what is under way at either end the
  * part inside is reported if it is a trip or a stop by itself, so a trip over midnight is one part in each day's query.
- * Movement that is no trip, between two different places, is in neither list. Takes time in proportion to the fixes
- * and next to none for a parked device. With minima of zero every other fix can be a trip: throws `TooManyTripsError` as
+ * Movement that is no trip, between two different places, is in neither list. Takes time in proportion to the fixes and
+ * next to none for a parked device. With minima of zero every other fix can be a trip: throws `TooManyTripsError` as
  * soon as there are more than `foundMax` trips and stops.
  */
 export function detectTrips(track: Track, config: TripConfig, foundMax?: number): TripReport {

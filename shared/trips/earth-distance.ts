@@ -10,7 +10,9 @@ const NEAR_E7 = Math.floor(1e-3 / RADIANS_PER_E7)
 /** From one latitude the cosine is worked out at to the next, 0.1 degree. */
 const GRID_E7 = 1e6
 
-/** More than rounding can make up, relative to what is compared; opposite points on Earth lose half the digits to asin. */
+/**
+ * More than rounding can make up, relative to what is compared; opposite points on Earth lose half the digits to asin.
+ */
 export const ROUNDING_MARGIN = 1 + 1e-7
 
 /**

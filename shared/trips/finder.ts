@@ -84,9 +84,9 @@ function sum(a: Driven, b: Driven): Driven {
 }
 
 /**
- * Puts rests and moves together to trips and stops. A rest is confirmed when it lasts or holds a gap, and only that ends
- * a trip: at the first fix of the rest, not where the rest was confirmed, so the answer stays the same while a pause
- * becomes a stop. Shorter rests are pauses of the trip, or part of its stops when it turns out to be none.
+ * Puts rests and moves together to trips and stops. A rest is confirmed when it lasts or holds a gap, and only that
+ * ends a trip: at the first fix of the rest, not where the rest was confirmed, so the answer stays the same while a
+ * pause becomes a stop. Shorter rests are pauses of the trip, or part of its stops when it turns out to be none.
  */
 export class TripFinder implements RunSink {
   readonly #trips: Run[] = []

@@ -28,7 +28,9 @@ export interface JsonItems {
   startMs: Float64Array<ArrayBuffer>
 }
 
-/** The trips and stops of a device, as text: thousands of objects would be copied from thread to thread, then written. */
+/**
+ * The trips and stops of a device, as text: thousands of objects would be copied from thread to thread, then written.
+ */
 export interface FoundTrips {
   trips: JsonItems
   stops: JsonItems

@@ -52,10 +52,10 @@ export interface LastFix {
 type State = 'start' | 'rest' | 'trial' | 'move'
 
 /**
- * Parts a track into rests and moves. A fix stands for the time until the next one: a leg from a stopped fix is rest, one
- * from a moving fix is movement, and a silence longer than `minimalNoDataDuration` is rest whatever came before it. A
- * move that never leaves the surroundings of the rest before it is jitter and part of that rest.
- * Returns the last fix; undefined when there is none.
+ * Parts a track into rests and moves. A fix stands for the time until the next one: a leg from a stopped fix is rest,
+ * one from a moving fix is movement, and a silence longer than `minimalNoDataDuration` is rest whatever came before it.
+ * A move that never leaves the surroundings of the rest before it is jitter and part of that rest. Returns the last
+ * fix; undefined when there is none.
  */
 export function walkLegs(track: Track, spikes: Spikes, config: TripConfig, sink: RunSink): LastFix | undefined {
   return new LegWalk(track, spikes, config, sink).walk()
@@ -305,7 +305,8 @@ class LegWalk {
 
   /**
    * A speed that was not reported is the mean over the leg that follows, so that the parked fix before a departure
-   * becomes its start and the fix of arrival its end; at a gap, a discontinuity or the end it is that of the leg before.
+   * becomes its start and the fix of arrival its end; at a gap, a discontinuity or the end it is that of the leg
+   * before.
    */
   #judgeSpeed(fix: number, legBeforeMilliKmh: number): void {
     const reported = this.#track.speedMilliKmh[fix] ?? NO_SPEED

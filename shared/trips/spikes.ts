@@ -154,8 +154,8 @@ class SpikeFilter {
 
   /**
    * Goes on while each fix is plausible after the one before it. What would do in the shortest step does in any, so the
-   * time is not even looked at while a device does no more than that. `| 0` keeps the sums integers: half way around the
-   * Earth is less than 32 bits, so what is cut off is far away still.
+   * time is not even looked at while a device does no more than that. `| 0` keeps the sums integers: half way around
+   * the Earth is less than 32 bits, so what is cut off is far away still.
    */
   #skipPlausible(): void {
     const { latE7, longE7, speedMilliKmh, count } = this.#track

@@ -12,8 +12,8 @@ export const backupHeaderSchema = z.object({
       /** 16 bytes, base64. */
       salt: z.string().regex(/^[A-Za-z0-9+/]{22}==$/),
       /**
-       * As scrypt names them; the memory it takes is 128 * cost * blockSize bytes. Less than what this program has always
-       * written would let others guess the passphrase, and more would fill the memory.
+       * As scrypt names them; the memory it takes is 128 * cost * blockSize bytes. Less than what this program has
+       * always written would let others guess the passphrase, and more would fill the memory.
        */
       cost: z.literal([1 << 15, 1 << 16, 1 << 17]),
       blockSize: z.number().int().min(8).max(16),

@@ -6,8 +6,8 @@ const timeSchema = z.number()
 const e7Schema = z.number().int()
 
 /**
- * What a device says of its cart, on the way to the head office: it judges the cart by it as the gateway does. Beside what
- * the latest state of a device shows anyway, so that neither has to work anything out from history.
+ * What a device says of its cart, on the way to the head office: it judges the cart by it as the gateway does. Beside
+ * what the latest state of a device shows anyway, so that neither has to work anything out from history.
  */
 export const cartSaidSchema = z.object({
   fix: z

@@ -121,7 +121,9 @@ export const courseSchema = z
   .meta({ id: 'Course' })
 export type CourseJson = z.infer<typeof courseSchema>
 
-/** What is replicated in pieces: entities `course_piece`, with keys of its name, '/' and their number in four digits. */
+/**
+ * What is replicated in pieces: entities `course_piece`, with keys of its name, '/' and their number in four digits.
+ */
 const contentSchema = z.object({
   hash: z.string().regex(/^[0-9a-f]{32}$/),
   bytes: z.number().int().min(1).max(16_777_216),
@@ -130,8 +132,8 @@ const contentSchema = z.object({
 export type CourseContent = z.infer<typeof contentSchema>
 
 /**
- * What a head office has of it: the body of the entity `course`. The drawing is in `sent`, or in pieces: those of `drawing`
- * together are what would be in `sent`. An older gateway has no pieces.
+ * What a head office has of it: the body of the entity `course`. The drawing is in `sent`, or in pieces: those of
+ * `drawing` together are what would be in `sent`. An older gateway has no pieces.
  */
 export const courseBodySchema = z.object({
   version: z.number().int().min(0),

@@ -3,7 +3,10 @@ import { ConfigError } from '#shared/errors.ts'
 
 const DIFFERENT_CHARACTERS = 8
 
-/** A setting that is a whole number, as text of digits only: an empty variable must not become 0, which often means "no limit". */
+/**
+ * A setting that is a whole number, as text of digits only: an empty variable must not become 0, which often means "no
+ * limit".
+ */
 export function count(min: number, max: number) {
   const error = `must be a whole number from ${min} to ${max}`
   return z.preprocess(
@@ -23,7 +26,9 @@ export function chosenKey(minLength: number) {
     })
 }
 
-/** A setting as `--help` and `/docs` list it: its name in the environment, its default (`none`: none) and what it does. */
+/**
+ * A setting as `--help` and `/docs` list it: its name in the environment, its default (`none`: none) and what it does.
+ */
 export interface Setting {
   name: string
   defaultValue: string
@@ -82,7 +87,10 @@ export class SettingTable<Rules extends SettingRules> {
     this.#prefix = prefix
   }
 
-  /** Reads settings by their names without prefix. Throws a `ConfigError` with `faults` and all that is wrong, a line each. */
+  /**
+   * Reads settings by their names without prefix. Throws a `ConfigError` with `faults` and all that is wrong, a line
+   * each.
+   */
   parse(settings: Readonly<Record<string, unknown>>, faults: readonly string[]): SettingValues<Rules> {
     const schemas = Object.fromEntries(this.#rules.map(([name, { schema }]) => [name, schema]))
     const { data, error } = z.strictObject(schemas).safeParse(settings, { error: settingFault })
@@ -166,7 +174,10 @@ function editsBetween(from: string, to: string): number {
   return last.at(-1) ?? 0
 }
 
-/** What makes a key that somebody chose easy to guess, in words that follow the name of a setting; undefined if nothing does. */
+/**
+ * What makes a key that somebody chose easy to guess, in words that follow the name of a setting; undefined if nothing
+ * does.
+ */
 export function weakKeyFault(key: string): string | undefined {
   if (new Set(key).size < DIFFERENT_CHARACTERS) return `must have at least ${DIFFERENT_CHARACTERS} different characters`
   for (let length = 1; length <= key.length / 2; length++)

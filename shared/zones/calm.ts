@@ -11,9 +11,9 @@ const SHARE = 0.99
 const LESS_M = 0.1
 
 /**
- * A circle around a fix that no edge of a zone leads through, nor that of the buffer around it. Whatever fixes follow in
- * there, `watch` tells nothing of them, and of what it knows only this changes: where the cart was outside last, of zones
- * that it left and is still near to.
+ * A circle around a fix that no edge of a zone leads through, nor that of the buffer around it. Whatever fixes follow
+ * in there, `watch` tells nothing of them, and of what it knows only this changes: where the cart was outside last, of
+ * zones that it left and is still near to.
  */
 export class CalmSpot {
   /** What was known of zones at its middle. */
@@ -98,6 +98,7 @@ function roomKnownM(state: ZoneState, { bufferM }: WatchedZone, last: Fix, edgeM
   if (turnedAt !== undefined || passed !== undefined) return 0
   const leftM = leftAt === undefined ? Number.POSITIVE_INFINITY : RETURN_M - distanceM(leftAt, last)
   if (isInBuffer) return Math.min(leftM, edgeM, bufferM - edgeM)
-  // it was outside at the last fix: one of which nothing is open is known only while it is near to where the cart left it
+  // it was outside at the last fix: one of which nothing is open is known only while it is near to where the cart left
+  // it
   return Math.min(leftM, edgeM - bufferM)
 }

@@ -9,9 +9,9 @@ export interface Completion {
 }
 
 /**
- * Zones as map editors write them, as the FeatureCollection that they stand for: a bare Feature, an array of Features or
- * `{"geofences": …}`; features without a type (`alert`), without a name (`Zone N`) or with `properties` null; a MultiPolygon of
- * one polygon. What is wrong with them otherwise stays, for the schema to refuse.
+ * Zones as map editors write them, as the FeatureCollection that they stand for: a bare Feature, an array of Features
+ * or `{"geofences": …}`; features without a type (`alert`), without a name (`Zone N`) or with `properties` null; a
+ * MultiPolygon of one polygon. What is wrong with them otherwise stays, for the schema to refuse.
  */
 export function completeZones(given: unknown): { zones: unknown; completions: Completion[] } {
   const completions: Completion[] = []

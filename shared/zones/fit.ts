@@ -60,7 +60,10 @@ function shavedOf(zone: Zone, place: number, weigh: typeof weightsOf): Shaved[] 
   return [{ place, weights: weigh(shape.ring), corners }]
 }
 
-/** The least number of metres by which all have to be simplified, to a centimetre, as far as lengths tell; at most `mostM`. */
+/**
+ * The least number of metres by which all have to be simplified, to a centimetre, as far as lengths tell; at most
+ * `mostM`.
+ */
 function leastTolerance(shaved: readonly Shaved[], bytes: number, mostM: number): number {
   let [tooLittle, enough] = [0, mostM]
   while (enough - tooLittle > FINEST_M) {

@@ -66,7 +66,10 @@ export function doSegmentsMeet(a: Point, b: Point, c: Point, d: Point): boolean 
   return side(a, b, c) * side(a, b, d) <= 0 && side(c, d, a) * side(c, d, b) <= 0
 }
 
-/** A ring as numbers: latitude and longitude by turns, and the first point again. Nothing has to be looked up of a corner. */
+/**
+ * A ring as numbers: latitude and longitude by turns, and the first point again. Nothing has to be looked up of a
+ * corner.
+ */
 export function packRing(ring: readonly Point[]): Float64Array {
   return Float64Array.from([...ring, ...ring.slice(0, 1)].flatMap(({ latE7, longE7 }) => [latE7, longE7]))
 }

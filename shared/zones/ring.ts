@@ -27,7 +27,10 @@ export function cornersOf(points: readonly Point[]): RingPoint[] {
   return corners
 }
 
-/** Why these corners bound no area, or null when they do. Exact, in the plane of longitude and latitude (RFC 7946, 3.1.1). */
+/**
+ * Why these corners bound no area, or null when they do. Exact, in the plane of longitude and latitude (RFC 7946,
+ * 3.1.1).
+ */
 export function faultOf(corners: readonly RingPoint[]): RingFault | null {
   const distinct = new Set(corners.map(({ latE7, longE7 }) => `${latE7} ${longE7}`))
   if (distinct.size < 3) {

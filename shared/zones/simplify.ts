@@ -8,8 +8,8 @@ export interface Simplified {
 }
 
 /**
- * How much each corner of a ring matters, in metres: with the corners that matter more than x alone, the ring is nowhere
- * farther than x from what it was. Three corners matter infinitely. Source: Douglas and Peucker, 1973.
+ * How much each corner of a ring matters, in metres: with the corners that matter more than x alone, the ring is
+ * nowhere farther than x from what it was. Three corners matter infinitely. Source: Douglas and Peucker, 1973.
  */
 export function weightsOf(ring: readonly Point[]): Float64Array {
   const weights = new Float64Array(ring.length)

@@ -60,7 +60,9 @@ function namesOf(zones: readonly Zone[], track: readonly Fix[], from?: WatchStat
   return follow(zones, track, from).events.map(({ kind, zoneId }) => `${kind} ${zoneId}`)
 }
 
-/** A drive along corners at a speed, told every so many seconds, first after `delayS`; it stands at the end for a while. */
+/**
+ * A drive along corners at a speed, told every so many seconds, first after `delayS`; it stands at the end for a while.
+ */
 function drive(corners: [number, number][], speedMs: number, everyS: number, delayS = 0): Fix[] {
   const fixes: Fix[] = []
   let nextS = delayS

@@ -59,8 +59,8 @@ const MAX_PASSAGE_MS = 60_000
 const MAX_PASSAGE_M = 400
 
 /**
- * A cart that stands a few metres beside a zone may wander in and out of it. Having left it once it is back only when it
- * has been inside for this long, unless it has been this far from where it left.
+ * A cart that stands a few metres beside a zone may wander in and out of it. Having left it once it is back only when
+ * it has been inside for this long, unless it has been this far from where it left.
  */
 const RETURN_MS = 120_000
 export const RETURN_M = 30
@@ -113,8 +113,8 @@ export function watch(
 }
 
 /**
- * Whether a fix leaves all that is known of the zones of the same set as it is, as nearly all do: it is in those that the
- * device is in for certain, and clearly outside of the others.
+ * Whether a fix leaves all that is known of the zones of the same set as it is, as nearly all do: it is in those that
+ * the device is in for certain, and clearly outside of the others.
  */
 function staysAsItWas(known: readonly ZoneState[], watched: WatchedZones, last: Fix, fix: Fix): boolean {
   const { zones } = watched
@@ -152,8 +152,8 @@ function stateOf(known: ZoneState | undefined, { id }: WatchedZone, last: Fix | 
 }
 
 /**
- * Of a zone that is new or has another shape: inside if the last fix was, which the next may change and the one after it
- * has to confirm; else as this one says. `known` is what was known of the zone of this id.
+ * Of a zone that is new or has another shape: inside if the last fix was, which the next may change and the one after
+ * it has to confirm; else as this one says. `known` is what was known of the zone of this id.
  */
 function firstSight(
   known: ZoneState | undefined,
@@ -171,7 +171,9 @@ function firstSight(
   return where === 'inside' ? { id, isInside: true, isAssumed: true, sinceMs: fix.atMs } : { id, isInside: false }
 }
 
-/** Since when a device is inside that was inside at its last fix: since before, if it was in the zone as it was then. */
+/**
+ * Since when a device is inside that was inside at its last fix: since before, if it was in the zone as it was then.
+ */
 export function sinceOf(known: ZoneState | undefined, last: Fix): number {
   return known?.isInside ? (known.sinceMs ?? last.atMs) : last.atMs
 }

@@ -12,8 +12,8 @@ import type { Zone, ZoneShape } from './zone.ts'
 
 /**
  * How far outside a zone a fix must be before it counts as outside. Half the fixes of a good receiver are within 2.5 m
- * (u-blox NEO-M8 data sheet, 1.1), which is 2.1 m along an axis: to a cart that stands on the edge it never happens, and
- * one that drives is outside a second and a half later than it is.
+ * (u-blox NEO-M8 data sheet, 1.1), which is 2.1 m along an axis: to a cart that stands on the edge it never happens,
+ * and one that drives is outside a second and a half later than it is.
  */
 export const EXIT_BUFFER_M = 10
 
@@ -69,7 +69,10 @@ export function watchedZones(zones: readonly Zone[], bufferM = EXIT_BUFFER_M): W
   }
 }
 
-/** Where a fix is. Exact at the edge of a polygon; the zone may not be one that touches the antimeridian from the other side. */
+/**
+ * Where a fix is. Exact at the edge of a polygon; the zone may not be one that touches the antimeridian from the other
+ * side.
+ */
 export function whereIs({ shape, packed, reach, bufferM }: WatchedZone, fix: Point): Whereabouts {
   if (!isInBox(reach, fix)) return 'outside'
   if (shape.kind === 'circle') {
@@ -80,7 +83,9 @@ export function whereIs({ shape, packed, reach, bufferM }: WatchedZone, fix: Poi
   return distanceToRingM(packed, fix) <= bufferM ? 'near' : 'outside'
 }
 
-/** Whether the way between two fixes is far from a zone, by its place: both are outside it, and it does not lead there. */
+/**
+ * Whether the way between two fixes is far from a zone, by its place: both are outside it, and it does not lead there.
+ */
 export function isFarFrom({ reaches }: WatchedZones, place: number, from: Point, to: Point): boolean {
   const at = place * SIDES
   const south = reaches[at] ?? 0

@@ -59,7 +59,9 @@ const SITE_ROUTES = [
   SITE_REVISIONS,
 ]
 
-/** Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key. */
+/**
+ * Mounts everything that people and their programs ask of the head office. What is mounted after it needs a user's key.
+ */
 export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): void {
   const { database, clock, monotonicClock, requestsPerSecond, onKeyUsed, settings } = deps
   const budgets = createHubBudgets(requestsPerSecond, monotonicClock)

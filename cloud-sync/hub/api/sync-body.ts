@@ -30,7 +30,9 @@ export class SlowBodyError extends AppError {
   }
 }
 
-/** Reads a body, gzip or not, but never more than is allowed, packed and unpacked. Throws `body_timeout` for a slow one. */
+/**
+ * Reads a body, gzip or not, but never more than is allowed, packed and unpacked. Throws `body_timeout` for a slow one.
+ */
 export async function readJson(request: Request, { maxBytes, ...limits }: BodyLimits): Promise<unknown> {
   const encoding = request.headers.get('content-encoding')?.toLowerCase() ?? 'identity'
   if (encoding !== 'gzip' && encoding !== 'identity') {

@@ -20,8 +20,8 @@ const MAX_SERVERS = 1000
 
 /**
  * Since when the database is the one to which gateways were acknowledged their data. A report in it that all data is
- * here proves nothing when the database went back to an earlier state: a standby that was behind became the primary, or a
- * backup was restored while the hub ran. This shows in two ways, of which either is enough: a cursor of a gateway is
+ * here proves nothing when the database went back to an earlier state: a standby that was behind became the primary, or
+ * a backup was restored while the hub ran. This shows in two ways, of which either is enough: a cursor of a gateway is
  * further back than this hub has moved or seen it, or another server answers than before, or the same after a restart.
  */
 export class Continuity {

@@ -16,8 +16,8 @@ const RETRY_S = 60
 
 /**
  * The door of gateways. A key that some site has or had is looked up in the database each time, so that one that is
- * revoked through another hub is void at once. For all others together the keys are read once a second at most: wrong keys
- * cost the database next to nothing, and a right key is never refused for them.
+ * revoked through another hub is void at once. For all others together the keys are read once a second at most: wrong
+ * keys cost the database next to nothing, and a right key is never refused for them.
  */
 export class SiteKeys {
   readonly #sql: Sql
@@ -37,8 +37,8 @@ export class SiteKeys {
   }
 
   /**
-   * Whose key a request carries. Throws `missing_site_key`, `invalid_site_key` or `revoked_site_key`, and `rate_limited`
-   * for wrong keys of an address that has sent too many.
+   * Whose key a request carries. Throws `missing_site_key`, `invalid_site_key` or `revoked_site_key`, and
+   * `rate_limited` for wrong keys of an address that has sent too many.
    */
   async authenticate(authorization: string | undefined, address: string): Promise<string> {
     const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]

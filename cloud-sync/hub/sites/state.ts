@@ -44,8 +44,8 @@ export async function timesOf(
 }
 
 /**
- * Derives the state of a site. The worst problem is the state; the explanation lists all problems. `maxBytes`: what may be
- * kept of it; 0 is no limit.
+ * Derives the state of a site. The worst problem is the state; the explanation lists all problems. `maxBytes`: what may
+ * be kept of it; 0 is no limit.
  */
 export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteHealth {
   const { nowMs } = times

@@ -39,7 +39,9 @@ const PAGE_ROWS = 50_000
 /** Requests that hold a track in memory at the same time; others wait. */
 const TRACKS_AT_ONCE = 2
 
-/** Points of a map: of the trips of a device that are written while the others are looked at, and of a page of the rest. */
+/**
+ * Points of a map: of the trips of a device that are written while the others are looked at, and of a page of the rest.
+ */
 const FIXES_AT_ONCE = 5_000
 const FIXES_OF_PAGE = 10_000
 
@@ -84,7 +86,9 @@ export class SiteTrips {
     this.#limits = limits
   }
 
-  /** The trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and `too_many_trips`. */
+  /**
+   * The trips and stops of each device, in the order of `devices`. Throws `too_many_positions` and `too_many_trips`.
+   */
   async find(
     devices: readonly TripDevice[],
     { range, config, order, signal }: TripSearch & { order: ListOrder },
@@ -107,8 +111,8 @@ export class SiteTrips {
   }
 
   /**
-   * The trips and stops as one GeoJSON text, as the gateway writes it: all devices are looked at before there is any of it.
-   * Throws as `find` does.
+   * The trips and stops as one GeoJSON text, as the gateway writes it: all devices are looked at before there is any of
+   * it. Throws as `find` does.
    */
   async features(
     devices: readonly TripDevice[],

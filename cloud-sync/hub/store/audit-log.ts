@@ -17,9 +17,9 @@ export interface NewAuditEntry {
 }
 
 /**
- * Stores entries of the audit log of a gateway; of one that is there, or was deleted for its age, only what the site erased
- * becomes empty. With `isPast` they come from an epoch that the site has left: an entry that a later epoch has sent stays
- * with that epoch.
+ * Stores entries of the audit log of a gateway; of one that is there, or was deleted for its age, only what the site
+ * erased becomes empty. With `isPast` they come from an epoch that the site has left: an entry that a later epoch has
+ * sent stays with that epoch.
  */
 export async function putAuditEntries(
   sql: Sql,
@@ -53,7 +53,10 @@ export async function putAuditEntries(
   }
 }
 
-/** Of entries that are there, takes over which strings are empty now; whoever has the key of the site changes nothing else. */
+/**
+ * Of entries that are there, takes over which strings are empty now; whoever has the key of the site changes nothing
+ * else.
+ */
 async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEntry[]): Promise<void> {
   for (const some of inPieces(entries)) {
     const values = placeholders(some.length, 2, 1, ['TEXT', 'TEXT'])
@@ -87,7 +90,9 @@ function isErasedFrom(known: Record<string, unknown>, now: Record<string, unknow
   )
 }
 
-/** Adds up the newest `count` that this epoch sent: its gateway still has those, because it deletes the oldest first. */
+/**
+ * Adds up the newest `count` that this epoch sent: its gateway still has those, because it deletes the oldest first.
+ */
 export async function sumAuditEntries(
   sql: Sql,
   siteId: string,
@@ -119,8 +124,8 @@ export async function forgetDeletedEntries(sql: Sql, siteId: string, epoch: stri
 const DELETED_AT_ONCE = 1000
 
 /**
- * Deletes the oldest entries from before a time, but for what an audit of the sync compares: else it would ask the gateway
- * for them for ever. Returns how many; there may be more. Inside the site's lock.
+ * Deletes the oldest entries from before a time, but for what an audit of the sync compares: else it would ask the
+ * gateway for them for ever. Returns how many; there may be more. Inside the site's lock.
  */
 export async function deleteAuditEntries(sql: Sql, siteId: string, beforeMs: number): Promise<number> {
   // an earlier hub kept entries among the entities, where nobody sees them: their gateway sends them again

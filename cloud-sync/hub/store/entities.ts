@@ -10,8 +10,8 @@ export interface EntityRow {
 }
 
 /**
- * Stores entities. A row that is older than the stored one of the same epoch is ignored: a row that an audit sends again
- * may have been read before a newer change was sent. At most one row for each key.
+ * Stores entities. A row that is older than the stored one of the same epoch is ignored: a row that an audit sends
+ * again may have been read before a newer change was sent. At most one row for each key.
  */
 export async function putEntities(sql: Sql, siteId: string, epoch: string, rows: readonly EntityRow[]): Promise<void> {
   await insertRows(

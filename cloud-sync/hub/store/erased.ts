@@ -67,8 +67,9 @@ export interface Restored {
 const BLOCKS_AT_ONCE = 64
 
 /**
- * Puts back what a site erased since a time (clock of the hub), some blocks in each transaction: what was put back stays,
- * and another call goes on. What was erased wins over what has come for the same times since. Throws `site_not_found`.
+ * Puts back what a site erased since a time (clock of the hub), some blocks in each transaction: what was put back
+ * stays, and another call goes on. What was erased wins over what has come for the same times since. Throws
+ * `site_not_found`.
  */
 export async function restoreErased(
   database: Database,
@@ -121,7 +122,9 @@ interface ErasedStreamOfNote {
   readonly stream: 'gps' | 'battery'
 }
 
-/** The newest erasure first: what an older one took wins over it. Returns how many records; undefined if none is left. */
+/**
+ * The newest erasure first: what an older one took wins over it. Returns how many records; undefined if none is left.
+ */
 async function restoreSome(sql: Sql, siteId: string, scope: RestoreScope): Promise<number | undefined> {
   const { among, values } = inScope(siteId, scope)
   const next = await sql.get<ErasedStreamOfNote>(
@@ -169,7 +172,9 @@ async function putBack<R extends Records>(
   return erased.reduce((sum, { records }) => sum + records.atMs.length, 0)
 }
 
-/** Deletes what a site erased up to a time (clock of the hub) for good. Returns how many rows. Throws `site_not_found`. */
+/**
+ * Deletes what a site erased up to a time (clock of the hub) for good. Returns how many rows. Throws `site_not_found`.
+ */
 export function deleteErased(database: Database, siteId: string, throughMs: number): Promise<number> {
   return inSite(database, siteId, async (sql) => {
     const values = [siteId, throughMs]
@@ -180,8 +185,8 @@ export function deleteErased(database: Database, siteId: string, throughMs: numb
 }
 
 /**
- * Deletes a device that was put back, its history and what is kept aside of it, for good. False for one that its gateway
- * has. Throws `site_not_found`.
+ * Deletes a device that was put back, its history and what is kept aside of it, for good. False for one that its
+ * gateway has. Throws `site_not_found`.
  */
 export function deleteRestored(database: Database, siteId: string, hardwareId: string): Promise<boolean> {
   return inSite(database, siteId, async (sql) => {

@@ -40,8 +40,8 @@ export async function recordIntentsAsked(database: Database, siteId: string, aft
 }
 
 /**
- * The gateway has had intents that this database does not know: it is an old copy. New ones get numbers behind those, and
- * so do the ones that wait: a gateway knows by its id what it has had.
+ * The gateway has had intents that this database does not know: it is an old copy. New ones get numbers behind those,
+ * and so do the ones that wait: a gateway knows by its id what it has had.
  */
 function skipNumbers(database: Database, siteId: string, after: number): Promise<number> {
   return inSite(database, siteId, async (sql, site) => {

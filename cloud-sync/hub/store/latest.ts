@@ -17,14 +17,14 @@ export interface ForgottenDevice extends LatestRow {
 }
 
 /**
- * An older snapshot may come behind a newer one, and then it is by seconds; one that is older by more is of a clock that
- * was set back, and newer all the same.
+ * An older snapshot may come behind a newer one, and then it is by seconds; one that is older by more is of a clock
+ * that was set back, and newer all the same.
  */
 const REORDERED_MS = 60_000
 
 /**
- * Keeps the newest state of each of these devices; what is newer by more than `reorderedMs` counts as older. A device that
- * an admin restored is its gateway's again.
+ * Keeps the newest state of each of these devices; what is newer by more than `reorderedMs` counts as older. A device
+ * that an admin restored is its gateway's again.
  */
 export async function putLatest(
   sql: Sql,

@@ -68,7 +68,10 @@ export interface IntentQuery {
   readonly offset: number
 }
 
-/** By the time they were made. An intent that was not fetched in time counts as expired, although its row still says pending. */
+/**
+ * By the time they were made. An intent that was not fetched in time counts as expired, although its row still says
+ * pending.
+ */
 export function listIntents(sql: Sql, siteId: string, query: IntentQuery): Promise<IntentRow[]> {
   const { status, kind, nowMs, order, limit, offset } = query
   return sql.all<IntentRow>(

@@ -16,8 +16,8 @@ const LOCKED = `site_id AS "siteId", intent_seq AS "intentSeq", intents_after AS
   two_gateways_ms AS "twoGatewaysMs", stored_bytes AS "storedBytes"`
 
 /**
- * Runs one transaction at a time for each site, over all hubs of a database: each takes this lock first, and no row of a
- * site is written without it.
+ * Runs one transaction at a time for each site, over all hubs of a database: each takes this lock first, and no row of
+ * a site is written without it.
  */
 export function inSite<Result>(
   database: Database,
@@ -39,8 +39,8 @@ export interface HeardReport {
 }
 
 /**
- * As `inSite`, for a request of the gateway: the locking statement also stores the time, the bytes that the work is going
- * to add, and what the gateway reports.
+ * As `inSite`, for a request of the gateway: the locking statement also stores the time, the bytes that the work is
+ * going to add, and what the gateway reports.
  */
 export function inHeardSite<Result>(
   database: Database,

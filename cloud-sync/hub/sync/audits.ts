@@ -17,7 +17,10 @@ import type { Audit, AuditAnswer } from '#shared/wire/replication/sync.ts'
 import { meetSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
-/** Compares the rows of a gateway with those of the hub, group by group. Throws `site_full` without room for the outcome. */
+/**
+ * Compares the rows of a gateway with those of the hub, group by group. Throws `site_full` without room for the
+ * outcome.
+ */
 export async function answerAudit(
   { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,

@@ -7,8 +7,8 @@ const MAX_LINE_BYTES = 4 << 20
 const NEWLINE = 0x0a
 
 /**
- * The lines of a gzip file, one at a time: the unpacked file is never in memory as a whole. Throws `invalid_file` if it is
- * not gzip, ends early, or has a line of more than 4 MB.
+ * The lines of a gzip file, one at a time: the unpacked file is never in memory as a whole. Throws `invalid_file` if it
+ * is not gzip, ends early, or has a line of more than 4 MB.
  */
 export async function* fileLines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   // errors of the pipeline are thrown by the loop

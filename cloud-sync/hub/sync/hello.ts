@@ -38,7 +38,10 @@ export class CursorConflictError extends ConflictError {
 
 const INSTANCES_KEPT_MS = 30 * DAY_MS
 
-/** Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` when the hub has more of its epoch than it ever had. */
+/**
+ * Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` when the hub has more of its epoch than it ever
+ * had.
+ */
 export async function sayHello(
   { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,

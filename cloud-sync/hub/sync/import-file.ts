@@ -35,9 +35,9 @@ interface ImportDeps {
 
 /**
  * Imports a file that a gateway wrote (shared/wire/sync-file.ts) with the same compare-and-set as parts that a gateway
- * sends: some parts in each transaction, and parts that the hub has are skipped. When a file turns out to be damaged, the
- * parts before the damage stay, and the file may be imported again. The receipt has the cursors of the hub; only a file
- * whose parts are all stored gets one. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`,
+ * sends: some parts in each transaction, and parts that the hub has are skipped. When a file turns out to be damaged,
+ * the parts before the damage stay, and the file may be imported again. The receipt has the cursors of the hub; only a
+ * file whose parts are all stored gets one. Throws `invalid_file`, `wrong_site`, `foreign_epoch`, `cursor`,
  * `site_full`.
  */
 export async function importFile(

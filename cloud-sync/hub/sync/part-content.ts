@@ -23,7 +23,9 @@ export interface CheckedPart {
   readonly content: PartContent
 }
 
-/** Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count` if it was damaged on its way. */
+/**
+ * Reads a part. Throws `invalid_body`, `invalid_data`, `invalid_hash` or `wrong_count` if it was damaged on its way.
+ */
 export function checkPart(part: SyncPart): CheckedPart {
   const { stream, from, to, is_resend } = part
   if (is_resend === true ? from !== 0 || to !== 0 : to <= from) {

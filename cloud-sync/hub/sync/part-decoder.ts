@@ -20,8 +20,8 @@ interface Waiting {
 const HEAP_MB = 256
 
 /**
- * Checks and decodes parts; telemetry in a thread, since a few bytes may be many records. The thread starts with the first
- * of them.
+ * Checks and decodes parts; telemetry in a thread, since a few bytes may be many records. The thread starts with the
+ * first of them.
  */
 export class PartDecoder implements Pick<Part, 'stop'> {
   readonly #log: Log

@@ -8,8 +8,8 @@ import type { CheckedPart } from './part-content.ts'
 /** The records of a part of a gateway, whatever its bytes: older gateways send as many too. */
 const RECORDS_OF_PART = 20_000
 /**
- * Records for each byte of a larger part. Parts of carts at work have 0.1 to 0.7, of voltages that change 1.2; only a part
- * of values that never change, at exactly even times, has more.
+ * Records for each byte of a larger part. Parts of carts at work have 0.1 to 0.7, of voltages that change 1.2; only a
+ * part of values that never change, at exactly even times, has more.
  */
 const RECORDS_OF_BYTE = 64
 /** Runs and blocks of a push: each costs more than its records. */

@@ -71,8 +71,8 @@ export function rebuildPage(deps: RebuildDeps, siteId: string, query: PageQuery)
 }
 
 /**
- * Takes a database that was made of the pages: its streams are acknowledged up to their ends. A second time the answer is
- * the same. Throws `foreign_epoch`, or `epoch_exists` for one that has sent something already.
+ * Takes a database that was made of the pages: its streams are acknowledged up to their ends. A second time the answer
+ * is the same. Throws `foreign_epoch`, or `epoch_exists` for one that has sent something already.
  */
 export async function takeRebuilt(
   { database, clock }: RebuildDeps,

@@ -54,8 +54,8 @@ export interface BodyReservation {
 }
 
 /**
- * What one site may cost this hub: requests, records, bodies in memory, pushes at once and bytes kept. Whatever one site does, others
- * are only refused when all sites together have no room for another body.
+ * What one site may cost this hub: requests, records, bodies in memory, pushes at once and bytes kept. Whatever one
+ * site does, others are only refused when all sites together have no room for another body.
  */
 export class SiteBudgets {
   /** Requests that were refused, by reason. */
@@ -138,7 +138,9 @@ export class SiteBudgets {
     records.spend(count)
   }
 
-  /** Throws `site_full` for more of these streams when so many bytes of the site are kept: the gateway keeps the rest. */
+  /**
+   * Throws `site_full` for more of these streams when so many bytes of the site are kept: the gateway keeps the rest.
+   */
   requireRoom(storedBytes: number, streams: Iterable<SyncStream>): void {
     const isSmall = [...streams].every((stream) => SMALL_STREAMS.includes(stream))
     if (isSmall ? this.hasReserve(storedBytes) : !this.isFull(storedBytes)) return

@@ -26,7 +26,10 @@ interface LatestDeps {
   readonly keepsErased: boolean
 }
 
-/** Keeps the newest states of devices. Throws `cursor` when the hub has less than it acknowledged, `site_full` for too many. */
+/**
+ * Keeps the newest states of devices. Throws `cursor` when the hub has less than it acknowledged, `site_full` for too
+ * many.
+ */
 export async function takeLatest(
   { database, clock, budgets, keepsErased }: LatestDeps,
   siteId: string,

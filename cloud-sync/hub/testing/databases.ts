@@ -79,8 +79,8 @@ const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 export const DATABASE_KINDS: readonly DatabaseKind[] = [PGLITE, POSTGRES]
 
 /**
- * What everything else runs on: PostgreSQL where there is one, of which a database costs a twentieth of one of PGlite. Set
- * CARTBARN_TEST_LONG=1 for PGlite.
+ * What everything else runs on: PostgreSQL where there is one, of which a database costs a twentieth of one of PGlite.
+ * Set CARTBARN_TEST_LONG=1 for PGlite.
  */
 export const ANY_DATABASE: DatabaseKind = POSTGRES.skip === false && !isLong ? POSTGRES : PGLITE
 

@@ -22,8 +22,8 @@ export interface PostgresServerOptions {
 const START_TIMEOUT_MS = 60_000
 const PORT_ATTEMPTS = 5
 
-// Holds PostgreSQL for as long as somebody holds its standard input: whatever becomes of the tests, neither a process nor
-// a folder stays behind. $1 is the folder.
+// Holds PostgreSQL for as long as somebody holds its standard input: whatever becomes of the tests, neither a process
+// nor a folder stays behind. $1 is the folder.
 const SUPERVISOR = `
 folder="$1"; shift
 "$@" </dev/null & server=$!

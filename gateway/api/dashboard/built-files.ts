@@ -32,8 +32,8 @@ const ENCODINGS = [
 const HASHED = /^assets\/.+-[\w-]{8}\.\w+$/
 
 /**
- * Reads the files of a build into memory, by their names: what is served stays whole and of one version while another is
- * built. Undefined without a build. Throws an `Error` for one that is damaged.
+ * Reads the files of a build into memory, by their names: what is served stays whole and of one version while another
+ * is built. Undefined without a build. Throws an `Error` for one that is damaged.
  */
 export function readBuiltFiles(folder: Folder): ReadonlyMap<string, BuiltFile> | undefined {
   const list = folder.read('build.json')?.toString()

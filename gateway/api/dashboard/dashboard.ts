@@ -1,5 +1,5 @@
-// The app at /app/, as far as the gateway is concerned: `scripts/setup-dashboard.mjs` builds gateway/dashboard, `built-files` reads
-// what was built, once, `routes` sends it, and `pages` stands for it as long as there is none.
+// The app at /app/, as far as the gateway is concerned: `scripts/setup-dashboard.mjs` builds gateway/dashboard,
+// `built-files` reads what was built, once, `routes` sends it, and `pages` stands for it as long as there is none.
 
 import { describeError } from '#shared/errors.ts'
 import type { Part } from '#shared/lifecycle.ts'

@@ -1,5 +1,5 @@
-// The docs as the gateway serves them at /help/: `shared/help-pages` says which, `help-shelf` reads and renders them once, when
-// they are first asked for, `markdown` is how, `help-page` what is around each, and `routes` sends them.
+// The docs as the gateway serves them at /help/: `shared/help-pages` says which, `help-shelf` reads and renders them
+// once, when they are first asked for, `markdown` is how, `help-page` what is around each, and `routes` sends them.
 
 import { HELP_PAGES, type HelpPage, helpAddress } from '#shared/help-pages.ts'
 import { type Folder, programFolder } from '#shared/program-files.ts'

@@ -13,8 +13,8 @@ export interface RenderedDocument {
 export type Resolve = (href: string) => string | undefined
 
 /**
- * Renders Markdown as GitHub shows it, headings with the same names. HTML in it is shown as text. What links and pictures
- * lead to is for `resolve`, which must not return what a browser would run.
+ * Renders Markdown as GitHub shows it, headings with the same names. HTML in it is shown as text. What links and
+ * pictures lead to is for `resolve`, which must not return what a browser would run.
  */
 export function renderMarkdown(markdown: string, resolve: Resolve): RenderedDocument {
   const anchors: string[] = []

@@ -61,7 +61,10 @@ interface TrustDeps {
   authority: () => X509Certificate | undefined
 }
 
-/** `/trust`: guides a tablet through trusting the authority of this gateway, before anybody is signed in, also over HTTP. */
+/**
+ * `/trust`: guides a tablet through trusting the authority of this gateway, before anybody is signed in, also over
+ * HTTP.
+ */
 export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
   const api = createApi()
 
@@ -103,8 +106,8 @@ export function createTrustApi({ authority }: TrustDeps): OpenAPIHono<ApiEnv> {
 }
 
 /**
- * A configuration profile by which an iPad takes a certificate as that of an authority. The same certificate makes the same
- * profile, so that a second one takes the place of the first. Source: Apple, Device Management, CertificateRoot.
+ * A configuration profile by which an iPad takes a certificate as that of an authority. The same certificate makes the
+ * same profile, so that a second one takes the place of the first. Source: Apple, Device Management, CertificateRoot.
  */
 function profileOf({ raw, fingerprint256 }: X509Certificate): string {
   const id = (part: string) => {

@@ -1,6 +1,6 @@
 /**
- * The origin of a page that came over plain HTTP, over TLS: the same host and the same port, which browsers leave out of the
- * one and not of the other.
+ * The origin of a page that came over plain HTTP, over TLS: the same host and the same port, which browsers leave out
+ * of the one and not of the other.
  */
 export function secureOrigin(plainOrigin: string): string {
   const { protocol, hostname, port, origin } = new URL(plainOrigin)

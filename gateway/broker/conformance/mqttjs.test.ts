@@ -37,7 +37,9 @@ interface Listener {
   messages: Received[]
 }
 
-/** What is expected of every transport; the scenarios are those of the interoperability suites of Eclipse Paho and EMQ. */
+/**
+ * What is expected of every transport; the scenarios are those of the interoperability suites of Eclipse Paho and EMQ.
+ */
 for (const protocol of Object.keys(TRANSPORTS)) {
   describe(`MQTT.js over ${protocol}`, () => {
     const root = protocol

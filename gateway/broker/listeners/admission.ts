@@ -59,9 +59,9 @@ interface Place {
 }
 
 /**
- * The open sockets of all MQTT ports together: no more than so many, no more than so many from one address, and of those
- * that have not logged in fewer still. A newcomer takes the place of one that has had its time, or that is of an address
- * with more of them than its own, so sockets that say nothing shut nobody out. None outlives the broker.
+ * The open sockets of all MQTT ports together: no more than so many, no more than so many from one address, and of
+ * those that have not logged in fewer still. A newcomer takes the place of one that has had its time, or that is of an
+ * address with more of them than its own, so sockets that say nothing shut nobody out. None outlives the broker.
  */
 export class Connections implements Part {
   readonly #limits: ConnectionLimits

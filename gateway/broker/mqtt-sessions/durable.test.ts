@@ -46,7 +46,8 @@ async function newDevice(): Promise<{ hardwareId: string; as: ConnectFields }> {
 /** As after a power cut: the next start finds the files as they are now, whatever is said at the stop. */
 async function crash(): Promise<void> {
   const path = join(gateway.config.dataDir, 'cartbarn.db')
-  // with the checksums: those of the stop could be taken for theirs when both are written in one tick of the file system's clock
+  // with the checksums: those of the stop could be taken for theirs when both are written in one tick of the file
+  // system's clock
   const image = ['', '-wal', '-sums'].map((ending) => [path + ending, readFileSync(path + ending)] as const)
   await restart(() => {
     rmSync(`${path}-shm`, { force: true })

@@ -46,8 +46,8 @@ const PACKET_ID_MAX = 65_535
 
 /**
  * The messages of one client, in order: sent as far as the window of unacknowledged ones allows, and sent again with
- * their own packet identifiers on the next connection [MQTT-4.4.0-1]. New messages join at the end, so nothing overtakes
- * what waited while the client was away.
+ * their own packet identifiers on the next connection [MQTT-4.4.0-1]. New messages join at the end, so nothing
+ * overtakes what waited while the client was away.
  */
 export class Outbox {
   readonly #limits: OutboxLimits
@@ -122,8 +122,8 @@ export class Outbox {
   }
 
   /**
-   * Takes up what is stored, oldest first. Returns an older message with the packet identifier of this one: its client had
-   * it for good, or the identifier would not have been free, and the process ended before it was off the disk.
+   * Takes up what is stored, oldest first. Returns an older message with the packet identifier of this one: its client
+   * had it for good, or the identifier would not have been free, and the process ended before it was off the disk.
    */
   restore(entry: OutboxEntry): OutboxEntry | undefined {
     const { packetId } = entry

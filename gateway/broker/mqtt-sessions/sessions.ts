@@ -244,7 +244,10 @@ export class Sessions implements Part {
     return this.#index.match(topic, mayRead)
   }
 
-  /** Matches a message with those of its subscribers that are kept and with what is retained. Nothing shows until `commit`. */
+  /**
+   * Matches a message with those of its subscribers that are kept and with what is retained. Nothing shows until
+   * `commit`.
+   */
   route(message: StoredMessage, subscribers: ReadonlyMap<Session, number>): RoutedMessage {
     const changes: SessionChange[] = []
     const queued: { session: Session; entry: OutboxEntry }[] = []

@@ -19,10 +19,11 @@ export interface Wanted {
 }
 
 /**
- * How far a command has come. `sending`: the gateway has not answered. `waiting`: it has it, the device was not told yet.
- * `told`: it is on its way to the device or there. `done`: the device said so. `failed` has the code of the refusal, what the
- * device gave as its reason, or one of `signed_out`, `not_acted` (nobody said who it is), `no_contact` (nothing was sent), `no_answer` (nobody knows), `expired`
- * (told, and no answer in time), `expired_untold`.
+ * How far a command has come. `sending`: the gateway has not answered. `waiting`: it has it, the device was not told
+ * yet. `told`: it is on its way to the device or there. `done`: the device said so. `failed` has the code of the
+ * refusal, what the device gave as its reason, or one of `signed_out`, `not_acted` (nobody said who it is),
+ * `no_contact` (nothing was sent), `no_answer` (nobody knows), `expired` (told, and no answer in time),
+ * `expired_untold`.
  */
 export type Stage =
   | { kind: 'sending' | 'waiting' | 'told' | 'done' }
@@ -82,8 +83,8 @@ interface Following extends Course {
 }
 
 /**
- * Sends commands and follows each to its end, whichever screen is open: by what the line tells, and by asking when the line
- * was gone or nothing came. A command is done when the device says so, never before.
+ * Sends commands and follows each to its end, whichever screen is open: by what the line tells, and by asking when the
+ * line was gone or nothing came. A command is done when the device says so, never before.
  */
 export class CommandDesk {
   readonly #deps: DeskDeps

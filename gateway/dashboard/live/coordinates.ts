@@ -8,7 +8,10 @@ const DECIMAL = /^([+-]?\d{1,3}(?:\.\d+)?)°?\s*([NSEWO]?)[\s,;]+([+-]?\d{1,3}(?
 const PART = "(\\d{1,3})°\\s*(\\d{1,2})['′’]\\s*(?:(\\d{1,2}(?:\\.\\d+)?)(?:\"|″|”|''))?\\s*"
 const SEXAGESIMAL = new RegExp(`^${PART}([NS])[\\s,;]*${PART}([EWO])$`, 'i')
 
-/** "52.5007, 13.1246", as maps on phones copy a place; "52.5° N, 13.1° E" and "52°30'02"N 13°07'28"E" too. Null for any other text. */
+/**
+ * "52.5007, 13.1246", as maps on phones copy a place; "52.5° N, 13.1° E" and "52°30'02"N 13°07'28"E" too. Null for any
+ * other text.
+ */
 export function readCoordinates(text: string): Coordinates | null {
   const place = readDecimal(text.trim()) ?? readSexagesimal(text.trim())
   if (place === null || Math.abs(place.lat) > 85 || Math.abs(place.long) > 180) return null

@@ -14,8 +14,8 @@ export function toQrText(mqtt: string, { hardwareId, password }: Credential): st
 }
 
 /**
- * The addresses at which devices may find the broker, the likeliest first: this page was found by its own host, so devices
- * find that too, unless it is one that only the gateway's computer has.
+ * The addresses at which devices may find the broker, the likeliest first: this page was found by its own host, so
+ * devices find that too, unless it is one that only the gateway's computer has.
  */
 export function brokerChoices(hostname: string, addresses: readonly string[]): string[] {
   const here = isLoopbackHost(hostname) ? [] : addresses.map((url) => url.replace(/\/\/.*:/, `//${hostname}:`))

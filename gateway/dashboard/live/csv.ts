@@ -3,7 +3,10 @@ import type { MeJson } from '#shared/wire/sessions.ts'
 export type Language = MeJson['site']['language']
 export type CsvCell = string | number | boolean | null
 
-/** RFC 4180 with a byte order mark, which is what spreadsheets know UTF-8 by; German ones take semicolons and decimal commas. */
+/**
+ * RFC 4180 with a byte order mark, which is what spreadsheets know UTF-8 by; German ones take semicolons and decimal
+ * commas.
+ */
 export function toCsv(rows: readonly (readonly CsvCell[])[], language: Language): string {
   const separator = language === 'de' ? ';' : ','
   const line = (row: readonly CsvCell[]) => row.map((cell) => toCell(cell, language)).join(separator)

@@ -1,6 +1,9 @@
 import type { RoundJson } from '#shared/wire/rounds.ts'
 
-/** Carts that play together, as far as anybody can tell: they began on one hole, and came to the one they are on, together. */
+/**
+ * Carts that play together, as far as anybody can tell: they began on one hole, and came to the one they are on,
+ * together.
+ */
 export interface Flight {
   /** That of the first of its carts. */
   key: string
@@ -43,7 +46,9 @@ export function onHoleSince({ holes }: RoundJson): string | null {
   return holes.find(({ left_at }) => left_at === null)?.entered_at ?? null
 }
 
-/** When all holes of the course will have been played, at the pace of the site from now on; null when they have been. */
+/**
+ * When all holes of the course will have been played, at the pace of the site from now on; null when they have been.
+ */
 export function finishMs(
   { holes }: RoundJson,
   { holesOfCourse, minutesPerHole, nowMs }: { holesOfCourse: number; minutesPerHole: number; nowMs: number },

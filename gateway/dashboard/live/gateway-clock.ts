@@ -2,8 +2,8 @@
 const GOOD_TRIP_MS = 2_000
 
 /**
- * The time as the gateway has it, whatever the tablet's own clock says: ages are counted by it. While the line is gone it
- * stands still, and with it every age on the screen.
+ * The time as the gateway has it, whatever the tablet's own clock says: ages are counted by it. While the line is gone
+ * it stands still, and with it every age on the screen.
  */
 export class GatewayClock {
   readonly #monotonicMs: () => number

@@ -19,7 +19,9 @@ const SLEPT_MS = 75_000
 /** How the gateway closes the socket of a session or key that is not valid. */
 const NOT_SIGNED_IN = 4401
 
-/** `lost` carries when the gateway was heard last, by its clock; `ended`: the session is over, somebody must sign in. */
+/**
+ * `lost` carries when the gateway was heard last, by its clock; `ended`: the session is over, somebody must sign in.
+ */
 export type LineState =
   | { kind: 'connecting' }
   | { kind: 'live' }

@@ -43,8 +43,8 @@ interface Asked {
 }
 
 /**
- * Asks who acts before what is done. A tablet on which nobody gave a PIN acts as itself; one on which somebody did asks again
- * after ten idle minutes, and so does one whose rights have ended. The rules themselves are the gateway's.
+ * Asks who acts before what is done. A tablet on which nobody gave a PIN acts as itself; one on which somebody did asks
+ * again after ten idle minutes, and so does one whose rights have ended. The rules themselves are the gateway's.
  */
 export class PersonGate {
   readonly #deps: PersonGateDeps
@@ -59,7 +59,9 @@ export class PersonGate {
     return this.#asked.value?.question ?? null
   }
 
-  /** Does it, after asking who it is where that is needed. Throws `NotActed` when nobody says, and what `action` throws. */
+  /**
+   * Does it, after asking who it is where that is needed. Throws `NotActed` when nobody says, and what `action` throws.
+   */
   async act<Result>(action: () => Promise<Result>): Promise<Result> {
     if (await this.#isIdle()) await this.ask({ reason: 'idle', role: 'user' })
     try {

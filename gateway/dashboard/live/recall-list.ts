@@ -20,7 +20,10 @@ export interface RecallList {
 /** Whom somebody must fetch comes first. */
 const RANK: Record<ScreenState, number> = { none: 0, offline: 1, sent: 2, confirmed: 3 }
 
-/** By where the carts are now: in a parking zone is in, whatever else. Carts of which nobody knows where they are count as out. */
+/**
+ * By where the carts are now: in a parking zone is in, whatever else. Carts of which nobody knows where they are count
+ * as out.
+ */
 export function recallList({ screens }: RecallNow, carts: ReadonlyMap<string, CartJson>): RecallList {
   const list: RecallList = { out: [], in: [], confirmed: 0, screens: 0 }
   for (const [name, screen] of screens) {

@@ -25,7 +25,9 @@ interface RecallWatchDeps {
 const ASK_AGAIN_MS = 1_500
 const ASK_EVERY_MS = 10_000
 
-/** Whether all carts are called in, as the gateway says it: asked when the line is there, and when it tells of a change. */
+/**
+ * Whether all carts are called in, as the gateway says it: asked when the line is there, and when it tells of a change.
+ */
 export class RecallWatch {
   readonly #deps: RecallWatchDeps
   readonly #setTimer: (action: () => void, ms: number) => unknown

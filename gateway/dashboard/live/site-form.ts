@@ -87,8 +87,8 @@ function numberText(value: number | null, field: NumberField, units: Units): str
 }
 
 /**
- * What is to be sent so that the settings are as edited, or the fields in which no number stands. Nothing that is as it was is
- * sent: somebody else may have changed it meanwhile, and what reads the same in miles is not to be rounded.
+ * What is to be sent so that the settings are as edited, or the fields in which no number stands. Nothing that is as it
+ * was is sent: somebody else may have changed it meanwhile, and what reads the same in miles is not to be rounded.
  */
 export function patchOf(
   settings: SiteSettingsJson,

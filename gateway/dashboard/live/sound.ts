@@ -5,8 +5,8 @@ const PITCH_HZ = 880
 const MUTED = 'cartbarn-muted'
 
 /**
- * The sound of alerts. Browsers let a page be heard only after somebody has touched it; the choice to be silent stays with the
- * tablet, as far as it may store one.
+ * The sound of alerts. Browsers let a page be heard only after somebody has touched it; the choice to be silent stays
+ * with the tablet, as far as it may store one.
  */
 export class Sound {
   #context: AudioContext | null = null

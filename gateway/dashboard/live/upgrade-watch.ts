@@ -18,7 +18,9 @@ const ASK_EVERY_MS = 3_000
 /** A network that swallows everything answers nothing. */
 const ANSWER_MS = 5_000
 
-/** Whether the line is gone because the gateway is being upgraded: a refused socket says nothing of why, so it is asked. */
+/**
+ * Whether the line is gone because the gateway is being upgraded: a refused socket says nothing of why, so it is asked.
+ */
 export class UpgradeWatch {
   readonly #deps: UpgradeWatchDeps
   readonly #setTimer: (action: () => void, ms: number) => unknown

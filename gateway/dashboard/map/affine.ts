@@ -10,9 +10,9 @@ export interface Pair {
 const FLATTEST = 0.02
 
 /**
- * What brings the first places of pairs onto the second ones, with the least squares of what is left. Of two pairs, or of places in a
- * line, it moves, turns and sizes; `mirrored` says that one plane counts downwards. Of more it may shear, too. Null
- * where the places do not say enough.
+ * What brings the first places of pairs onto the second ones, with the least squares of what is left. Of two pairs, or
+ * of places in a line, it moves, turns and sizes; `mirrored` says that one plane counts downwards. Of more it may
+ * shear, too. Null where the places do not say enough.
  */
 export function fitAffine(pairs: readonly Pair[], isMirrored = true): Affine | null {
   const from = middleOf(pairs.map((pair) => pair.from))

@@ -4,8 +4,8 @@ import { HEADINGS, type Marker, type Markers, type Pill } from './markers.ts'
 import { place, ROOM_PX, type Screen } from './placing.ts'
 
 /**
- * Further out than that, divided by the root of how many carts there are, signs of carts that need nobody are dots: on a
- * course of a square kilometre their numbers would be on top of each other.
+ * Further out than that, divided by the root of how many carts there are, signs of carts that need nobody are dots: on
+ * a course of a square kilometre their numbers would be on top of each other.
  */
 const DOTS_ABOVE_M_PER_PX = 40
 
@@ -28,8 +28,8 @@ export interface CartFrame {
 const FLAG_PX = 14
 
 /**
- * The canvas of the carts, above the map and of its size. All signs are drawn on a sheet that is larger by `ROOM_PX` on each
- * side; what a map that is only moved shows is another part of it, which is one copy and not one of each sign.
+ * The canvas of the carts, above the map and of its size. All signs are drawn on a sheet that is larger by `ROOM_PX` on
+ * each side; what a map that is only moved shows is another part of it, which is one copy and not one of each sign.
  */
 export class CartLayer {
   readonly canvas = document.createElement('canvas')
@@ -53,7 +53,9 @@ export class CartLayer {
     this.#drawn = null
   }
 
-  /** Shows what has been drawn where the map is now. Returns false where that is not enough, and it must be drawn anew. */
+  /**
+   * Shows what has been drawn where the map is now. Returns false where that is not enough, and it must be drawn anew.
+   */
   follow({ transform, widthPx, heightPx }: Screen): boolean {
     const drawn = this.#drawn
     if (drawn === null || devicePixelRatio !== this.#ratio) return false

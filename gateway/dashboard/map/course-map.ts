@@ -33,7 +33,9 @@ export interface CourseMapDeps {
   insets: Insets
   /** Where somebody has left it. */
   kept?: KeptView | null
-  /** A tap on a cart, or beside all of them; where, on the map's plane; and which carts it may have meant, that one too. */
+  /**
+   * A tap on a cart, or beside all of them; where, on the map's plane; and which carts it may have meant, that one too.
+   */
   onTap: (cart: string | null, place: [x: number, y: number], near: readonly string[]) => void
 }
 
@@ -53,11 +55,12 @@ export interface MapLook {
 }
 
 /**
- * The door of this room: zones and carts on a map that is moved with fingers, mouse or keys. OpenLayers draws the ground and
- * the zones (`zone-layer`; below it the course, which `course-ground` adds once it is loaded), and moves the view. The carts are on a canvas of ours
- * above: `markers` keeps one object a cart, `placing` says where each is on the screen, `cart-layer` copies its sign there, which
- * `cart-bitmaps` drew once. They are drawn when the fleet has said something new, four times a second, and with frames
- * of OpenLayers; while the map is only moved, what was drawn moves with it. Else nothing is.
+ * The door of this room: zones and carts on a map that is moved with fingers, mouse or keys. OpenLayers draws the
+ * ground and the zones (`zone-layer`; below it the course, which `course-ground` adds once it is loaded), and moves the
+ * view. The carts are on a canvas of ours above: `markers` keeps one object a cart, `placing` says where each is on the
+ * screen, `cart-layer` copies its sign there, which `cart-bitmaps` drew once. They are drawn when the fleet has said
+ * something new, four times a second, and with frames of OpenLayers; while the map is only moved, what was drawn moves
+ * with it. Else nothing is.
  */
 export class CourseMap {
   readonly #deps: CourseMapDeps

@@ -11,7 +11,10 @@ const CART_ZOOM = 17.5
 export const ZOOM_MS = 200
 const ROOM_PX = 24
 
-/** What part of the plane is seen. Until somebody moves it, it is the whole course, as large as it fits where nothing covers the map. */
+/**
+ * What part of the plane is seen. Until somebody moves it, it is the whole course, as large as it fits where nothing
+ * covers the map.
+ */
 export class CourseView {
   // padding of its own would not follow a turned map
   readonly view = new View({ center: [0, 0], zoom: 2, maxZoom: CLOSEST_ZOOM, constrainRotation: false })
@@ -107,8 +110,9 @@ export class CourseView {
 }
 
 /**
- * A map that fingers move by whole pixels of the screen. They are between pixels most of the time, and an image that is moved
- * by a part of one is smoothed: to copy it takes three times as long without a graphics processor, and it is less sharp.
+ * A map that fingers move by whole pixels of the screen. They are between pixels most of the time, and an image that is
+ * moved by a part of one is smoothed: to copy it takes three times as long without a graphics processor, and it is less
+ * sharp.
  */
 export class WholePixelMap extends OlMap {
   override getEventPixel(event: Parameters<OlMap['getEventPixel']>[0]): Pixel {

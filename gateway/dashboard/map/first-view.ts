@@ -14,7 +14,9 @@ const WORTH_TURNING = 1.15
 /** One degree of latitude. */
 const DEGREE_M = 111_320
 
-/** What is seen first: the zones of the course, else its drawing, else where most carts are; null where none is known. */
+/**
+ * What is seen first: the zones of the course, else its drawing, else where most carts are; null where none is known.
+ */
 export function firstExtent(
   zones: ZonesJson | null,
   carts: Iterable<CartJson>,
@@ -47,7 +49,9 @@ export function extentOfZone({ geometry, properties }: ZonesJson['features'][num
   return [x - radius, y - radius, x + radius, y + radius]
 }
 
-/** Whether the course is seen larger when the map is turned by a right angle, as one that lies on a screen that stands. */
+/**
+ * Whether the course is seen larger when the map is turned by a right angle, as one that lies on a screen that stands.
+ */
 export function isTurned(
   [west, south, east, north]: Extent,
   { widthPx, heightPx }: { widthPx: number; heightPx: number },

@@ -108,7 +108,10 @@ export function LiveMap({
   )
 }
 
-/** The course below a map, where there is one. Its code and its drawing come when the map is there: carts do not wait for them. */
+/**
+ * The course below a map, where there is one. Its code and its drawing come when the map is there: carts do not wait
+ * for them.
+ */
 function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCourse): CourseGround | null {
   const [ground, setGround] = useState<CourseGround | null>(null)
   const isWanted = useHasCourse(dashboard) || Object.keys(shown).length > 0

@@ -40,7 +40,9 @@ export const TAP_PX = 26
 /** As far from the edge as a sign of a cart that is beyond it. */
 const EDGE_PX = 24
 
-/** Says of every marker and pill where it is on the screen, and whether it is drawn. The chosen one is never in a pill. */
+/**
+ * Says of every marker and pill where it is on the screen, and whether it is drawn. The chosen one is never in a pill.
+ */
 export function place(markers: Markers, screen: Screen, chosen: string | null): void {
   for (const pill of markers.pills) placePill(pill, screen)
   const [a, b, c, d, e, f] = screen.transform

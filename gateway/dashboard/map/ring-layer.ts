@@ -28,8 +28,8 @@ interface Given {
 }
 
 /**
- * The corners of one polygon below a finger: a corner is moved, and between two of them a new one is pulled out. Only this
- * polygon is drawn with each frame; all others are an image (`zone-layer`).
+ * The corners of one polygon below a finger: a corner is moved, and between two of them a new one is pulled out. Only
+ * this polygon is drawn with each frame; all others are an image (`zone-layer`).
  */
 export class RingLayer {
   readonly #deps: RingLayerDeps

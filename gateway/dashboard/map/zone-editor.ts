@@ -18,7 +18,10 @@ interface Draft {
 /** What a new zone is before anything is said of it. */
 type NewZone = Pick<ZoneJson['properties'], 'name' | 'type'>
 
-/** The zones of the site as somebody draws them: nothing is the gateway's before it is saved, and every step can be undone. */
+/**
+ * The zones of the site as somebody draws them: nothing is the gateway's before it is saved, and every step can be
+ * undone.
+ */
 export class ZoneEditor {
   readonly #store: DraftStore
   readonly #draft = signal<Draft | null>(null)

@@ -37,7 +37,10 @@ const DARK: Record<ZoneType, Paint> = {
 /** Zones that would hide what is drawn below them: only their lines are there then. */
 const GROUND: readonly ZoneType[] = ['boundary', 'hole']
 
-/** How a zone, or the number of a hole, is drawn: pale, so that the carts are what is seen, but for what is on or off for a while. */
+/**
+ * How a zone, or the number of a hole, is drawn: pale, so that the carts are what is seen, but for what is on or off
+ * for a while.
+ */
 export function zoneStyles(
   isDark: boolean,
   isOverCourse = false,

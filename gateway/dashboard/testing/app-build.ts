@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url'
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SET_UP = new URL('../../../scripts/setup-dashboard.mjs', import.meta.url)
 
-/** The build of the app of this checkout, made anew where its sources have changed: a folder. Throws when there is none. */
+/**
+ * The build of the app of this checkout, made anew where its sources have changed: a folder. Throws when there is none.
+ */
 export async function buildApp(): Promise<string> {
   // it has no types: it runs where nothing is installed yet
   const { setUpDashboard } = await import(SET_UP.href)

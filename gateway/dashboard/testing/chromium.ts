@@ -9,8 +9,8 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-c
 const PATIENCE_MS = 20_000
 
 /**
- * Nothing but the page itself is to use the processor or the network: no name is looked up, no part is updated, and no process
- * of its own stands in for the GPU that is not there (a fifth of what all of Chromium uses in the tests).
+ * Nothing but the page itself is to use the processor or the network: no name is looked up, no part is updated, and no
+ * process of its own stands in for the GPU that is not there (a fifth of what all of Chromium uses in the tests).
  */
 const FLAGS = [
   '--no-sandbox',
@@ -31,7 +31,10 @@ export function findChromium(): string | undefined {
   return ['/usr/lib/chromium/chromium'].find((path) => existsSync(path)) ?? findProgram(NAMES)
 }
 
-/** Starts Chromium without a window, on a profile of its own that is deleted at the end. One that crashes is started again. */
+/**
+ * Starts Chromium without a window, on a profile of its own that is deleted at the end. One that crashes is started
+ * again.
+ */
 export function launchChromium(flags: readonly string[] = []): Promise<Browser> {
   return chromium.launch(launchOptions(flags)).catch(() => chromium.launch(launchOptions(flags)))
 }

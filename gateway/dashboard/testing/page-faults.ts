@@ -14,7 +14,10 @@ export function answered(status: number): RegExp {
 const REPORT_VIOLATIONS = `addEventListener('securitypolicyviolation', (e) =>
   console.error('policy: ' + e.effectiveDirective + ' forbids ' + e.blockedURI + ' ' + e.sample), true)`
 
-/** Watches a page for what no page of ours may do: errors, requests to others, breaches of the policy, answers that never come. */
+/**
+ * Watches a page for what no page of ours may do: errors, requests to others, breaches of the policy, answers that
+ * never come.
+ */
 export class PageFaults {
   readonly #found: string[] = []
   readonly #forgiven: RegExp[] = []

@@ -8,8 +8,8 @@ export function findProgram(names: readonly string[]): string | undefined {
 }
 
 /**
- * Why tests that need what is missing are skipped; false when nothing is missing. Where `CI` is set nothing is skipped but
- * fails: tests are not to vanish without anybody noticing.
+ * Why tests that need what is missing are skipped; false when nothing is missing. Where `CI` is set nothing is skipped
+ * but fails: tests are not to vanish without anybody noticing.
  */
 export function skipReason(missing: string | undefined, { CI = '' } = process.env): string | false {
   const isCi = CI !== ''

@@ -15,8 +15,8 @@ interface Record {
 }
 
 /**
- * Gives a device a morning of yesterday: in the barn from 8:00, away at 8:30 over the fairway to the green and back along the
- * course for an hour, and in the barn again.
+ * Gives a device a morning of yesterday: in the barn from 8:00, away at 8:30 over the fairway to the green and back
+ * along the course for an hour, and in the barn again.
  */
 export async function seedMorning(gateway: TestGateway, hardwareId: string): Promise<void> {
   const gps: (Record & { lat: number; long: number; speed: number })[] = []

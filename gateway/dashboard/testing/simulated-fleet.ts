@@ -6,11 +6,15 @@ interface FleetOptions {
   carts?: number
   /** How many times as fast as life they drive. */
   speedUp?: number
-  /** Days before this one whose positions and voltages are filled in, beside those of this morning; 0 fills in nothing. */
+  /**
+   * Days before this one whose positions and voltages are filled in, beside those of this morning; 0 fills in nothing.
+   */
   pastDays?: number
 }
 
-/** The simulated course of the demo on a gateway of tests: it is mid-morning, all carts are out, some are in trouble. */
+/**
+ * The simulated course of the demo on a gateway of tests: it is mid-morning, all carts are out, some are in trouble.
+ */
 export function startSimulatedFleet(
   gateway: Pick<TestGateway, 'http' | 'mqtt'>,
   { carts = 20, speedUp = 1, pastDays = 0 }: FleetOptions = {},

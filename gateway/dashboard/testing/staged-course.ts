@@ -18,7 +18,10 @@ export interface CourseOptions {
   site?: object
 }
 
-/** A small course with a barn, two holes, a green and a boundary, and the carts that a test puts on it, by the clock of the machine unless told. */
+/**
+ * A small course with a barn, two holes, a green and a boundary, and the carts that a test puts on it, by the clock of
+ * the machine unless told.
+ */
 export class StagedCourse {
   readonly gateway: TestGateway
   readonly #clock: Clock

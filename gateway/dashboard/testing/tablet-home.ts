@@ -6,7 +6,10 @@ import type { BrowserContext } from 'playwright-core'
 import { openProfile } from './chromium.ts'
 import { findProgram } from './programs.ts'
 
-/** The name by which a tablet reaches the gateway in a test: not one of its own, to which browsers give what they give to TLS. */
+/**
+ * The name by which a tablet reaches the gateway in a test: not one of its own, to which browsers give what they give
+ * to TLS.
+ */
 export const CLUBHOUSE = 'clubhouse.local'
 /** Every name is this machine. */
 const NAMES = '--host-resolver-rules=MAP * 127.0.0.1'

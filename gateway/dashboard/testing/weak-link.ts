@@ -56,7 +56,10 @@ export class WeakLink {
   #isCut = false
   #isFrozen = false
 
-  /** `gatewayPort` is asked for each connection: a gateway that was started again listens at another. It throws while none listens. */
+  /**
+   * `gatewayPort` is asked for each connection: a gateway that was started again listens at another. It throws while
+   * none listens.
+   */
   constructor(gatewayPort: () => number) {
     this.#gatewayPort = gatewayPort
   }

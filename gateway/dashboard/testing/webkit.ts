@@ -29,8 +29,8 @@ const SELECTORS = {
 type Role = keyof typeof SELECTORS
 
 /**
- * The first visible element of a selector whose name, or text, is the one that is asked for or has it as a part; behind a modal
- * dialog nothing can be pressed.
+ * The first visible element of a selector whose name, or text, is the one that is asked for or has it as a part; behind
+ * a modal dialog nothing can be pressed.
  */
 const FIND = `
   const [selector, name, isExact, isPressed] = arguments

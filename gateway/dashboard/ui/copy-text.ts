@@ -1,4 +1,7 @@
-/** Puts a text on the clipboard, also in a page over plain HTTP, which has no `navigator.clipboard`. False if the browser refuses. */
+/**
+ * Puts a text on the clipboard, also in a page over plain HTTP, which has no `navigator.clipboard`. False if the
+ * browser refuses.
+ */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)

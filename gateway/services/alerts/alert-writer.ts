@@ -18,12 +18,15 @@ interface AlertWriterDeps {
   book: AlertBook
 }
 
-/** A transaction of more would keep messages of devices waiting: forty may be told of each, which is a row for each of them. */
+/**
+ * A transaction of more would keep messages of devices waiting: forty may be told of each, which is a row for each of
+ * them.
+ */
 const MOST_IN_ONE = 50
 
 /**
- * Writes what happens to alerts together with the retained messages that tell of it, and then tells of it: what programs read
- * is always what is stored.
+ * Writes what happens to alerts together with the retained messages that tell of it, and then tells of it: what
+ * programs read is always what is stored.
  */
 export class AlertWriter {
   /** Alerts that were opened since the start, by kind. */

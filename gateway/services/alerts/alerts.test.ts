@@ -41,7 +41,9 @@ class Course {
   users = new Map([['u1', { row: { name: 'Bob' } }]])
   /** Asked before each write. */
   onWrite: (write: () => Promise<unknown>) => Promise<unknown> = (write) => write()
-  /** The next write is on the disk, and nobody hears of it, as when the writer dies between the commit and its answer. */
+  /**
+   * The next write is on the disk, and nobody hears of it, as when the writer dies between the commit and its answer.
+   */
   diesAfterNext = false
   writes = 0
   readonly #store: Store

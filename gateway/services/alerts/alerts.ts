@@ -60,9 +60,10 @@ const CLOCK_SET_MS = MINUTE_MS
 const SITE_KINDS = ALERT_KINDS.filter(isSiteKind)
 
 /**
- * Warns people. Whenever the carts were judged, rules that are pure (`cart-rules.ts`, `site-rules.ts`) say of each cart and of the
- * site what holds and what is over (`findings.ts`); that is written down in one transaction with the messages that tell of it
- * (`alert-writer.ts`), and only then true (`alert-book.ts`). A write that fails is found again at the next look.
+ * Warns people. Whenever the carts were judged, rules that are pure (`cart-rules.ts`, `site-rules.ts`) say of each cart
+ * and of the site what holds and what is over (`findings.ts`); that is written down in one transaction with the
+ * messages that tell of it (`alert-writer.ts`), and only then true (`alert-book.ts`). A write that fails is found again
+ * at the next look.
  */
 export class Alerts implements Part {
   readonly #deps: AlertsDeps
@@ -181,7 +182,9 @@ export class Alerts implements Part {
     return { siteKinds, visible: { carts: [...carts], hardwareIds } }
   }
 
-  /** Throws `alert_not_found`, and for those who may not see it `cart_forbidden`, `staff_required` or `admin_required`. */
+  /**
+   * Throws `alert_not_found`, and for those who may not see it `cart_forbidden`, `staff_required` or `admin_required`.
+   */
   requireVisible(caller: Caller, alertId: string): StoredAlert {
     const alert = this.#deps.store.read.alert(alertId)
     if (alert === undefined) throw new NotFoundError('alert_not_found', `there is no alert ${alertId}`)

@@ -36,7 +36,10 @@ interface Circumstances {
 /** After a stop, or by a clock that was confirmed late, closing is told of for so long. */
 const LATE_MS = HOUR_MS
 
-/** The day that closes at this look, else the one that closed before. It acts once a day, whatever its hours are set to later. */
+/**
+ * The day that closes at this look, else the one that closed before. It acts once a day, whatever its hours are set to
+ * later.
+ */
 export function closedDayAt({ nowMs, calendar, isClockConfirmed, closedDay }: Circumstances): ClosedDay | null {
   if (!isClockConfirmed || !calendar.isClosed(nowMs)) return closedDay
   const closing = calendar.lastClosing(nowMs)

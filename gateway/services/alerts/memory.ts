@@ -15,8 +15,8 @@ const WITHIN_MS = 2 * MINUTE_MS
 const APART_MS = 3_000
 
 /**
- * Adds its newest fix to the way of a cart: those of the last two minutes and the one before them, oldest first. A fix that
- * is older than the last begins a new way: the last was the mistake of a clock.
+ * Adds its newest fix to the way of a cart: those of the last two minutes and the one before them, oldest first. A fix
+ * that is older than the last begins a new way: the last was the mistake of a clock.
  */
 function follow(way: CartFix[], fix: CartFix): void {
   const last = way.at(-1)
@@ -31,8 +31,8 @@ function follow(way: CartFix[], fix: CartFix): void {
 }
 
 /**
- * Whether the newest fix shows that the cart was moved since `fromMs`. One that says that it stands is believed when the
- * fix before was as far: a receiver in a barn is wrong now and then.
+ * Whether the newest fix shows that the cart was moved since `fromMs`. One that says that it stands is believed when
+ * the fix before was as far: a receiver in a barn is wrong now and then.
  */
 function hasMoved(way: readonly CartFix[], fromMs: number, movingKmh: number): boolean {
   const fix = way.at(-1)

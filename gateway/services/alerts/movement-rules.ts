@@ -28,7 +28,8 @@ function judgeMovement(one: CartCase, ground: AlertGround, seenMs: CartMemory['m
 }
 
 /**
- * Whether it has stood for five minutes, for all that is known. Of one that is gone nobody knows: it may be on a trailer.
+ * Whether it has stood for five minutes, for all that is known. Of one that is gone nobody knows: it may be on a
+ * trailer.
  */
 function isStill({ cart: { verdict, said } }: CartCase, { nowMs, countFromMs }: AlertGround): boolean {
   const { stillSinceMs, heardAtMs, isAsleep } = verdict

@@ -7,7 +7,9 @@ import { type CartCase, isWayBehind, remember } from './memory.ts'
 import { stillFromMs } from './movement-rules.ts'
 import { hasSeenZones } from './zones-seen.ts'
 
-/** Whether nothing is another for any cart than at the look before, but for the time that has gone by; by night much is. */
+/**
+ * Whether nothing is another for any cart than at the look before, but for the time that has gone by; by night much is.
+ */
 export function isQuietGround(before: AlertGround | null, now: AlertGround): boolean {
   return (
     before !== null &&
@@ -21,8 +23,8 @@ export function isQuietGround(before: AlertGround | null, now: AlertGround): boo
 }
 
 /**
- * Takes a cart as it was judged now, and what rules remember of it. False when nothing can be found in it: then nobody needs to look;
- * `isQuiet` is what `isQuietGround` says.
+ * Takes a cart as it was judged now, and what rules remember of it. False when nothing can be found in it: then nobody
+ * needs to look; `isQuiet` is what `isQuietGround` says.
  */
 export function takeLook(one: CartCase, cart: Cart, isQuiet: boolean, ground: AlertGround, arrived: Arrived): boolean {
   const isResting = isQuiet && ground.nowMs < one.quietUntilMs && isOnlyElsewhere(one.cart, cart)
@@ -43,8 +45,8 @@ function isOnlyElsewhere(before: Cart, now: Cart): boolean {
 }
 
 /**
- * Until when no rule finds anything in a cart of which these alerts matter, as long as it is only elsewhere and the ground quiet. All
- * that time does to it besides is in its verdict, and makes it another.
+ * Until when no rule finds anything in a cart of which these alerts matter, as long as it is only elsewhere and the
+ * ground quiet. All that time does to it besides is in its verdict, and makes it another.
  */
 export function quietUntilMs(one: CartCase, alerts: readonly StoredAlert[], ground: AlertGround): number {
   const isKnown = one.memory.fixesRead === 'read' && !isWayBehind(one, ground)

@@ -19,8 +19,9 @@ interface RecentHistoryDeps {
 }
 
 /**
- * Reads from the history what rules would remember if the gateway had not been started a moment ago: the way of carts that
- * are locked or out after hours, and voltages at rest of the last hours. One cart after the other, behind what people ask for.
+ * Reads from the history what rules would remember if the gateway had not been started a moment ago: the way of carts
+ * that are locked or out after hours, and voltages at rest of the last hours. One cart after the other, behind what
+ * people ask for.
  */
 export class RecentHistory {
   readonly #deps: RecentHistoryDeps

@@ -4,8 +4,8 @@ import type { AlertGround } from './ground.ts'
 import type { CartCase } from './memory.ts'
 
 /**
- * What a look says of a condition. `unsure` leaves all as it is: between two thresholds, and where nobody can say, as after
- * a start.
+ * What a look says of a condition. `unsure` leaves all as it is: between two thresholds, and where nobody can say, as
+ * after a start.
  */
 export type Judgement = 'holds' | 'over' | 'unsure'
 
@@ -23,8 +23,8 @@ export interface Told {
 export interface CartRule {
   readonly kind: AlertKind
   /**
-   * What keeps one that is over from being opened again for ten minutes: `place` as long as the cart has not left where it was over,
-   * `time` alone, or nothing.
+   * What keeps one that is over from being opened again for ten minutes: `place` as long as the cart has not left where
+   * it was over, `time` alone, or nothing.
    */
   readonly brake: 'place' | 'time' | null
   /** What it may be about; only where there may be several. */

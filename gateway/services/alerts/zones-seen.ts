@@ -25,7 +25,10 @@ export function hasSeenZones({ outside, stays }: ZonesSeen): boolean {
   return outside !== null || stays.length > 0
 }
 
-/** Notes what the crossings between two looks show, oldest first; `before` is the cart at the first, `cart` at the second. */
+/**
+ * Notes what the crossings between two looks show, oldest first; `before` is the cart at the first, `cart` at the
+ * second.
+ */
 export function noteCrossings(
   seen: ZonesSeen,
   crossings: readonly ArrivedCrossing[],

@@ -165,7 +165,9 @@ export class CartMember {
     return this.#said
   }
 
-  /** Whether it would say this again: nothing came since. What is other by zones, settings and clocks it does not know. */
+  /**
+   * Whether it would say this again: nothing came since. What is other by zones, settings and clocks it does not know.
+   */
   isSaying(said: CartDevice | undefined): boolean {
     const { device } = this
     return (

@@ -17,7 +17,9 @@ export interface MembersDeps {
   log: Log
 }
 
-/** Of a device of which nothing was kept, so much of its history is looked at: enough to know since when it has stood. */
+/**
+ * Of a device of which nothing was kept, so much of its history is looked at: enough to know since when it has stood.
+ */
 const LOOK_BACK_MS = 2 * HOUR_MS
 /** Positions, and voltages, of a device that are read at most. */
 const RECORDS_MAX = 1500
@@ -126,7 +128,9 @@ export class CartMembers {
     return { isLocked: event === 'lock', atMs, source, by: source === 'remote' ? name : code }
   }
 
-  /** What is in the history and is newer than what was kept; each device that cannot be read goes on from its newest. */
+  /**
+   * What is in the history and is newer than what was kept; each device that cannot be read goes on from its newest.
+   */
   async #replay(members: readonly CartMember[], look: Look): Promise<void> {
     const { store, log } = this.#deps
     const chunks = Array.from({ length: Math.ceil(members.length / DEVICES_A_JOB) }, (_, i) =>

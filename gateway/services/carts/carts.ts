@@ -42,7 +42,10 @@ const CLOCK_SET_MS = 60_000
 /** A clock that is set by less may say this much earlier or later when a cart is silent. */
 const SLEWED_MS = 100
 
-/** A cart with what it is judged by again and again: its devices, and the zones of each as long as none of them is another. */
+/**
+ * A cart with what it is judged by again and again: its devices, and the zones of each as long as none of them is
+ * another.
+ */
 interface Seat extends SeatGround {
   cart: Cart
 }
@@ -53,9 +56,9 @@ interface SeatGround {
 }
 
 /**
- * All carts, judged about once a second by what their devices said, the zones, the settings and the time. Whatever acts on
- * carts goes by `cartsJudged`: it is the one heartbeat. A cart of which nothing was heard is judged again only when its
- * verdict says that time changes it, or when what all are judged by is another.
+ * All carts, judged about once a second by what their devices said, the zones, the settings and the time. Whatever acts
+ * on carts goes by `cartsJudged`: it is the one heartbeat. A cart of which nothing was heard is judged again only when
+ * its verdict says that time changes it, or when what all are judged by is another.
  */
 export class Carts implements Part {
   readonly #deps: CartsDeps
@@ -141,7 +144,9 @@ export class Carts implements Part {
     return key === undefined ? undefined : this.#seats.get(key)?.cart
   }
 
-  /** What a device says of its cart, as the head office is told it; that of its lock says when it will be locked, too. */
+  /**
+   * What a device says of its cart, as the head office is told it; that of its lock says when it will be locked, too.
+   */
   saidOf(hardwareId: string, autoLockAtMs: (cart: Cart) => number | null): object | undefined {
     const cart = this.of(hardwareId)
     const said = cart?.said.find((one) => one.hardwareId === hardwareId)

@@ -17,8 +17,9 @@ const FIX = 4
 const VOLTAGE = 2
 
 /**
- * What the samples of one device say of how it moves, in their order. It costs next to nothing where they are dense: they
- * wait until a second of event time has gone by or somebody looks, and then only the last two fixes and voltages count.
+ * What the samples of one device say of how it moves, in their order. It costs next to nothing where they are dense:
+ * they wait until a second of event time has gone by or somebody looks, and then only the last two fixes and voltages
+ * count.
  */
 export class MotionTrack {
   #motion: CartMotion
@@ -30,7 +31,10 @@ export class MotionTrack {
   readonly #fixes = new Float64Array(2 * FIX).fill(Number.NaN)
   readonly #voltages = new Float64Array(2 * VOLTAGE).fill(Number.NaN)
   #hasWaiting = false
-  /** Dense samples of which the last two wait, as they came, and nothing else: most are followed by others before anybody looks. */
+  /**
+   * Dense samples of which the last two wait, as they came, and nothing else: most are followed by others before
+   * anybody looks.
+   */
   #dense: Float64Array | null = null
   /** Event time of the first fix there ever was, if this has seen it. */
   firstFixMs: number | null = null
@@ -54,8 +58,8 @@ export class MotionTrack {
   }
 
   /**
-   * Takes samples in the columns of `AppendBatch.samples`, by time; `isInOrder` says that each is later than the one before.
-   * What is known after `latestMs` was a clock's mistake.
+   * Takes samples in the columns of `AppendBatch.samples`, by time; `isInOrder` says that each is later than the one
+   * before. What is known after `latestMs` was a clock's mistake.
    */
   take(numbers: Float64Array, isInOrder: boolean, settings: MotionSettings, latestMs: number): void {
     if (isInOrder && this.#lookedMs <= latestMs && this.#isDense(numbers)) {
@@ -122,7 +126,10 @@ export class MotionTrack {
     return this.#hasWaiting && (this.#waitingMs - this.#lookedMs >= LOOK_MS || this.#lookedMs > latestMs)
   }
 
-  /** Whether of these samples and all that wait only the last two can matter, both of a fix and a voltage, and nobody has to look yet. */
+  /**
+   * Whether of these samples and all that wait only the last two can matter, both of a fix and a voltage, and nobody
+   * has to look yet.
+   */
   #isDense(numbers: Float64Array): boolean {
     const lastAt = numbers.length - SAMPLE_NUMBERS
     const at = lastAt - SAMPLE_NUMBERS

@@ -12,8 +12,8 @@ export function withRevision(known: Cart | undefined, judged: Judged, next: numb
 }
 
 /**
- * True if people see the same: the state, zones, lock, battery, devices and notes. A new position in the same zones does
- * not count.
+ * True if people see the same: the state, zones, lock, battery, devices and notes. A new position in the same zones
+ * does not count.
  */
 function isShownSame(known: Judged, cart: Judged): boolean {
   const [before, now] = [known.verdict, cart.verdict]
@@ -41,8 +41,8 @@ function isSaidSame({ said }: Judged, { said: others }: Judged): boolean {
 }
 
 /**
- * True if the rules of alerts find the same, but for what depends on the position, the voltage and the time of both, and
- * on how long the cart has stood.
+ * True if the rules of alerts find the same, but for what depends on the position, the voltage and the time of both,
+ * and on how long the cart has stood.
  */
 function isSameToRules(known: Judged, cart: Judged): boolean {
   const [before, now] = [known.verdict, cart.verdict]

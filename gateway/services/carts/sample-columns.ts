@@ -6,8 +6,9 @@ import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 export type SampleColumns = Float64Array
 
 /**
- * Takes the fixes after `last`, each later than the one before it, none after `untilMs`; speeds are worked out where the
- * device sent none, as those of a cart are. No generator: it would take as long as what is done with each fix of a fleet.
+ * Takes the fixes after `last`, each later than the one before it, none after `untilMs`; speeds are worked out where
+ * the device sent none, as those of a cart are. No generator: it would take as long as what is done with each fix of a
+ * fleet.
  */
 export function takeFixes(
   samples: readonly SampleColumns[],

@@ -32,8 +32,8 @@ export class VisibleCarts {
   }
 
   /**
-   * Finds a cart by its key, or by the hardware id of a device in it, as it is now. Throws `cart_not_found`, or `cart_forbidden`
-   * when no device of it is in scope.
+   * Finds a cart by its key, or by the hardware id of a device in it, as it is now. Throws `cart_not_found`, or
+   * `cart_forbidden` when no device of it is in scope.
    */
   require(caller: Caller, id: string): Cart {
     const cart = this.#carts.find(id) ?? this.#carts.of(id)

@@ -21,8 +21,8 @@ interface ZoneExemptsDeps {
 const NONE: readonly ZoneType[] = []
 
 /**
- * Tells the devices of carts that may be where others may not so, and when that is over: in their configuration, at each
- * heartbeat as far as they were told something else. A device that was told once is told for ever.
+ * Tells the devices of carts that may be where others may not so, and when that is over: in their configuration, at
+ * each heartbeat as far as they were told something else. A device that was told once is told for ever.
  */
 export class ZoneExempts implements Part {
   readonly #deps: ZoneExemptsDeps

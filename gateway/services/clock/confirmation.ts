@@ -31,9 +31,9 @@ const DEVICES = 2
  *   gateway knew last, not set back. That is enough to date what devices send. Deletion by age asks a little more of it
  *   (`AgeBrake`, `doubt`): a clock that is ahead of the time that is known to have gone by makes no record old.
  * - Is it confirmed? A machine without a battery clock comes back from a power cut hours late, and that looks right to
- *   itself: carts would be locked, and people called, at the wrong time of day. So what acts by itself waits until, since
- *   the start, one of four says that the time is right: the operating system is synchronized, a battery clock shows the
- *   same, two devices with a time of their own send it, or an admin compares it with his.
+ *   itself: carts would be locked, and people called, at the wrong time of day. So what acts by itself waits until,
+ *   since the start, one of four says that the time is right: the operating system is synchronized, a battery clock
+ *   shows the same, two devices with a time of their own send it, or an admin compares it with his.
  *
  * It holds until the next start, or until the clock is set by more than a minute. An admin's word also ends the doubts
  * of the first question, and so does the operating system's; battery clocks and devices do not.

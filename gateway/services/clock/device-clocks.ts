@@ -18,8 +18,8 @@ export class DeviceClocks {
   }
 
   /**
-   * A device sent telemetry whose newest time of its own is `ownMs`; `isSingle` says that it is one reading that came by
-   * itself. While the gateway's own clock is in doubt, it is no judge of others.
+   * A device sent telemetry whose newest time of its own is `ownMs`; `isSingle` says that it is one reading that came
+   * by itself. While the gateway's own clock is in doubt, it is no judge of others.
    */
   heard(device: Device, ownMs: number, receivedAtMs: number, isSingle: boolean): void {
     const { clock, events, log } = this.#deps

@@ -122,8 +122,8 @@ export class GatewayClock implements Clock, MonotonicClock {
   }
 
   /**
-   * Whether the system or an admin has confirmed the clock since the start. For deletion by age only: what acts by itself
-   * asks `ClockConfirmation`.
+   * Whether the system or an admin has confirmed the clock since the start. For deletion by age only: what acts by
+   * itself asks `ClockConfirmation`.
    */
   get isConfirmed(): boolean {
     return this.#isConfirmed
@@ -152,8 +152,8 @@ export class GatewayClock implements Clock, MonotonicClock {
   }
 
   /**
-   * An admin says that it is `givenMs`: the system clock is right, or else this clock, which then runs on by itself. False,
-   * and nothing changes, when neither shows that within two minutes.
+   * An admin says that it is `givenMs`: the system clock is right, or else this clock, which then runs on by itself.
+   * False, and nothing changes, when neither shows that within two minutes.
    */
   confirmAt(givenMs: number): boolean {
     const agrees = (atMs: number) => Math.abs(atMs - givenMs) <= AGREES_MS

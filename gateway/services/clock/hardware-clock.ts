@@ -5,8 +5,8 @@ import { join } from 'node:path'
 const FOLDER = '/sys/class/rtc'
 
 /**
- * What the battery clocks of the machine show, to the second, in UTC; none where there is none. A clock whose battery is
- * gone shows a time near 1970.
+ * What the battery clocks of the machine show, to the second, in UTC; none where there is none. A clock whose battery
+ * is gone shows a time near 1970.
  */
 export function hardwareTimesMs(folder = FOLDER): number[] {
   return namesIn(folder).flatMap((name) => {

@@ -107,9 +107,8 @@ export class Commands {
 
   /**
    * Creates commands for all devices of a group, in one transaction; devices whose type does not know the command are
-   * left out, unless
-   * `deviceType` names that kind; those that must not be locked now are refused. Throws `device_forbidden` when the caller
-   * may not see one of the group.
+   * left out, unless `deviceType` names that kind; those that must not be locked now are refused. Throws
+   * `device_forbidden` when the caller may not see one of the group.
    */
   async createForGroup(
     groupId: number,
@@ -139,8 +138,8 @@ export class Commands {
   }
 
   /**
-   * Locks carts, in one transaction. `choose` tells which, when it is the caller's turn; what it throws refuses the request.
-   * Those that cannot be locked now are in the outcome, with a code.
+   * Locks carts, in one transaction. `choose` tells which, when it is the caller's turn; what it throws refuses the
+   * request. Those that cannot be locked now are in the outcome, with a code.
    */
   async lockCarts(
     request: Pick<CommandRequest, 'metadata'> & { carts: unknown },

@@ -45,7 +45,9 @@ interface Doubt {
 /** How often it is looked whether the clock was set, and what the store refused is tried again. */
 const LOOK_MS = 1000
 const EXPIRED_PER_WRITE = 500
-/** Messages handed to the broker at once, and the pause after them: their devices answer, and others want to be heard. */
+/**
+ * Messages handed to the broker at once, and the pause after them: their devices answer, and others want to be heard.
+ */
 const SENT_AT_ONCE = 50
 const PAUSE_MS = 40
 
@@ -163,7 +165,9 @@ export class CommandDelivery implements Part {
     this.#schedule()
   }
 
-  /** Takes back or takes up what is in doubt; until then nothing is sent to those devices. Throws what a write throws. */
+  /**
+   * Takes back or takes up what is in doubt; until then nothing is sent to those devices. Throws what a write throws.
+   */
   async settleDoubts(): Promise<void> {
     const doubtful = this.#doubtful
     if (doubtful.length === 0) return

@@ -35,8 +35,8 @@ export class HeldLocks {
   }
 
   /**
-   * Whether a command that comes to be sent may be. A lock whose cart is moving is to fail; one whose position is old waits
-   * for a newer, unless another lock or unlock came after it (`isLast` false): it would come too late.
+   * Whether a command that comes to be sent may be. A lock whose cart is moving is to fail; one whose position is old
+   * waits for a newer, unless another lock or unlock came after it (`isLast` false): it would come too late.
    */
   passes(command: UnfinishedCommand, isLast: () => boolean): boolean {
     const { row } = command

@@ -60,8 +60,8 @@ export class DeviceTypes {
   }
 
   /**
-   * Makes or replaces a type; returns how many of its devices were told other settings. Layers that were set before stay
-   * as they are. Throws `too_large`, or names each default that does not fit the schema.
+   * Makes or replaces a type; returns how many of its devices were told other settings. Layers that were set before
+   * stay as they are. Throws `too_large`, or names each default that does not fit the schema.
    */
   put(type: DeviceTypeRow): Promise<number> {
     const { store, fleet, publisher } = this.#deps

@@ -198,7 +198,9 @@ export class Devices {
     }
   }
 
-  /** Each step is a short transaction in the common queue: devices' messages go in between. Returns if there is more. */
+  /**
+   * Each step is a short transaction in the common queue: devices' messages go in between. Returns if there is more.
+   */
   async #deleteSome(): Promise<boolean> {
     for (let steps = 0; steps < TURN_STEPS; steps++) {
       if (!(await this.#deps.store.write('deleteTelemetryStep', undefined))) return false

@@ -43,7 +43,9 @@ export class Accept {
     this.#deps = deps
   }
 
-  /** Makes a device's message into what waits for the disk. Never throws: what cannot be read goes to the quarantine. */
+  /**
+   * Makes a device's message into what waits for the disk. Never throws: what cannot be read goes to the quarantine.
+   */
   accept(
     device: Device,
     connection: DeviceConnection | null,
@@ -144,8 +146,8 @@ export class Accept {
   }
 
   /**
-   * What becomes of the clock of the device by what it says, and what is added to the times of the message where they tell
-   * of now: then the newest of them is that of the receipt.
+   * What becomes of the clock of the device by what it says, and what is added to the times of the message where they
+   * tell of now: then the newest of them is that of the receipt.
    */
   #shiftMs(device: Device, { level }: Uplinked, content: UplinkContent, receivedAtMs: number): number {
     const { deviceClocks, isLocating } = this.#deps

@@ -41,8 +41,8 @@ interface IngestDeps {
 
 /**
  * The way of a device's message, in three moments: `accept` parses and queues it; `draft` makes it into the rows of a
- * transaction, with all that arrived meanwhile; once that is committed it shows in the latest state and is acknowledged,
- * and `announce` tells of it. Plain readings come in runs, read in place: see `Run`.
+ * transaction, with all that arrived meanwhile; once that is committed it shows in the latest state and is
+ * acknowledged, and `announce` tells of it. Plain readings come in runs, read in place: see `Run`.
  */
 export class Ingest implements Appender<QueuedMessage> {
   /** Messages by outcome, and what was dropped of them by reason. */
@@ -114,7 +114,8 @@ export class Ingest implements Appender<QueuedMessage> {
   }
 
   /**
-   * Begins a run of the device: messages that are read in place and queued together. Undefined while each has to be looked at more closely, because the clock is in doubt, that of the device is wrong, or the device is gone.
+   * Begins a run of the device: messages that are read in place and queued together. Undefined while each has to be
+   * looked at more closely, because the clock is in doubt, that of the device is wrong, or the device is gone.
    */
   beginRun(source: RunSource): Run | undefined {
     const receivedAtMs = this.#clock.nowMs()

@@ -10,8 +10,8 @@ export class PlainReader {
 
   /**
    * Reads the payload that lies there into `sample`, whose `values` keep what else is in them. Returns how many values
-   * there are; 0, and `values` may have been touched, unless it is one object with a recent time of its own, all of which
-   * can be used.
+   * there are; 0, and `values` may have been touched, unless it is one object with a recent time of its own, all of
+   * which can be used.
    */
   read(bytes: Buffer, from: number, to: number, receivedAtMs: number, latestMs: number): number {
     const text = bytes.toString('utf8', from, to)

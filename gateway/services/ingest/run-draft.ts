@@ -32,7 +32,10 @@ export function moveOnByRun(draft: Reported, run: Run, watched: WatchedSet | nul
   draft.lastRespondedAtMs = receivedAtMs
 }
 
-/** Whether every reading moves all of its values, all of which are known: what the state is after the last is then clear. */
+/**
+ * Whether every reading moves all of its values, all of which are known: what the state is after the last is then
+ * clear.
+ */
 function isAllNews({ state }: Reported, run: Run, numbers: Float64Array): boolean {
   if ((numbers[1] ?? 0) <= newestEventMs(state)) return false
   let keys = 0

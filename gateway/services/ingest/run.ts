@@ -81,8 +81,8 @@ export class Run implements Appendable, ReportedRun, TelemetryRun {
   }
 
   /**
-   * Takes the message whose payload lies in the bytes there. False, and nothing is taken, unless it is one object with a
-   * recent time of its own, all of which can be used.
+   * Takes the message whose payload lies in the bytes there. False, and nothing is taken, unless it is one object with
+   * a recent time of its own, all of which can be used.
    */
   add(from: number, to: number): boolean {
     const { device, receivedAtMs, latestMs } = this

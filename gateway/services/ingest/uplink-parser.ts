@@ -52,8 +52,8 @@ const MAX_LOCK_EVENTS = 500
 const NOTHING: readonly never[] = []
 
 /**
- * Reads a device's payload; times in it after `latestMs` are not believed. Never throws: what cannot be read is named in
- * `unreadable`, what is noticed about its times goes to `notes`.
+ * Reads a device's payload; times in it after `latestMs` are not believed. Never throws: what cannot be read is named
+ * in `unreadable`, what is noticed about its times goes to `notes`.
  */
 export function parseUplink(
   level: Uplink,

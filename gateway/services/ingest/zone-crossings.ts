@@ -36,7 +36,9 @@ export interface WatchedMessage {
   samples: readonly Sample[]
 }
 
-/** Looks at the live positions of a message, oldest first; `set` is what counts for the device now, null for nothing. */
+/**
+ * Looks at the live positions of a message, oldest first; `set` is what counts for the device now, null for nothing.
+ */
 export function crossings(
   state: WatchState,
   set: WatchedSet | null,

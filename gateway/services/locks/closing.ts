@@ -84,8 +84,8 @@ export class Closing {
   }
 
   /**
-   * Whether it is connected, and has said since that it still stands where it stood, or nothing newer is to come. A first fix
-   * elsewhere may be that of a cart on the course: that it has left its zone is known by the second.
+   * Whether it is connected, and has said since that it still stands where it stood, or nothing newer is to come. A
+   * first fix elsewhere may be that of a cart on the course: that it has left its zone is known by the second.
    */
   #isInReach(cart: Cart, nowMs: number): boolean {
     const device = this.#deps.lockDeviceOf(cart)

@@ -33,9 +33,9 @@ interface LocksDeps {
 }
 
 /**
- * Locks that are about carts rather than devices: many at once in the barn, those that stand still, and all at closing time.
- * Each is a command like any other (`commands`), where `LockGate` judges it when it is made and when it is sent; here is
- * only which carts are meant. What the gateway does itself goes by `cartsJudged`.
+ * Locks that are about carts rather than devices: many at once in the barn, those that stand still, and all at closing
+ * time. Each is a command like any other (`commands`), where `LockGate` judges it when it is made and when it is sent;
+ * here is only which carts are meant. What the gateway does itself goes by `cartsJudged`.
  */
 export function createLocks(deps: LocksDeps) {
   const { store, presence, deviceTypes, clock } = deps

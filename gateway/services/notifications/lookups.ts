@@ -7,8 +7,8 @@ type Found = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) =
 const AT_ONCE = 2
 
 /**
- * Finds the addresses of hosts as the system does, which takes many seconds where no name server answers: two at a time,
- * and each host once for all who wait for it.
+ * Finds the addresses of hosts as the system does, which takes many seconds where no name server answers: two at a
+ * time, and each host once for all who wait for it.
  */
 export class Lookups {
   readonly #waiting = new Map<string, Found[]>()

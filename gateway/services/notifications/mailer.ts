@@ -42,8 +42,8 @@ export class Mailer {
   }
 
   /**
-   * Resolves when the server has taken it; rejects with what went wrong in words, with an `UnknownOutcome` when the server has all
-   * of the message and did not answer.
+   * Resolves when the server has taken it; rejects with what went wrong in words, with an `UnknownOutcome` when the
+   * server has all of the message and did not answer.
    */
   async send({ to, subject, text, id, signal }: Mail): Promise<void> {
     const settings = this.#settings

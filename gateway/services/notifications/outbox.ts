@@ -25,9 +25,10 @@ const RETRY_MS = 1_000
 const NEVER: TargetStatus = { lastSuccessAtMs: null, lastError: null }
 
 /**
- * Tells webhooks and notifiers what the store has queued for them (`store/tables/deliveries.ts`), in three steps: it reads what
- * was queued, at the start and after each alert; the queue of each target sends it (`target-queue.ts`); and what was
- * told, or given up, is deleted. After a power cut between the last two it is told again, as the same delivery.
+ * Tells webhooks and notifiers what the store has queued for them (`store/tables/deliveries.ts`), in three steps: it
+ * reads what was queued, at the start and after each alert; the queue of each target sends it (`target-queue.ts`); and
+ * what was told, or given up, is deleted. After a power cut between the last two it is told again, as the same
+ * delivery.
  */
 export class Outbox implements Part {
   /** Messages that arrived, attempts that failed, and what was given up; by channel. */

@@ -18,8 +18,8 @@ const READ_BYTES = 16_384
 const READ_MS = 1_000
 
 /**
- * Sends a text; resolves when the answer is a success. Rejects with what went wrong in words, with an `UnknownOutcome` when no
- * answer came after all was sent. It follows no redirect: what is sent is for this address only.
+ * Sends a text; resolves when the answer is a success. Rejects with what went wrong in words, with an `UnknownOutcome`
+ * when no answer came after all was sent. It follows no redirect: what is sent is for this address only.
  */
 export function post({ url, headers, body, signal, lookup }: PostRequest): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -6,8 +6,8 @@ const UNKNOWN = { firstMs: 60_000, factor: 4, longestMs: 21_600_000 }
 const JITTER = 0.2
 
 /**
- * How long to wait after that many failures in a row, a little more or less: 1, 2, 4 … 600 s, or, where the last attempt may
- * have been delivered, 1, 4, 16 … 360 minutes. `random` is from 0 to 1.
+ * How long to wait after that many failures in a row, a little more or less: 1, 2, 4 … 600 s, or, where the last
+ * attempt may have been delivered, 1, 4, 16 … 360 minutes. `random` is from 0 to 1.
  */
 export function retryMs(failures: number, random: number, mayBeDelivered = false): number {
   const { firstMs, factor, longestMs } = mayBeDelivered ? UNKNOWN : REFUSED

@@ -56,7 +56,10 @@ const TRIED_MS = DAY_MS
 /** What may wait for one target; then the oldest makes room. */
 const WAITING_MAX = 10_000
 const ATTEMPTS_AT_ONCE = 4
-/** So long nothing is tried after an attempt that found nobody there: hundreds of alerts would find the same. Under the first retry. */
+/**
+ * So long nothing is tried after an attempt that found nobody there: hundreds of alerts would find the same. Under the
+ * first retry.
+ */
 const REST_MS = 500
 /** Of system calls that fail when nobody is there. */
 const REACHING_CALLS: readonly unknown[] = ['connect', 'getaddrinfo']

@@ -110,7 +110,10 @@ export class AccessRequests {
     })
   }
 
-  /** What the request opens, which it does only now. Throws `invalid_code`, and `not_allowed_yet` while no admin has said so. */
+  /**
+   * What the request opens, which it does only now. Throws `invalid_code`, and `not_allowed_yet` while no admin has
+   * said so.
+   */
   take(requestId: string, secret: string): Pairing {
     this.#forgetPast()
     const request = this.#byId.get(requestId)

@@ -23,9 +23,9 @@ interface KeyGuardDeps {
 }
 
 /**
- * The door of HTTP and of `/realtime`: checks keys and sessions, slows guessing, and holds each to its request rate. A right key
- * is never refused for what else comes from its address: many people are behind one router. Keys are random, or checked
- * for being hard to guess when they are chosen.
+ * The door of HTTP and of `/realtime`: checks keys and sessions, slows guessing, and holds each to its request rate. A
+ * right key is never refused for what else comes from its address: many people are behind one router. Keys are random,
+ * or checked for being hard to guess when they are chosen.
  */
 export class KeyGuard {
   readonly refused = new Tally()
@@ -46,8 +46,8 @@ export class KeyGuard {
   }
 
   /**
-   * Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for, and
-   * `metrics_only` unless the request is for metrics.
+   * Whose key this is, counted as one request. Throws what `missing_api_key`, a bad key or too many requests call for,
+   * and `metrics_only` unless the request is for metrics.
    */
   admit(apiKey: string | undefined, address: string, isForMetrics = false): Login {
     if (apiKey === undefined || apiKey === '') {
@@ -67,8 +67,8 @@ export class KeyGuard {
   }
 
   /**
-   * Whose session this cookie is of, counted as one request of the session. Throws `invalid_session`, which is no failed
-   * key: a tablet whose session is over goes on asking, and nobody guesses 256 bits.
+   * Whose session this cookie is of, counted as one request of the session. Throws `invalid_session`, which is no
+   * failed key: a tablet whose session is over goes on asking, and nobody guesses 256 bits.
    */
   admitSession(token: string): Login {
     const session = this.#sessions.find(token)
@@ -99,8 +99,8 @@ export class KeyGuard {
   }
 
   /**
-   * The user of a key, for what is answered without a key too, which is a use of the key. Undefined for a wrong key, which is
-   * a failed key.
+   * The user of a key, for what is answered without a key too, which is a use of the key. Undefined for a wrong key,
+   * which is a failed key.
    */
   recognize(apiKey: string | undefined, address: string): User | undefined {
     if (apiKey === undefined) return undefined

@@ -68,8 +68,8 @@ export class SessionLogin implements Login {
 }
 
 /**
- * What a login may do now. Throws `invalid_api_key` or `invalid_session` when it is not let in any more, `person_changed` when
- * another acts than `before`.
+ * What a login may do now. Throws `invalid_api_key` or `invalid_session` when it is not let in any more,
+ * `person_changed` when another acts than `before`.
  */
 export function requireStillIn(login: Login, before = login.caller): Caller {
   const caller = login.callerNow()

@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http'
 import type { Events } from '#gateway/events.ts'
 import type { Login } from './login.ts'
 
-/** Answers that are still being sent: cut off at once when whoever asked is not let in any more, or another acts now. */
+/**
+ * Answers that are still being sent: cut off at once when whoever asked is not let in any more, or another acts now.
+ */
 export class OpenAnswers {
   readonly #open = new Map<ServerResponse, Login>()
 

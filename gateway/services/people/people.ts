@@ -29,9 +29,9 @@ interface PeopleDeps {
 }
 
 /**
- * Builds what lets people in: a browser signs in (`SignIn`) with a code (`PairingCodes`), a key, or a request that an admin
- * has allowed (`AccessRequests`); `Sessions` knows what may be done with its cookie; `Persons` says who acts on it; and
- * `KeyGuard` is the door for all of them. What is open when any of it ends follows events.
+ * Builds what lets people in: a browser signs in (`SignIn`) with a code (`PairingCodes`), a key, or a request that an
+ * admin has allowed (`AccessRequests`); `Sessions` knows what may be done with its cookie; `Persons` says who acts on
+ * it; and `KeyGuard` is the door for all of them. What is open when any of it ends follows events.
  */
 export function createPeople(deps: PeopleDeps) {
   const sessions = new Sessions(deps)

@@ -21,9 +21,9 @@ export interface PinTries {
 }
 
 /**
- * How often a PIN may be wrong: five times for a person on a tablet, then not for five minutes; twenty times in an hour on
- * all tablets together, then not for an hour. Counted in time that goes by, whatever the clock is set to. Of a tablet that
- * is gone only what counts for all is remembered.
+ * How often a PIN may be wrong: five times for a person on a tablet, then not for five minutes; twenty times in an hour
+ * on all tablets together, then not for an hour. Counted in time that goes by, whatever the clock is set to. Of a
+ * tablet that is gone only what counts for all is remembered.
  */
 export class PinLocks {
   readonly #clock: MonotonicClock

@@ -16,8 +16,8 @@ export interface Session {
   row: SessionRow
   acting: Acting | null
   /**
-   * Until then, by the monotonic clock, a session of an admin has the rights of one because it is new: a clock that is put
-   * right while somebody sets the gateway up takes nothing away. Null for one that is not.
+   * Until then, by the monotonic clock, a session of an admin has the rights of one because it is new: a clock that is
+   * put right while somebody sets the gateway up takes nothing away. Null for one that is not.
    */
   adminUntilMs: number | null
   /** By the monotonic clock; null until it is used in this run. */

@@ -33,8 +33,8 @@ const FLUSH_MS = MINUTE_MS
 
 /**
  * The browsers that are signed in: makes sessions, knows whose a cookie is and what may be done with it, and ends them.
- * All are in memory, so that a request costs no disk access; when they were used is written down every minute. Whatever is
- * open for a session follows the events `sessionEnded` and `sessionChanged`.
+ * All are in memory, so that a request costs no disk access; when they were used is written down every minute. Whatever
+ * is open for a session follows the events `sessionEnded` and `sessionChanged`.
  */
 export class Sessions implements Part {
   /** Sessions that ended, by reason. */
@@ -135,8 +135,8 @@ export class Sessions implements Part {
   }
 
   /**
-   * Whether its browser has to be sent its cookie again, or would forget it: once a day and a start. One that it got over
-   * HTTP is sent again as soon as it comes over TLS, and never goes in the clear from then on.
+   * Whether its browser has to be sent its cookie again, or would forget it: once a day and a start. One that it got
+   * over HTTP is sent again as soon as it comes over TLS, and never goes in the clear from then on.
    */
   isCookieDue(session: Session, isSecure: boolean): boolean {
     const nowMs = this.#deps.clock.monotonicMs()
@@ -221,8 +221,8 @@ export class Sessions implements Part {
   }
 
   /**
-   * Whether nobody has used it for too long. One that was used in this run goes by the time that went by: a clock that was
-   * years behind when a tablet signed in, and is put right, ends no session; nor does one that may be wrong.
+   * Whether nobody has used it for too long. One that was used in this run goes by the time that went by: a clock that
+   * was years behind when a tablet signed in, and is put right, ends no session; nor does one that may be wrong.
    */
   #isExpired({ row, usedAtMonotonicMs }: Session): boolean {
     const { clock } = this.#deps

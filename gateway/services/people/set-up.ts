@@ -13,9 +13,9 @@ interface SetUpDeps {
 }
 
 /**
- * The set-up of a new gateway: the browser that came in with the setup code makes the admin's own key. Keys are stored as
- * hashes, so a key that was shown and lost cannot be shown again; until somebody signs in with it, that browser, and no
- * other, may make another one.
+ * The set-up of a new gateway: the browser that came in with the setup code makes the admin's own key. Keys are stored
+ * as hashes, so a key that was shown and lost cannot be shown again; until somebody signs in with it, that browser, and
+ * no other, may make another one.
  */
 export class SetUp {
   readonly #deps: SetUpDeps

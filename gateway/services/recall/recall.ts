@@ -108,9 +108,9 @@ const BATCH = 25
 const RETRY_MS = 1_000
 
 /**
- * All carts in: every screen in scope is told by a command `message`, and again whenever it comes back, until the recall
- * ends; then it is told that. What was told is written down with the commands, so that a start goes on where the last
- * one ended, however that was.
+ * All carts in: every screen in scope is told by a command `message`, and again whenever it comes back, until the
+ * recall ends; then it is told that. What was told is written down with the commands, so that a start goes on where the
+ * last one ended, however that was.
  */
 export class Recall implements Part {
   readonly #deps: RecallDeps

@@ -80,8 +80,8 @@ export class SyncSource implements SyncSourcePort {
   }
 
   /**
-   * The next part of a stream behind a position; null when there is nothing, or nothing that may be sent before the note
-   * of an erasure is acknowledged. Damaged blocks and rows are moved into quarantine first, so that it is recorded
+   * The next part of a stream behind a position; null when there is nothing, or nothing that may be sent before the
+   * note of an erasure is acknowledged. Damaged blocks and rows are moved into quarantine first, so that it is recorded
    * before a cursor passes it.
    */
   async nextPart(

@@ -14,7 +14,10 @@ export class AlertDeletion {
     this.#deps = deps
   }
 
-  /** Deletes all alerts that were closed before `cutoffMs`, except those the hub still lacks; `rest` is called after each step. */
+  /**
+   * Deletes all alerts that were closed before `cutoffMs`, except those the hub still lacks; `rest` is called after
+   * each step.
+   */
   async deleteExpired(cutoffMs: number, rest: () => Promise<void>): Promise<{ alerts: number }> {
     const { store, hasUpstream } = this.#deps
     let alerts = 0

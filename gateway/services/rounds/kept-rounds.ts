@@ -17,8 +17,9 @@ interface Arrived {
 const WAITING_MAX = 2000
 
 /**
- * The running round of one cart, kept forward by what its devices send. `isDue` says that it is to be found anew from what
- * is stored: at first, if anything is, and when something came that should have come before; meanwhile the last answer holds.
+ * The running round of one cart, kept forward by what its devices send. `isDue` says that it is to be found anew from
+ * what is stored: at first, if anything is, and when something came that should have come before; meanwhile the last
+ * answer holds.
  */
 export class KeptRounds {
   readonly devices: readonly StoredRoundDevice[]

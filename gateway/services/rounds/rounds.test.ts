@@ -36,7 +36,9 @@ async function drawZones(features: object[]): Promise<void> {
   assert.equal(status, 200)
 }
 
-/** One of a cart's two devices stays at a place for a while, and what it sends then may come late, or after a restart. */
+/**
+ * One of a cart's two devices stays at a place for a while, and what it sends then may come late, or after a restart.
+ */
 const legs = fc.array(
   fc.record({
     place: fc.constantFrom(0, 0.0005, 1, 1.5, 2, 3, 3.5, 4),

@@ -41,9 +41,9 @@ const OWNER = 'rounds'
 
 /**
  * Rounds of carts. Those that go on are kept forward by what was stored (`sampled`); after a start, and where something
- * came late, they are found anew by reader threads, behind whatever else reads. Past ones are found when they are asked for:
- * nothing about rounds is stored. All go by the devices and zones that a cart has now: where there is no parking there is no
- * round, and nothing is read or kept.
+ * came late, they are found anew by reader threads, behind whatever else reads. Past ones are found when they are asked
+ * for: nothing about rounds is stored. All go by the devices and zones that a cart has now: where there is no parking
+ * there is no round, and nothing is read or kept.
  */
 export class Rounds implements Part {
   readonly #deps: RoundsDeps
@@ -83,8 +83,8 @@ export class Rounds implements Part {
   }
 
   /**
-   * The rounds that go on now, of carts as a caller sees them: `whole` by their keys, and of `parts`, of which it sees only
-   * some devices, what these say.
+   * The rounds that go on now, of carts as a caller sees them: `whole` by their keys, and of `parts`, of which it sees
+   * only some devices, what these say.
    */
   async running(whole: readonly string[], parts: readonly Cart[], asker: JobOptions): Promise<CartRound[]> {
     const nowMs = this.#deps.clock.nowMs()

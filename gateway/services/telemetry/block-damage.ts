@@ -88,8 +88,8 @@ export class BlockDamage {
   }
 
   /**
-   * Looks for blocks whose rows lie on pages that cannot be read, after a read or a write has met damage: until they are
-   * hidden, whatever comes upon such a page fails. May be called any number of times.
+   * Looks for blocks whose rows lie on pages that cannot be read, after a read or a write has met damage: until they
+   * are hidden, whatever comes upon such a page fails. May be called any number of times.
    */
   search(): void {
     const { maintenance } = this.#deps

@@ -32,7 +32,9 @@ interface DiskGuardDeps {
   budget: DiskBudget
   /** There is a head office that has, or will have, the data. */
   hasUpstream: boolean
-  /** It is not known whether the head office still has what it had: it has lost data, and not all was compared since. */
+  /**
+   * It is not known whether the head office still has what it had: it has lost data, and not all was compared since.
+   */
   mayLack?: () => boolean
   /** Stands for what the file system says. */
   look?: (dataDir: string) => Promise<FolderSpace>
@@ -57,8 +59,8 @@ const OWNER = 'disk guard'
 
 /**
  * Keeps the data folder within its budget. What the head office has goes first, oldest first by the records' own times;
- * only then, day by day, telemetry it does not have, and that is noted as a gap. Events are never dropped, nor the newest
- * hours of any device. Without a head office the gateway has the only copy: then it only warns.
+ * only then, day by day, telemetry it does not have, and that is noted as a gap. Events are never dropped, nor the
+ * newest hours of any device. Without a head office the gateway has the only copy: then it only warns.
  */
 export class DiskGuard implements Part {
   /** Records that went before the head office had them, and records it had. */

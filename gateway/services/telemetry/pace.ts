@@ -4,7 +4,9 @@ const BUSY_ROWS = 200
 const MAX_WAIT_MS = 200
 const LOOK_MS = 10
 
-/** Takes steps of work in the background: each is followed by a rest as long as it took, and waits while many rows do. */
+/**
+ * Takes steps of work in the background: each is followed by a rest as long as it took, and waits while many rows do.
+ */
 export class Pace {
   readonly #waitingRows: () => number
   #isRunning = false

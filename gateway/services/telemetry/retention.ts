@@ -18,7 +18,9 @@ interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
   log: Log
   /** How long it is kept; 0 keeps it for ever. */
   days: number
-  /** It is not known whether the head office still has what it had: it has lost data, and not all was compared since. */
+  /**
+   * It is not known whether the head office still has what it had: it has lost data, and not all was compared since.
+   */
   mayLack?: () => boolean
   /** Stands for the time that goes by between steps. */
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>

@@ -55,7 +55,10 @@ const MAX_BACK_OFF_MS = 60_000
  * devices' messages. A pass that ends anywhere is done again, and what it did is found done.
  */
 export class Sealing implements Part {
-  /** Since the start; samples of devices that are gone are counted too. Seconds are of planning and writing, not of rests. */
+  /**
+   * Since the start; samples of devices that are gone are counted too. Seconds are of planning and writing, not of
+   * rests.
+   */
   readonly counts = { samples: 0, passes: 0, failures: 0, seconds: 0 }
   readonly #deps: SealingDeps
   readonly #pace: Pace

@@ -43,8 +43,9 @@ export interface TelemetryOptions {
 const ALERT_DAYS = 400
 
 /**
- * Builds the life of stored telemetry and events: the log is sealed into blocks, retention and the disk guard delete what is old or
- * has no room, people delete and import. `sync` is undefined where there is no head office that has to get it first.
+ * Builds the life of stored telemetry and events: the log is sealed into blocks, retention and the disk guard delete
+ * what is old or has no room, people delete and import. `sync` is undefined where there is no head office that has to
+ * get it first.
  */
 export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: boolean } | undefined) {
   const { store, events, fleet, damage, maintenance, clock, brake, log, options } = deps

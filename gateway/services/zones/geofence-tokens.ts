@@ -38,8 +38,8 @@ export interface GeofenceToken {
 
 /**
  * Tokens a device downloads the zones of its group with: good for a day, as often as it likes, and dead once the device
- * has left the group or the register, or the user who had it sent may not see the device any more. They are signed, not stored; a client with a token can read zones and do
- * nothing else.
+ * has left the group or the register, or the user who had it sent may not see the device any more. They are signed, not
+ * stored; a client with a token can read zones and do nothing else.
  */
 export class GeofenceTokens {
   readonly #deps: GeofenceTokensDeps
@@ -83,10 +83,10 @@ export class GeofenceTokens {
   }
 
   /**
-   * The device whose token this is, if it still opens the zones of `groupId`. Throws `invalid_token` when it has expired,
-   * its device has left the group or its user may not see the device, `group_forbidden` when it is for another group.
-   * A clock that is not trusted lets nothing expire: it may be off by years, and what counts most, the group, it cannot
-   * touch.
+   * The device whose token this is, if it still opens the zones of `groupId`. Throws `invalid_token` when it has
+   * expired, its device has left the group or its user may not see the device, `group_forbidden` when it is for another
+   * group. A clock that is not trusted lets nothing expire: it may be off by years, and what counts most, the group, it
+   * cannot touch.
    */
   require({ groupId, deviceId, expiresAtMs, userId }: GeofenceToken, askedGroupId: number): Device {
     const { fleet, clock, users } = this.#deps

@@ -26,7 +26,8 @@ interface GeofencesDeps {
 
 /**
  * The own zones of groups. Changes are made one after the other, each in one transaction with the retained message that
- * brings the group's zones, and those of the site beside them, to the teeboxes: what they read is always what is stored.
+ * brings the group's zones, and those of the site beside them, to the teeboxes: what they read is always what is
+ * stored.
  */
 export class Geofences {
   readonly #deps: GeofencesDeps
@@ -100,8 +101,8 @@ export class Geofences {
 
   /**
    * Resolves when the zones are stored and published. `check` may throw when it is their turn: nothing is changed then.
-   * `also` is written in the same transaction, or refuses it. Throws `duplicate_id` for one that a zone of the site has,
-   * `too_many_zones` and `too_large` where the site's leave no room for them.
+   * `also` is written in the same transaction, or refuses it. Throws `duplicate_id` for one that a zone of the site
+   * has, `too_many_zones` and `too_large` where the site's leave no room for them.
    */
   replace(
     groupId: number,

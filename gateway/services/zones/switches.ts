@@ -18,7 +18,9 @@ interface ZoneSwitchesDeps {
   log: Log
 }
 
-/** Zones that staff switch on or off for a while: at the start and at each heartbeat it undoes those whose time is over. */
+/**
+ * Zones that staff switch on or off for a while: at the start and at each heartbeat it undoes those whose time is over.
+ */
 export class ZoneSwitches implements Part {
   readonly #deps: ZoneSwitchesDeps
   #isRunning = false

@@ -100,7 +100,10 @@ export class Zones {
     })
   }
 
-  /** Puts a set that is kept in force again, as a new version; groups that it names may be gone. Throws `version_not_found`. */
+  /**
+   * Puts a set that is kept in force again, as a new version; groups that it names may be gone. Throws
+   * `version_not_found`.
+   */
   restore(version: number, change: ZonesChange): Promise<ChangedZones> {
     return this.#inTurn(change, () => {
       const zonesJson = this.#deps.store.read.zonesOfVersion(version)
@@ -112,8 +115,8 @@ export class Zones {
   }
 
   /**
-   * Switches zones on or off, until then. Resolves with the ids of those that the selection names when devices are told.
-   * Throws `zone_not_found`, and as `replace` where devices have no room for what is switched on.
+   * Switches zones on or off, until then. Resolves with the ids of those that the selection names when devices are
+   * told. Throws `zone_not_found`, and as `replace` where devices have no room for what is switched on.
    */
   switch(
     selection: ZoneSelection,

@@ -30,8 +30,8 @@ export interface SetMemory {
 }
 
 /**
- * All backups of one place: a header, `snapshots/` with a manifest each, and `blobs/` with the parts that manifests name
- * by their content, so that a part is there once however many backups need it.
+ * All backups of one place: a header, `snapshots/` with a manifest each, and `blobs/` with the parts that manifests
+ * name by their content, so that a part is there once however many backups need it.
  */
 export class BackupSet {
   readonly place: BackupPlace
@@ -174,7 +174,10 @@ export class BackupSet {
     return sealed.length
   }
 
-  /** What was written under this name. Throws `BackupFault` when it is gone, damaged, altered or larger than `mostBytes`. */
+  /**
+   * What was written under this name. Throws `BackupFault` when it is gone, damaged, altered or larger than
+   * `mostBytes`.
+   */
   async readBlob(id: string, mostBytes: number): Promise<Buffer> {
     const sealed = await this.place.read(blobName(id), MOST_SEALED_BYTES)
     if (sealed === null) throw new BackupFault(`${this.place.shown}: a part is missing (${id.slice(0, 12)})`)

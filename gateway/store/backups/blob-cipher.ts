@@ -31,8 +31,8 @@ interface Keys {
 }
 
 /**
- * Packs the parts of a backup, names each by what is in it, and encrypts it when there is a passphrase: AES-256-GCM with
- * a key by scrypt. Names are keyed too then, so that they tell nothing of the content.
+ * Packs the parts of a backup, names each by what is in it, and encrypts it when there is a passphrase: AES-256-GCM
+ * with a key by scrypt. Names are keyed too then, so that they tell nothing of the content.
  */
 export class BlobCipher {
   readonly #keys: Keys | null
@@ -83,8 +83,8 @@ export class BlobCipher {
   }
 
   /**
-   * What was sealed under this name. Throws `BackupFault` when it is not that, to the bit, or has more than `mostBytes`:
-   * a few bytes may unpack to any size.
+   * What was sealed under this name. Throws `BackupFault` when it is not that, to the bit, or has more than
+   * `mostBytes`: a few bytes may unpack to any size.
    */
   open(id: string, sealed: Buffer, mostBytes: number): Buffer {
     let plain: Buffer

@@ -10,8 +10,8 @@ interface Check {
 }
 
 /**
- * Reads a backup as a restore does, and counts its rows. A part that is not what was written is removed, so that the next
- * backup writes it again. Throws `BackupFault`.
+ * Reads a backup as a restore does, and counts its rows. A part that is not what was written is removed, so that the
+ * next backup writes it again. Throws `BackupFault`.
  */
 export async function checkBackup(set: BackupSet, snapshot: Snapshot, check: Check): Promise<BackupManifest> {
   const manifest = await set.readManifest(snapshot)

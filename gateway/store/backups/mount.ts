@@ -22,8 +22,9 @@ export interface MountRule {
 }
 
 /**
- * Why a folder is not to be written because no disk is mounted there, in words; null when that is in order. File systems are
- * compared, not mount points: the sandbox of a service makes mount points of /media, /mnt and whatever it may write.
+ * Why a folder is not to be written because no disk is mounted there, in words; null when that is in order. File
+ * systems are compared, not mount points: the sandbox of a service makes mount points of /media, /mnt and whatever it
+ * may write.
  */
 export function mountFault(path: string, { mustBeMounted, dataDir }: MountRule): string | null {
   if (!isForDisks(path) && !mustBeMounted) return null

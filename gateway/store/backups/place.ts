@@ -5,8 +5,8 @@ export interface PlacedFile {
 }
 
 /**
- * Where backups are: a folder, one file, a store on the network. Names are paths with `/`. A file is whole under its name
- * or not there: what is written is on the disk before it has the name.
+ * Where backups are: a folder, one file, a store on the network. Names are paths with `/`. A file is whole under its
+ * name or not there: what is written is on the disk before it has the name.
  */
 export interface BackupPlace {
   /** For people. */

@@ -124,8 +124,8 @@ export class PlainFolder {
 }
 
 /**
- * The content of a plain file, null when it is not there. Throws `BackupFault` for anything else of that name, and for more
- * than `mostBytes`.
+ * The content of a plain file, null when it is not there. Throws `BackupFault` for anything else of that name, and for
+ * more than `mostBytes`.
  */
 function readPlainFile(path: string, name: string, mostBytes: number): Buffer | null {
   const found = lstatSync(path, { throwIfNoEntry: false })

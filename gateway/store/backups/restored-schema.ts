@@ -19,9 +19,9 @@ export interface RestoredSchema {
 }
 
 /**
- * Makes the schema of a backup from the migrations of this program, up to the version that the manifest names. A backup may
- * have been altered, so no SQL of it is executed: names of tables and columns are compared only. Throws `BackupFault` when
- * a table is missing or has other columns.
+ * Makes the schema of a backup from the migrations of this program, up to the version that the manifest names. A backup
+ * may have been altered, so no SQL of it is executed: names of tables and columns are compared only. Throws
+ * `BackupFault` when a table is missing or has other columns.
  */
 export function restoredSchema({ schema, tables }: BackupManifest): RestoredSchema {
   const fault = (words: string) => new BackupFault(`the backup is not of a database with schema ${schema}: ${words}`)

@@ -29,7 +29,9 @@ function encodeValue(value: StoredValue): Buffer[] {
   return [head, bytes]
 }
 
-/** The rows of a part, of `width` values each, one at least. Throws a `RangeError` when the bytes are not whole rows. */
+/**
+ * The rows of a part, of `width` values each, one at least. Throws a `RangeError` when the bytes are not whole rows.
+ */
 export function* decodeRows(bytes: Buffer, width: number): Generator<StoredValue[]> {
   let at = 0
   const take = (): StoredValue => {

@@ -17,7 +17,10 @@ export interface Chunk {
   readonly bytes: Buffer
 }
 
-/** A part ends behind a row that says so itself, so that rows that come or go change the parts around them and no others. */
+/**
+ * A part ends behind a row that says so itself, so that rows that come or go change the parts around them and no
+ * others.
+ */
 const LEAST_BYTES = 512 * 1024
 const MOST_BYTES = 4 * 1024 * 1024
 const ENDS_ONE_IN = 16

@@ -108,7 +108,9 @@ async function requireOwnSet(set: BackupSet, newest: Snapshot | undefined, datab
   )
 }
 
-/** Two that begin at the same moment have both found an empty place. Throws `BackupFault` when another wrote meanwhile. */
+/**
+ * Two that begin at the same moment have both found an empty place. Throws `BackupFault` when another wrote meanwhile.
+ */
 async function requireAlone(set: BackupSet, newest: Snapshot | undefined): Promise<void> {
   if ((await set.isStillThere()) && (await set.snapshots()).at(-1)?.name === newest?.name) return
   throw new BackupFault(
@@ -141,8 +143,8 @@ function isTurnOf(id: string, number: number): boolean {
 }
 
 /**
- * Blocks never change once they are there, so they can be written before the moment of the backup: what holds that moment
- * keeps the write-ahead log from being emptied, and the place may be slow.
+ * Blocks never change once they are there, so they can be written before the moment of the backup: what holds that
+ * moment keeps the write-ahead log from being emptied, and the place may be slow.
  */
 async function writeBlocksAhead(databasePath: string, writer: PartWriter): Promise<void> {
   const connection = openUncheckedReader(databasePath)

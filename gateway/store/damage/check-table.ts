@@ -14,7 +14,9 @@ export function listCheckedTables({ connection }: ReaderTools, _: null): string[
     .filter((name) => !TELEMETRY.includes(name) && !isAside(name))
 }
 
-/** Reads all of a table and of its indexes, and compares them. What is wrong, as SQLite says it; null when nothing is. */
+/**
+ * Reads all of a table and of its indexes, and compares them. What is wrong, as SQLite says it; null when nothing is.
+ */
 export function checkTable({ connection }: ReaderTools, table: string): string | null {
   // of its own: pages that were read before are not read again
   const reading = openReader(connection.db.name)
@@ -33,8 +35,8 @@ export function checkTable({ connection }: ReaderTools, table: string): string |
 
 /**
  * Compares `count` pages of the file, from number `first` on, with their checksums: numbers of those that differ, and
- * whether there are more pages. One wrong bit is none, as `putPagesRight` sees to it. The write-ahead log may have such a page
- * anew. Null when there are no checksums.
+ * whether there are more pages. One wrong bit is none, as `putPagesRight` sees to it. The write-ahead log may have such
+ * a page anew. Null when there are no checksums.
  */
 export function scanPages(
   { connection }: ReaderTools,

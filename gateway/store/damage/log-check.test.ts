@@ -122,7 +122,10 @@ const DAMAGE: Record<string, (log: Buffer, random: Random) => Buffer> = {
   'a page of noise': (log, random) => overwritten(log, random, 4096, () => random.integer(0, 255)),
 }
 
-/** Where the last transaction begins as far as it can be seen: behind the last commit before it whose frame is as it was. */
+/**
+ * Where the last transaction begins as far as it can be seen: behind the last commit before it whose frame is as it
+ * was.
+ */
 function lastFrame(log: Buffer, damaged: Buffer): number {
   const isWhole = (frame: number) =>
     log.subarray(frameAt(frame), frameAt(frame) + 24).equals(damaged.subarray(frameAt(frame), frameAt(frame) + 24))

@@ -20,11 +20,11 @@ import { isInDatabase, keepCopy, mendedPath, removeLog, writeMended } from './lo
 const DEFAULT_PAGE_BYTES = 4096
 
 /**
- * Looks at the write-ahead log before SQLite opens the database, which would end it at the first damaged frame without a
- * word and overwrite what follows. Returns what was found, or null: a last transaction that was torn by a power cut was
- * told to nobody, and is no damage. A damaged log is kept beside; where all that was acknowledged can be had in spite of
- * it, the log is mended. No process may have the database open. Throws an `Error` in words when it cannot be read, or
- * the copy not be written.
+ * Looks at the write-ahead log before SQLite opens the database, which would end it at the first damaged frame without
+ * a word and overwrite what follows. Returns what was found, or null: a last transaction that was torn by a power cut
+ * was told to nobody, and is no damage. A damaged log is kept beside; where all that was acknowledged can be had in
+ * spite of it, the log is mended. No process may have the database open. Throws an `Error` in words when it cannot be
+ * read, or the copy not be written.
  */
 export function checkLog(databasePath: string, foundAtMs: number): DamageFinding | null {
   const path = `${databasePath}-wal`

@@ -52,7 +52,9 @@ export function mendTables(file: MendedFile, tables: readonly string[], isRunnin
   }
 }
 
-/** What makes up for the rows that a table lost may need other damaged tables: all that are left are begun anew at once. */
+/**
+ * What makes up for the rows that a table lost may need other damaged tables: all that are left are begun anew at once.
+ */
 function mendTogether(file: MendedFile, mendings: readonly Mending[], found: readonly Mended[]): Mended[] {
   const left = mendings.filter((mending) => mending.isDamaged())
   try {

@@ -8,8 +8,8 @@ const MAX_LOST = 4
 const PLACE_BYTES = 4096
 
 /**
- * Throws `DiskUnreadableError` when the disk does not return what is asked of it. SQLite says "malformed" of what it could
- * not read for that, and what a loose cable hides must not be taken for lost.
+ * Throws `DiskUnreadableError` when the disk does not return what is asked of it. SQLite says "malformed" of what it
+ * could not read for that, and what a loose cable hides must not be taken for lost.
  */
 export function requireReadableDisk(path: string): void {
   try {

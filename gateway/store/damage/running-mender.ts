@@ -14,7 +14,9 @@ export class RunningMender {
     this.#file = file
   }
 
-  /** Mends what it can, see `mendTables`, because of a fault that something met. Nothing shortly after a look in vain. */
+  /**
+   * Mends what it can, see `mendTables`, because of a fault that something met. Nothing shortly after a look in vain.
+   */
   mend(fault: string): Mended[] {
     requireReadableDisk(this.#file.path)
     if (performance.now() < this.#nextAtMs) return []

@@ -9,7 +9,10 @@ import { Connection } from '../db/connection.ts'
 import { salvageTable } from './salvage.ts'
 
 const ROWS = 20_000
-/** Set CARTBARN_TEST_LONG=1 for each kind of damage at each place of each table; without it each is in one or two tables. */
+/**
+ * Set CARTBARN_TEST_LONG=1 for each kind of damage at each place of each table; without it each is in one or two
+ * tables.
+ */
 const IS_LONG = process.env.CARTBARN_TEST_LONG !== undefined
 
 const SCHEMA = `

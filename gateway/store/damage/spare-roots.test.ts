@@ -10,7 +10,8 @@ import { openForSetup, openWriter } from '../writer/open.ts'
 import { mendTables } from './mend.ts'
 import { mendForStart, tablesOfSize } from './start.ts'
 
-// SQLite moves the page behind the last root page when it makes a table, for which it writes into the page that leads there.
+// SQLite moves the page behind the last root page when it makes a table, for which it writes into the page that leads
+// there.
 
 let folder: string
 let path: string
@@ -64,7 +65,10 @@ function fill(connection: Connection, table: string): void {
   })()
 }
 
-/** Makes tables, as a later program might, until a page of this table or its indexes is the one that the next would move. */
+/**
+ * Makes tables, as a later program might, until a page of this table or its indexes is the one that the next would
+ * move.
+ */
 function pushBehindRoots(connection: Connection, table: string): void {
   const names = connection
     .all<{ name: string }>('SELECT name FROM sqlite_schema WHERE tbl_name = ?', table)

@@ -2,8 +2,9 @@ import type { Connection } from '../db/connection.ts'
 import { storeFaultCode } from '../db/fault.ts'
 import { isUnreadable } from './unreadable.ts'
 
-// SQLite puts the first page of a new table or index behind the last first page, and moves what is there out of the way. It
-// cannot where the page that leads there is damaged: then the first pages of indexes that never hold anything are taken.
+// SQLite puts the first page of a new table or index behind the last first page, and moves what is there out of the
+// way. It cannot where the page that leads there is damaged: then the first pages of indexes that never hold anything
+// are taken.
 
 /** So many suffice for the table with most indexes, twice. */
 const SPARES = 16

@@ -36,7 +36,10 @@ export function makeTwin(writing: Connection, table: string, takesSpares = false
   return { table: name, pairs }
 }
 
-/** The statement that makes an index, for another one on another table. SQLite quotes the name of a table that was renamed. */
+/**
+ * The statement that makes an index, for another one on another table. SQLite quotes the name of a table that was
+ * renamed.
+ */
 export function indexSql(sql: string, index: string, table: string): string {
   return sql.replace(/ INDEX \w+\s+ON "?\w+"?/, ` INDEX ${index} ON ${table}`)
 }

@@ -13,8 +13,8 @@ interface Corrected {
 }
 
 /**
- * Pages of which reads found one bit wrong, in any thread and since the last of them were put right. Whoever read them got
- * what was written (see `pages/extension.c`); in the file they are wrong. None without checksums.
+ * Pages of which reads found one bit wrong, in any thread and since the last of them were put right. Whoever read them
+ * got what was written (see `pages/extension.c`); in the file they are wrong. None without checksums.
  */
 export function pagesWithWrongBit(connection: Connection): number[] {
   if (!connection.hasPageSums) return []
@@ -23,8 +23,8 @@ export function pagesWithWrongBit(connection: Connection): number[] {
 }
 
 /**
- * Puts those pages right in the file, unless they were written anew meanwhile, and says which. Nobody may copy the log into
- * the database at the same time: it is for the thread that writes, and for the start.
+ * Puts those pages right in the file, unless they were written anew meanwhile, and says which. Nobody may copy the log
+ * into the database at the same time: it is for the thread that writes, and for the start.
  */
 export function putPagesRight(writing: Connection): Mended[] {
   const corrected = pagesWithWrongBit(writing).flatMap((page) => putRight(writing, page))

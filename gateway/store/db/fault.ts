@@ -24,9 +24,9 @@ export function storeFaultCode(error: unknown): string | null {
 
 /**
  * Whether a fault of this code is damage: the disk returned something else than was written to it. Other work goes on,
- * unlike after a fault of the whole store (full, read-only, I/O error). What the disk does not return at all (EIO, which is
- * SQLITE_IOERR_CORRUPTFS) is none: a cable that is loose gives the same, and what could not be read then must not be
- * taken for lost.
+ * unlike after a fault of the whole store (full, read-only, I/O error). What the disk does not return at all (EIO,
+ * which is SQLITE_IOERR_CORRUPTFS) is none: a cable that is loose gives the same, and what could not be read then must
+ * not be taken for lost.
  */
 export function isDamage(faultCode: string | null): boolean {
   return faultCode !== null && /^SQLITE_(CORRUPT|NOTADB|IOERR_(DATA|SHORT_READ)$)/.test(faultCode)

@@ -17,12 +17,17 @@ import { storeFaultCode } from './fault.ts'
 
 /** "CART", in each database from schema 28 on. */
 export const APPLICATION_ID = 0x43415254
-/** "CARO": a gateway has it open, or was ended without a stop. It is in the database itself, as only that may be copied. */
+/**
+ * "CARO": a gateway has it open, or was ended without a stop. It is in the database itself, as only that may be copied.
+ */
 export const OPEN_APPLICATION_ID = 0x4341524f
 /** https://sqlite.org/fileformat2.html#the_database_header */
 const HEADER_BYTES = 100
 const APPLICATION_ID_AT = 68
-/** ext2 to 4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlay: a file keeps its number as long as it is there, also over a power cut. */
+/**
+ * ext2 to 4, XFS, Btrfs, F2FS, ZFS, tmpfs, overlay: a file keeps its number as long as it is there, also over a power
+ * cut.
+ */
 const KEEPS_NUMBERS = [0xef53, 0x58465342, 0x9123683e, 0xf2f52010, 0x2fc12fc1, 0x01021994, 0x794c7630]
 
 /** What tells a file from a copy of it. */
@@ -39,8 +44,8 @@ export function openFileOf(path: string): string {
 
 /**
  * Marks a database as open, for whoever starts with a copy of it: in its first page, which a copy has, and beside it as
- * which file, which a copy is not. Nothing is marked where files have no lasting numbers, or where the disk takes nothing:
- * then copies are not told.
+ * which file, which a copy is not. Nothing is marked where files have no lasting numbers, or where the disk takes
+ * nothing: then copies are not told.
  */
 export function markOpen(db: Database.Database, path: string): void {
   if (applicationIdOf(db) !== APPLICATION_ID || !KEEPS_NUMBERS.includes(statfsSync(dirname(path)).type)) return
@@ -66,8 +71,9 @@ export function noteOpenFile(path: string): void {
 }
 
 /**
- * Throws a `ConfigError` in words when the file is a copy of a database that was open: what was in its log, or came while
- * it was copied, may be missing. The file that was open passes, however its gateway was ended. Nothing is opened for that.
+ * Throws a `ConfigError` in words when the file is a copy of a database that was open: what was in its log, or came
+ * while it was copied, may be missing. The file that was open passes, however its gateway was ended. Nothing is opened
+ * for that.
  */
 export function requireWholeCopy(path: string): void {
   if (!isMarkedOpen(path) || isSameFile(notedIn(openFileOf(path)), identityOf(path))) return

@@ -9,9 +9,9 @@ interface Mark {
 
 /**
  * Up to where a part of telemetry or history may reach that begins behind `after`; null when it may not begin. The head
- * office deletes what parts up to a mark hold of a device when it gets the note of the erasure: no part may hold records
- * from before and after it, and what came after it must not be there before the note. To be called in the transaction
- * that finds out how far the stream goes: a mark that is set later lies behind that.
+ * office deletes what parts up to a mark hold of a device when it gets the note of the erasure: no part may hold
+ * records from before and after it, and what came after it must not be there before the note. To be called in the
+ * transaction that finds out how far the stream goes: a mark that is set later lies behind that.
  */
 export function partBound(connection: Connection, stream: keyof typeof POSITIONS, after: number): number | null {
   const marks = connection.all<Mark>(

@@ -84,8 +84,8 @@ export class Gaps {
 }
 
 /**
- * As long as no head office was sent anything, one gap a stream and reason says it all: a gateway without one deletes what
- * is old every few hours, for years. False when there is none to extend.
+ * As long as no head office was sent anything, one gap a stream and reason says it all: a gateway without one deletes
+ * what is old every few hours, for years. False when there is none to extend.
  */
 function extendUnsentGap(connection: Connection, gap: Gap, nowMs: number): boolean {
   const known = connection.get<{ seq: number; body: string }>(

@@ -117,7 +117,9 @@ class Scan {
     this.#sums = isOther ? [header.storedSum, sum] : [header.storedSum]
   }
 
-  /** What its sum would be after each that it may continue; of frames of an earlier life only if one of ours is before. */
+  /**
+   * What its sum would be after each that it may continue; of frames of an earlier life only if one of ours is before.
+   */
   #sumsOver(bytes: Buffer, at: number, isPossible: boolean): LogSum[] {
     const frameBytes = FRAME_HEADER_BYTES + this.#start.pageBytes
     return isPossible ? this.#sums.map((before) => sumFrame(bytes, at, frameBytes, before)) : []
@@ -130,9 +132,10 @@ class Scan {
   }
 
   /**
-   * Marks the damaged frames in which the page number may be wrong and not the page: those whose wanted head is a likely one.
-   * A size is that of no end, 0, or lies between those of the ends around it. Without this one wrong bit of a page is
-   * doubtful in every fourth place, as in the last byte of a word it changes only the low bytes of the wanted head.
+   * Marks the damaged frames in which the page number may be wrong and not the page: those whose wanted head is a
+   * likely one. A size is that of no end, 0, or lies between those of the ends around it. Without this one wrong bit of
+   * a page is doubtful in every fourth place, as in the last byte of a word it changes only the low bytes of the wanted
+   * head.
    */
   doubtHeads(): void {
     if (this.#wantedHeads.size === 0) return

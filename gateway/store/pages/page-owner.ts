@@ -14,8 +14,8 @@ const LOCK_BYTE = 0x4000_0000
 const MAX_STEPS = 100_000
 
 /**
- * The table that a page of the file belongs to, itself or as part of an index; `sqlite_schema` for the list of tables. Null for
- * free pages and those of the maps, and where the file does not tell. Needs the extension of `PageSums`.
+ * The table that a page of the file belongs to, itself or as part of an index; `sqlite_schema` for the list of tables.
+ * Null for free pages and those of the maps, and where the file does not tell. Needs the extension of `PageSums`.
  */
 export function ownerOfPage(connection: Connection, page: number): string | null {
   const first = contentOf(connection, 1)

@@ -23,8 +23,8 @@ type State = 'open' | 'shut'
 
 /**
  * Checksums of all pages of the database, in the file `…-sums` beside it: a page that is not what was written is an
- * error (`SQLITE_IOERR_DATA`) in every read that needs it, in all threads of the process. Without the extension for this
- * system the database is used without them.
+ * error (`SQLITE_IOERR_DATA`) in every read that needs it, in all threads of the process. Without the extension for
+ * this system the database is used without them.
  */
 export class PageSums {
   readonly #path: string
@@ -63,7 +63,9 @@ export class PageSums {
     this.#extended = loaded
   }
 
-  /** Once the database is open, and has its write-ahead log: from now on that only goes if another program closes it. */
+  /**
+   * Once the database is open, and has its write-ahead log: from now on that only goes if another program closes it.
+   */
   opened(): void {
     if (this.#isOn) this.#mark('open')
   }
@@ -77,8 +79,8 @@ export class PageSums {
   }
 
   /**
-   * Gives what the process has freed back to the system: of a start, of long reads and of what V8 compiles glibc keeps tens of
-   * megabytes, and Node has no call for it. It is here because the extension is the native code that there is.
+   * Gives what the process has freed back to the system: of a start, of long reads and of what V8 compiles glibc keeps
+   * tens of megabytes, and Node has no call for it. It is here because the extension is the native code that there is.
    */
   giveBackMemory(): void {
     this.#extended?.prepare('SELECT give_back_memory()').get()
@@ -99,7 +101,9 @@ export class PageSums {
     }
   }
 
-  /** Why the checksums that are there may not be those of this database; empty when there are none, null without doubt. */
+  /**
+   * Why the checksums that are there may not be those of this database; empty when there are none, null without doubt.
+   */
   #doubt(tester: Database.Database): string | null {
     if (!existsSync(this.#sumsPath) || !existsSync(this.#path)) return ''
     const sums = openSync(this.#sumsPath, 'r')
@@ -158,8 +162,8 @@ function sampleOf(pages: number): number[] {
 }
 
 /**
- * Of checksums that are begun. A start may be killed before it marks them, and what another program makes of the database
- * then must not pass for what they were kept for.
+ * Of checksums that are begun. A start may be killed before it marks them, and what another program makes of the
+ * database then must not pass for what they were kept for.
  */
 function newHeader(databasePath: string): Buffer {
   const header = Buffer.alloc(HEADER_BYTES)

@@ -79,9 +79,9 @@ export class ReaderPool implements Part {
   #restart: NodeJS.Timeout | undefined
 
   /**
-   * `threads` 0 is one less than there are cores, at least one. `onUnreadable` is called with blocks that a job could not
-   * read; the same block may come again and again. `onWrongPage` is called when a page of telemetry has a
-   * wrong checksum, `onDamage` when a job met damage and failed.
+   * `threads` 0 is one less than there are cores, at least one. `onUnreadable` is called with blocks that a job could
+   * not read; the same block may come again and again. `onWrongPage` is called when a page of telemetry has a wrong
+   * checksum, `onDamage` when a job met damage and failed.
    */
   constructor(
     path: string,
@@ -275,7 +275,10 @@ export class ReaderPool implements Part {
   }
 }
 
-/** A thread that is ended while it loads SQLite can take the process along: native code meets an error that it cannot throw. */
+/**
+ * A thread that is ended while it loads SQLite can take the process along: native code meets an error that it cannot
+ * throw.
+ */
 async function end({ worker, opened }: Thread): Promise<void> {
   await opened.promise
   await worker.terminate()

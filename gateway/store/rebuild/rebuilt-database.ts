@@ -40,8 +40,8 @@ const VERSIONS_SINCE_MS = Date.UTC(2020, 0, 1)
 const MINUTE_MS = 60_000
 
 /**
- * A database that is made of what a head office has, page by page: each page and how far it goes are one transaction, so
- * that a try that was killed goes on where it was.
+ * A database that is made of what a head office has, page by page: each page and how far it goes are one transaction,
+ * so that a try that was killed goes on where it was.
  */
 export class RebuiltDatabase {
   readonly #dataDir: string
@@ -204,9 +204,9 @@ function kindBehind(kind: RebuildKind): RebuildKind | null {
 }
 
 /**
- * Stores blocks of records as the head office has them, behind all that are there of their device and stream. Returns how
- * many records. Those of a device that the head office has not named are left out: no request could reach them. Throws
- * `DamagedBlockError`.
+ * Stores blocks of records as the head office has them, behind all that are there of their device and stream. Returns
+ * how many records. Those of a device that the head office has not named are left out: no request could reach them.
+ * Throws `DamagedBlockError`.
  */
 function putBlocks(connection: Connection, bytes: Uint8Array): number {
   let records = 0

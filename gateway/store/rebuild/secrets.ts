@@ -46,8 +46,8 @@ export function keepSecrets(connection: Connection, secrets: readonly NewSecret[
 const ONLY_HERE = ['webhook', 'notifier', 'secret', 'zone_version', 'removed_device'] as const
 
 /**
- * Replaces the triggers and views of a database that others may have altered by those of its schema, as the migrations make
- * them. Throws when it has tables that are not kept as rows.
+ * Replaces the triggers and views of a database that others may have altered by those of its schema, as the migrations
+ * make them. Throws when it has tables that are not kept as rows.
  */
 export function replaceTriggersAndViews(connection: Connection): void {
   const { db } = connection
@@ -65,8 +65,9 @@ export function replaceTriggersAndViews(connection: Connection): void {
 }
 
 /**
- * Takes over from an older database what a head office is never sent: passwords and keys of those devices and users that
- * the head office still has, and whole tables. A user that was disabled since stays so. Throws when it cannot be read.
+ * Takes over from an older database what a head office is never sent: passwords and keys of those devices and users
+ * that the head office still has, and whole tables. A user that was disabled since stays so. Throws when it cannot be
+ * read.
  */
 export function takeSecrets(connection: Connection, path: string): void {
   withEarlier(

@@ -5,7 +5,10 @@ import { NUMBERS_LEFT_OUT } from '../db/table.ts'
 import { CHANGE_LOG_ENTRIES, TABLES } from '../tables/all.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../telemetry/batch.ts'
 
-/** Sees to it that no number is given twice: those of AUTOINCREMENT, of the telemetry log and of configurations. Before any is given. */
+/**
+ * Sees to it that no number is given twice: those of AUTOINCREMENT, of the telemetry log and of configurations. Before
+ * any is given.
+ */
 export function keepNumbersUnused(from: Connection, to: Connection, tables: readonly Salvaged[]): void {
   to.db.exec('CREATE TEMP TABLE old_sequence (name, seq)')
   const old = salvageTable(from, to, 'old_sequence', 'sqlite_sequence')

@@ -53,9 +53,9 @@ export interface BelowDamage {
 }
 
 /**
- * Copies the rows that SQLite could not reach because a page above theirs is damaged: the pages of the table are found by
- * the pointer map. Only what belongs into a gap of `salvaged` is copied. A gap is none any more when nothing else can have
- * been in it.
+ * Copies the rows that SQLite could not reach because a page above theirs is damaged: the pages of the table are found
+ * by the pointer map. Only what belongs into a gap of `salvaged` is copied. A gap is none any more when nothing else
+ * can have been in it.
  */
 export function salvageBelow(
   pages: RawPages,

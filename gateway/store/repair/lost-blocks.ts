@@ -22,8 +22,8 @@ interface Indexed {
 }
 
 /**
- * Which blocks `to` lacks, by the indexes of the old tables: they are on other pages. What they do not say is not known.
- * Hidden blocks are not lost: they were deleted, or are among the damaged ones.
+ * Which blocks `to` lacks, by the indexes of the old tables: they are on other pages. What they do not say is not
+ * known. Hidden blocks are not lost: they were deleted, or are among the damaged ones.
  */
 export function lostBlocks(from: Connection, to: Connection): LostBlock[] {
   const isThere = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')

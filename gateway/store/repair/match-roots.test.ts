@@ -18,7 +18,9 @@ const ANOTHER_ORDER = [...TWINS.toReversed(), NUMBERS, OTHER]
 
 const ENTRIES = 'SELECT type, name, tbl_name AS "table", rootpage AS root, sql FROM sqlite_schema ORDER BY rowid'
 
-/** What is found of a database with these tables and rows of which only the entry of `other` is left; and where it is. */
+/**
+ * What is found of a database with these tables and rows of which only the entry of `other` is left; and where it is.
+ */
 function find(t: TestContext, tables: readonly string[], rows: string): [unknown, unknown] {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-roots-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))

@@ -29,8 +29,8 @@ const ROWS = 1000
 
 /**
  * Finds the root pages of the missing tables and indexes: as every database has them that the migrations made, if the
- * known ones are there as well, else by the shape of the rows. Nothing is guessed: what could be one or the other is left
- * out, and where a row contradicts, nothing is said.
+ * known ones are there as well, else by the shape of the rows. Nothing is guessed: what could be one or the other is
+ * left out, and where a row contradicts, nothing is said.
  */
 export function matchRoots(
   pages: RawPages,

@@ -11,8 +11,8 @@ const MAGIC = 'SQLite format 3\0'
 const LARGEST_ROOT_AT = 52
 
 /**
- * The pages of a database as they lie in its file and the committed part of its log: https://sqlite.org/fileformat2.html.
- * For what SQLite cannot reach. No process may write to it meanwhile.
+ * The pages of a database as they lie in its file and the committed part of its log:
+ * https://sqlite.org/fileformat2.html. For what SQLite cannot reach. No process may write to it meanwhile.
  */
 export class RawPages {
   /** How many the database has. */
@@ -101,7 +101,9 @@ class PageVerdicts {
     return null
   }
 
-  /** Whether a page is what was written; null when that is not known. Where one bit is wrong it is put right in `bytes`. */
+  /**
+   * Whether a page is what was written; null when that is not known. Where one bit is wrong it is put right in `bytes`.
+   */
   of(number: number, bytes: Buffer): boolean | null {
     const entry = Buffer.alloc(ENTRY_BYTES)
     try {

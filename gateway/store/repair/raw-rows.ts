@@ -66,7 +66,9 @@ export function rowAt(
   }
 }
 
-/** What is in the cell, and the rest on overflow pages: https://sqlite.org/fileformat2.html#cell_payload_overflow_pages. */
+/**
+ * What is in the cell, and the rest on overflow pages: https://sqlite.org/fileformat2.html#cell_payload_overflow_pages.
+ */
 function payloadOf(
   pages: RawPages,
   number: number,

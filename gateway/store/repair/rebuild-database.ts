@@ -42,9 +42,9 @@ export interface OldDatabase {
 const FIRST = ['device', 'device_group', 'hidden_block']
 
 /**
- * Fills `to`, which is empty, with what can be read of `old`. The schema is that of the migrations, up to where the old one
- * was; then it is upgraded as any other.
- * It begins a new epoch of the replication. Throws what SQLite throws when the new one cannot be written.
+ * Fills `to`, which is empty, with what can be read of `old`. The schema is that of the migrations, up to where the old
+ * one was; then it is upgraded as any other. It begins a new epoch of the replication. Throws what SQLite throws when
+ * the new one cannot be written.
  */
 export function rebuildDatabase(
   old: OldDatabase,

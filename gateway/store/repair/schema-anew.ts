@@ -27,10 +27,10 @@ const WITH_LOG = 2
 const RIGHT_CHILD_AT = 108
 
 /**
- * Makes the list of the tables (`sqlite_schema`) anew where SQLite cannot read it: of what of it is on undamaged pages, and
- * of the schema that the migrations make. It goes into the log of the database at `path`, as if it had been committed;
- * the file stays as it is. `scratch` is the path of a file that is made and removed.
- * Null when it cannot be told of which version the schema was.
+ * Makes the list of the tables (`sqlite_schema`) anew where SQLite cannot read it: of what of it is on undamaged pages,
+ * and of the schema that the migrations make. It goes into the log of the database at `path`, as if it had been
+ * committed; the file stays as it is. `scratch` is the path of a file that is made and removed. Null when it cannot be
+ * told of which version the schema was.
  */
 export function makeSchemaAnew(pages: RawPages, path: string, scratch: string): SchemaAnew | null {
   if (!pages.isOurForm) return null
@@ -72,8 +72,8 @@ function entryOf([type = null, name = null, table = null, root = null, sql = nul
 }
 
 /**
- * The version of the schema: what the first page says if that is right, else the only one that has these very tables, or
- * of several the only one of which all others are found by their pages, and no page is left.
+ * The version of the schema: what the first page says if that is right, else the only one that has these very tables,
+ * or of several the only one of which all others are found by their pages, and no page is left.
  */
 function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: boolean): number | null {
   const newest = withTemplate(Number.POSITIVE_INFINITY, (template) => versionIn(template))
@@ -146,7 +146,9 @@ function schemaFile(path: string, entries: readonly SchemaEntry[], version: numb
   )
 }
 
-/** Puts the first of these pages in the place of the first one, and those below it behind the last page of the database. */
+/**
+ * Puts the first of these pages in the place of the first one, and those below it behind the last page of the database.
+ */
 function appendSchema(pages: RawPages, path: string, [first, , ...leaves]: readonly Buffer[]): void {
   const page = first === undefined ? null : parseBtreePage(first, 1)
   if (first === undefined || page === null) throw new Error('SQLite made no schema')

@@ -13,9 +13,9 @@ export interface CarriedOver {
 const MOST_LINES = 200
 
 /**
- * Keeps in a restored database what was revoked since the backup, as the newer database knows it: users that were deleted,
- * locked out or given another key, PIN or role; browsers that were signed out; devices that were removed or given another
- * password. What else was deleted since comes back, and is listed.
+ * Keeps in a restored database what was revoked since the backup, as the newer database knows it: users that were
+ * deleted, locked out or given another key, PIN or role; browsers that were signed out; devices that were removed or
+ * given another password. What else was deleted since comes back, and is listed.
  */
 export function carryOver(to: Connection, newer: Connection, backupAtMs: number): CarriedOver {
   if (!isSameGateway(to, newer)) return { isSameGateway: false, kept: [], rest: [] }

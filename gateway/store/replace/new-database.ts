@@ -7,8 +7,8 @@ import { WriterTables } from '../telemetry/log-tail.ts'
 import { sumsOf, syncDatabase } from './replace-database.ts'
 
 /**
- * A database that is filled at once: nothing of it is worth anything until it is whole and closed, and then it is on the
- * disk.
+ * A database that is filled at once: nothing of it is worth anything until it is whole and closed, and then it is on
+ * the disk.
  */
 export class NewDatabase {
   readonly path: string
@@ -18,8 +18,8 @@ export class NewDatabase {
   readonly #sums: PageSums
 
   /**
-   * Begins one at `path`, where none is. To keep checksums of its pages has the pages of all databases checked that this
-   * process opens from then on. Throws what SQLite and the file system throw.
+   * Begins one at `path`, where none is. To keep checksums of its pages has the pages of all databases checked that
+   * this process opens from then on. Throws what SQLite and the file system throw.
    */
   constructor(path: string, keepsSums = true) {
     this.path = path

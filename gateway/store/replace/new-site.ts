@@ -15,8 +15,9 @@ export interface SiteBefore {
 
 /**
  * Makes a database at `path` for another course from the one at `from`, which nobody has open: with its device types,
- * groups, their configurations and the settings of the site but its name. It has an identity of its own to a head office,
- * and no record, event, device, user or key, so that nothing of the first course can ever be sent under another name.
+ * groups, their configurations and the settings of the site but its name. It has an identity of its own to a head
+ * office, and no record, event, device, user or key, so that nothing of the first course can ever be sent under another
+ * name.
  */
 export function createNewSite(from: string, path: string): SiteBefore {
   const old = openForSetup(from)

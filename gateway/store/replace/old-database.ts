@@ -5,8 +5,8 @@ import { DATABASE_LOG, databasePath } from '../db/files.ts'
 import { linkOrCopy } from './replace-database.ts'
 
 /**
- * Gives the database of a folder a second name in the folder `work`, with a copy of its log: SQLite makes its own files next
- * to that name, and nothing of the database is changed as long as it is only read.
+ * Gives the database of a folder a second name in the folder `work`, with a copy of its log: SQLite makes its own files
+ * next to that name, and nothing of the database is changed as long as it is only read.
  */
 export function linkOld(dataDir: string, work: string): string {
   const path = join(work, 'old.db')

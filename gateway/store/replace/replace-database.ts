@@ -20,9 +20,9 @@ const NEXT_TO_IT = [DATABASE_LOG, PAGE_SUMS, OPEN_MARK]
 
 /**
  * Puts a database, which is on the disk, into the place of the one in the folder, which nobody has open, and keeps that
- * one with its log, if there is one, in the folder `kept`; null for one that is of no use any more. Killed at any moment,
- * one or the other is in place once `finishReplacement` ran, as each start does. As root it is given to the owner of the
- * folder before.
+ * one with its log, if there is one, in the folder `kept`; null for one that is of no use any more. Killed at any
+ * moment, one or the other is in place once `finishReplacement` ran, as each start does. As root it is given to the
+ * owner of the folder before.
  */
 export function replaceDatabase(dataDir: string, path: string, kept: string | null): void {
   if (kept !== null) keepDatabase(dataDir, kept)
@@ -61,7 +61,9 @@ export function finishReplacement(dataDir: string): void {
   syncFolder(dataDir)
 }
 
-/** Moves a database that nobody has open, whose log is empty. Its checksums go first: without them they are made again. */
+/**
+ * Moves a database that nobody has open, whose log is empty. Its checksums go first: without them they are made again.
+ */
 export function moveDatabase(from: string, to: string): void {
   for (const end of ['-wal', '-shm']) for (const path of [from, to]) rmSync(path + end, { force: true })
   if (existsSync(sumsOf(from))) renameSync(sumsOf(from), sumsOf(to))

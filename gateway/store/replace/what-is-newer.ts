@@ -13,8 +13,8 @@ const COUNTED: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a database has that a backup lacks, in words; empty when nothing of it would be lost. By numbers that only grow: a
- * clock may have been wrong.
+ * What a database has that a backup lacks, in words; empty when nothing of it would be lost. By numbers that only grow:
+ * a clock may have been wrong.
  */
 export function whatIsNewer(connection: Connection, manifest: BackupManifest): string[] {
   const { epoch, ends } = databaseMarks(connection)

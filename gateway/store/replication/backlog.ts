@@ -77,7 +77,10 @@ export function countLogged({ connection }: ReaderTools, { after }: { after: num
   return { rows: records, oldestMs, after: null }
 }
 
-/** How many entries the block log has behind a position. Its entries never change: one that is gone makes a chunk smaller. */
+/**
+ * How many entries the block log has behind a position. Its entries never change: one that is gone makes a chunk
+ * smaller.
+ */
 export function historyChunks({ connection }: ReaderTools, { after }: { after: number }): HistoryChunk[] {
   const last = connection.get<{ seq: number | null }>('SELECT max(seq) AS seq FROM block_log')?.seq ?? 0
   const chunks: HistoryChunk[] = []

@@ -146,7 +146,9 @@ class Run {
     if (through === 'all') this.#pass(Number.MAX_SAFE_INTEGER, replacements)
   }
 
-  /** Once everything is sent, there is at the head office what is here, what was purged, and nothing that was erased. */
+  /**
+   * Once everything is sent, there is at the head office what is here, what was purged, and nothing that was erased.
+   */
   assertEnd(): void {
     this.model.drain()
     this.model.assertNothingForgotten()

@@ -38,7 +38,10 @@ export interface CartWay {
   byDay: Generator<GpsRecords, undefined>
 }
 
-/** The way of a cart on the days, and for `lookBackMs` up to the last fix of each device before them, however old that is. */
+/**
+ * The way of a cart on the days, and for `lookBackMs` up to the last fix of each device before them, however old that
+ * is.
+ */
 export function wayOf(
   tools: ReaderTools,
   devices: CartDevices,

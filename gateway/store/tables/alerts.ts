@@ -227,7 +227,10 @@ export function findAlert(connection: Connection, alertId: string): StoredAlert 
   return row && toStored(row)
 }
 
-/** Alerts that matter for what comes: not closed, closed by persons while it went on, or closed since `closedSinceMs`; oldest first. */
+/**
+ * Alerts that matter for what comes: not closed, closed by persons while it went on, or closed since `closedSinceMs`;
+ * oldest first.
+ */
 export function listLiveAlerts(connection: Connection, closedSinceMs: number): StoredAlert[] {
   return connection
     .all<AlertRow>(
@@ -291,8 +294,8 @@ export function listAlerts({ connection }: Pick<ReaderTools, 'connection'>, quer
 const STEP_ROWS = 500
 
 /**
- * Deletes some alerts that were closed before `beforeMs`; returns how many. With `keepsUnsent` those stay that the head office has not
- * acknowledged.
+ * Deletes some alerts that were closed before `beforeMs`; returns how many. With `keepsUnsent` those stay that the head
+ * office has not acknowledged.
  */
 export const deleteAlertsStep = write(
   (connection: Connection, { beforeMs, keepsUnsent }: { beforeMs: number; keepsUnsent: boolean }): number => {

@@ -120,7 +120,9 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   telemetryBlockTable,
 ]
 
-/** Of each replicated row its table and its key, as the triggers enter them in the change log: SELECTs of two columns. */
+/**
+ * Of each replicated row its table and its key, as the triggers enter them in the change log: SELECTs of two columns.
+ */
 export const CHANGE_LOG_ENTRIES: readonly string[] = WITHOUT_CHANGE_LOG.flatMap(({ name, replicated }) =>
   replicated === undefined ? [] : [`SELECT '${name}', ${replicated.key} FROM ${replicated.from ?? `${name} t`}`],
 )
@@ -135,8 +137,8 @@ const changeLogTable = table('change_log', {
 })
 
 /**
- * Every table of the database by name, in the order in which they are mended: what others are completed from comes first.
- * Of all of them what can be read is kept.
+ * Every table of the database by name, in the order in which they are mended: what others are completed from comes
+ * first. Of all of them what can be read is kept.
  */
 export const TABLES: ReadonlyMap<string, Table> = new Map(
   [...WITHOUT_CHANGE_LOG, changeLogTable].map((one) => [one.name, one]),

@@ -69,7 +69,10 @@ function sent(connection: Connection, after = syncCursors(connection).entities.s
   return { rows, to: part.to, bytes: part.data.length }
 }
 
-/** Sends all there is, part by part; `onPart` sees each before it is acknowledged. Returns the living rows of a head office. */
+/**
+ * Sends all there is, part by part; `onPart` sees each before it is acknowledged. Returns the living rows of a head
+ * office.
+ */
 function drain(connection: Connection, there = new Map<string, Sent>(), onPart = (_: Sent[]) => {}) {
   for (;;) {
     const { rows, to } = sent(connection)

@@ -4,8 +4,8 @@ import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
 
 /**
- * Of each piece of a content: as base64, 64 KB of a request to the head office, during which carts' states wait on a slow
- * line. The migration that made the table has the same number.
+ * Of each piece of a content: as base64, 64 KB of a request to the head office, during which carts' states wait on a
+ * slow line. The migration that made the table has the same number.
  */
 export const PIECE_BYTES = 49_152
 /** The key of a piece as the head office has it: in order of its number. */
@@ -81,8 +81,8 @@ export function dropUnusedPieces(connection: Connection): void {
 }
 
 /**
- * Lets the next piece into the changes that the head office is to be told, once it has those up to `throughSeq`: one after
- * the other, so that what happens meanwhile has not to wait for megabytes.
+ * Lets the next piece into the changes that the head office is to be told, once it has those up to `throughSeq`: one
+ * after the other, so that what happens meanwhile has not to wait for megabytes.
  */
 export function tellNextPiece(connection: Connection, throughSeq: number): void {
   const isUnderWay =

@@ -169,7 +169,10 @@ export const saveCoursePhoto = write(
   },
 )
 
-/** Drops a photo, or a drawing, of which not all pieces are there: a head office that had not got all of it shows none, either. */
+/**
+ * Drops a photo, or a drawing, of which not all pieces are there: a head office that had not got all of it shows none,
+ * either.
+ */
 export function dropHalfContent(connection: Connection): void {
   if (coursePhoto(connection) === null) connection.run('DELETE FROM course_photo')
   if (courseRow(connection)?.packedFeatures === '')

@@ -19,7 +19,9 @@ export interface ImportedDevices {
 
 const NOTHING_PUBLISHED: Publication = { version: null, sessionChanges: [] }
 
-/** Registers and changes devices, all or none of them. Returns the rows in the order they were given, new ones first. */
+/**
+ * Registers and changes devices, all or none of them. Returns the rows in the order they were given, new ones first.
+ */
 export const importDevices = write(
   (connection: Connection, { created, updated, publication }: ImportedDevices): DeviceRow[] => {
     const rows = created.map((one) => createDevice(connection, { ...one, publication: NOTHING_PUBLISHED }))

@@ -64,8 +64,8 @@ const BLANK_CODE = `UPDATE lock_event SET code = NULL,
   WHERE seq = ?`
 
 /**
- * Blanks a code, or the values that are a person's name whatever its case, in some rows behind `after`, and tells the head
- * office. What is overwritten is not left in the pages of the file.
+ * Blanks a code, or the values that are a person's name whatever its case, in some rows behind `after`, and tells the
+ * head office. What is overwritten is not left in the pages of the file.
  */
 export const eraseStep = write(
   (

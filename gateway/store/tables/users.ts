@@ -52,8 +52,8 @@ type StoredUser = Omit<UserRow, 'role' | 'isActive' | 'allowedHardwareIds' | 'ma
   Usage & { role: Role; isActive: number; allowedJson: string | null; masksCodes: number }
 
 /**
- * How the role `metrics` is stored: 1.0.0 treats a role that it does not know as staff, so the column says `user`, and the
- * scope is an id that no device has and no request can name, as it is longer than 64 characters.
+ * How the role `metrics` is stored: 1.0.0 treats a role that it does not know as staff, so the column says `user`, and
+ * the scope is an id that no device has and no request can name, as it is longer than 64 characters.
  */
 const METRICS_SCOPE = JSON.stringify(['this user reads GET /metrics and nothing else: no device has this id'])
 
@@ -152,7 +152,10 @@ export interface UserChange {
   nowMs: number
 }
 
-/** Changes what is given; a key that is void ends the user's sessions. Throws `last_admin` when no active admin would be left. */
+/**
+ * Changes what is given; a key that is void ends the user's sessions. Throws `last_admin` when no active admin would be
+ * left.
+ */
 export const updateUser = write(
   (connection: Connection, change: UserChange): UserRow => {
     const known = findUser(connection, change.userId)

@@ -3,8 +3,8 @@ import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
 /**
- * Corrects what is said of a device's stream after `removed` records of its blocks are gone, in the transaction that took
- * them. Returns whether the device is registered.
+ * Corrects what is said of a device's stream after `removed` records of its blocks are gone, in the transaction that
+ * took them. Returns whether the device is registered.
  */
 export function uncountRecords(
   connection: WriterTables,

@@ -14,8 +14,8 @@ export interface BlockPlace {
 }
 
 const COLUMNS = 'block_id AS blockId, first_ms AS firstMs, last_ms AS lastMs, count'
-// `+?`: for a plain `?` beside ORDER BY or in LIMIT, SQLite prepares the statement again whenever a value is bound (its planner
-// looked at the value), which takes ten times as long as the query.
+// `+?`: for a plain `?` beside ORDER BY or in LIMIT, SQLite prepares the statement again whenever a value is bound (its
+// planner looked at the value), which takes ten times as long as the query.
 const OF_STREAM = 'FROM stored_block WHERE device_id = +? AND stream = +?'
 
 /** How many blocks `newestBlocks` looks at. */

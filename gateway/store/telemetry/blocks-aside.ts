@@ -30,7 +30,9 @@ const COLUMNS = 'block_id, device_id, stream, first_ms, last_ms, count, records'
 const ASIDE = 'damaged_telemetry_block_'
 const INDEX = 'telemetry_block_by_device'
 
-/** Takes a block out of the answers, and out of the file unless its table was set aside. Returns whether it was there. */
+/**
+ * Takes a block out of the answers, and out of the file unless its table was set aside. Returns whether it was there.
+ */
 export function removeBlock(connection: Connection, blockId: number): boolean {
   if (connection.run('DELETE FROM telemetry_block WHERE block_id = ?', blockId) > 0) return true
   const hidden = connection.run(

@@ -2,8 +2,8 @@ import { type Connection, openUncheckedReader } from '../db/connection.ts'
 import { readBlock } from './unreadable-block.ts'
 
 /**
- * Reads blocks for a transaction that writes, on a connection of its own: a page number is as likely to be damaged as any
- * other bit, and once SQLite has come upon one, the transaction that did cannot go on. Opened when it is needed.
+ * Reads blocks for a transaction that writes, on a connection of its own: a page number is as likely to be damaged as
+ * any other bit, and once SQLite has come upon one, the transaction that did cannot go on. Opened when it is needed.
  */
 export class CommittedBlocks {
   readonly #path: string

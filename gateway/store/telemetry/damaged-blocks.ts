@@ -89,7 +89,9 @@ function quarantineSome(
   return result
 }
 
-/** What was put aside since the last repair: before that, what could be read was put back and the rest is gone for good. */
+/**
+ * What was put aside since the last repair: before that, what could be read was put back and the rest is gone for good.
+ */
 export function damagedBlocks(connection: Connection): DamagedBlocks {
   const total = connection.get<{ blocks: number; records: number }>(
     'SELECT count(*) AS blocks, ifnull(sum(count), 0) AS records FROM damaged_block WHERE found_at_ms >= 0',
@@ -104,8 +106,8 @@ export function damagedBlocks(connection: Connection): DamagedBlocks {
 }
 
 /**
- * Notes that a repair has dealt with all that was put aside: no person can do more about it. The time of its discovery is
- * negative from then on. Answers still say of its ranges that records may be missing.
+ * Notes that a repair has dealt with all that was put aside: no person can do more about it. The time of its discovery
+ * is negative from then on. Answers still say of its ranges that records may be missing.
  */
 export function settleDamagedBlocks(connection: Connection): void {
   connection.run('UPDATE damaged_block SET found_at_ms = -found_at_ms WHERE found_at_ms > 0')

@@ -26,9 +26,9 @@ const ROWS_A_STATEMENT = 200
 
 /**
  * Begins the deletion of a device's records: takes those out of the log that came since it was sealed, and tells a head
- * office that all there is of them now is to go. What the deletion has still to take is in blocks, and as long as it has
- * its turn of maintenance no block comes to them: none is behind the mark. What the device sends from now on stays, here
- * and there. Returns how many were taken.
+ * office that all there is of them now is to go. What the deletion has still to take is in blocks, and as long as it
+ * has its turn of maintenance no block comes to them: none is behind the mark. What the device sends from now on stays,
+ * here and there. Returns how many were taken.
  */
 export const beginErasure = write(
   (connection: WriterTables, erasure: Erasure): DeletedRecords => {
@@ -60,9 +60,9 @@ export const beginErasure = write(
 )
 
 /**
- * Tells a head office that the records of a device are to go, up to where telemetry and history are now; to be called in
- * a transaction at whose end nothing of them that is to stay is stored. What is sent never reaches across the mark, and
- * nothing behind it is sent before the note is acknowledged.
+ * Tells a head office that the records of a device are to go, up to where telemetry and history are now; to be called
+ * in a transaction at whose end nothing of them that is to stay is stored. What is sent never reaches across the mark,
+ * and nothing behind it is sent before the note is acknowledged.
  */
 export function markErasure(
   connection: Connection,

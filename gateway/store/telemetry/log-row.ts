@@ -8,7 +8,9 @@ import { decodeBatch, sampleCountOf, type TelemetryBatch } from './batch.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
-/** To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew. */
+/**
+ * To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew.
+ */
 export const CUT_LOG = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'
 
 /** What `damaged_block` says of the stream of a log row. */

@@ -20,9 +20,9 @@ interface StoredTimes {
 }
 
 /**
- * The end of the telemetry log as the writer thread remembers it, so that a sample that was stored before, in the log or
- * in a block, is not stored again. What it remembers is what the database holds: after a transaction that failed it is
- * read again.
+ * The end of the telemetry log as the writer thread remembers it, so that a sample that was stored before, in the log
+ * or in a block, is not stored again. What it remembers is what the database holds: after a transaction that failed it
+ * is read again.
  */
 export class LogTail {
   readonly #connection: Connection
@@ -64,7 +64,9 @@ export class LogTail {
     return firstMs === undefined || lastMs === undefined ? null : { firstMs, lastMs }
   }
 
-  /** Rows of the log are gone, and in blocks. What is left of a long log is not read again: devices would wait for it. */
+  /**
+   * Rows of the log are gone, and in blocks. What is left of a long log is not read again: devices would wait for it.
+   */
   dropped(rows: readonly Uint8Array[]): void {
     this.#isTouched = true
     const devices = this.#devices

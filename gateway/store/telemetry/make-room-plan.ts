@@ -8,7 +8,9 @@ const KEPT_MS = 6 * 60 * 60_000
 /** A job ends after so many blocks or streams looked at: some milliseconds. */
 const LOOKED_AT = 4000
 
-/** Midnight before the first block that begins at `fromMs` or later; null when there is none. By the blocks' own times. */
+/**
+ * Midnight before the first block that begins at `fromMs` or later; null when there is none. By the blocks' own times.
+ */
 export function oldestBlockDay({ connection }: ReaderTools, { fromMs }: { fromMs: number }): number | null {
   let oldestMs = Number.POSITIVE_INFINITY
   for (let of = nextStream(connection, null); of !== undefined; of = nextStream(connection, of)) {

@@ -8,8 +8,8 @@ import type { WriterTables } from './log-tail.ts'
 import { BLOCK_COLUMNS, type BlockRow } from './stored-block.ts'
 
 /**
- * Deletes blocks, unless they are gone or are still to be sent, and keeps the counts of their devices true. Their records
- * are not read. The caller keeps the transaction small.
+ * Deletes blocks, unless they are gone or are still to be sent, and keeps the counts of their devices true. Their
+ * records are not read. The caller keeps the transaction small.
  */
 export const deleteSentBlocks = write(
   (connection: WriterTables, { blockIds }: { blockIds: readonly number[] }): DeletedRecords => {
@@ -37,8 +37,8 @@ export const deleteSentBlocks = write(
 )
 
 /**
- * Gives blocks up that were to be sent: they are never sent from now on, which is noted, one gap for each stream. They are
- * not deleted yet, but `deleteSentBlocks` may. Returns how many records that are.
+ * Gives blocks up that were to be sent: they are never sent from now on, which is noted, one gap for each stream. They
+ * are not deleted yet, but `deleteSentBlocks` may. Returns how many records that are.
  */
 export const giveUpBlocks = write(
   (connection: WriterTables, { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number }): DeletedRecords => {

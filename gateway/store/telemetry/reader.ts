@@ -36,7 +36,9 @@ const HOME = `first_ms >= ifnull((SELECT max(first_ms) FROM stored_block
 const BLOCK_PLACE = 'SELECT block_id AS blockId, first_ms AS firstMs'
 const IN_RANGE = `FROM stored_block WHERE device_id = +? AND stream = +? AND ${HOME} AND first_ms <= +?`
 
-/** Blocks go while they are read only where late records are sealed or old ones deleted; the last attempt is a snapshot. */
+/**
+ * Blocks go while they are read only where late records are sealed or old ones deleted; the last attempt is a snapshot.
+ */
 const MAX_ATTEMPTS = 3
 
 /**
@@ -62,8 +64,8 @@ export class TelemetryReader {
 
   /**
    * Reads all records of the range, oldest first, into columns of `makeRoom` for at least so many. No snapshot is held
-   * meanwhile: a checkpoint would wait for it, and everybody for the checkpoint. Blocks never change, so if all that the
-   * range had at the beginning are still there, what was read is what it had then.
+   * meanwhile: a checkpoint would wait for it, and everybody for the checkpoint. Blocks never change, so if all that
+   * the range had at the beginning are still there, what was read is what it had then.
    */
   read<R extends Records>(
     kind: RecordKind<R>,

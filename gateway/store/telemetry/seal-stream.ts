@@ -16,7 +16,9 @@ import type { UnreadableBlock } from './unreadable-block.ts'
 
 /** More short blocks than this at the end of a stream become one: eleven are what halving sizes can be. */
 export const MAX_SHORT_BLOCKS = 12
-/** Late records between two blocks have blocks of their own from so many on; fewer are merged into one that is there. */
+/**
+ * Late records between two blocks have blocks of their own from so many on; fewer are merged into one that is there.
+ */
 const OWN_BLOCK_RECORDS = MAX_BLOCK_RECORDS / 2
 
 /**

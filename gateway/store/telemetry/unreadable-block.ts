@@ -17,8 +17,9 @@ export function unreadableReason(error: DamagedBlockError | NewerBlockError): Un
 }
 
 /**
- * The bytes of a block, if it is there. Throws `DamagedBlockError` when its pages are not linked any more: a page number is as likely to
- * be damaged as any other bit. A transaction that writes cannot go on after that, one that reads can.
+ * The bytes of a block, if it is there. Throws `DamagedBlockError` when its pages are not linked any more: a page
+ * number is as likely to be damaged as any other bit. A transaction that writes cannot go on after that, one that reads
+ * can.
  */
 export function readBlock(connection: Connection, blockId: number): Uint8Array | 'gone' {
   try {

@@ -33,7 +33,9 @@ export interface KnownRounds {
   newestMs: Record<string, number>
 }
 
-/** Whatever a cart did earlier makes no difference: a round is over after so long, and a cart not heard of is forgotten. */
+/**
+ * Whatever a cart did earlier makes no difference: a round is over after so long, and a cart not heard of is forgotten.
+ */
 const LOOK_BACK_MS = LONGEST_MS + FORGOTTEN_MS
 /** Nearly always the last fixes of a cart say that it is parked, and nothing else has to be known. */
 const LAST_FIXES = 30

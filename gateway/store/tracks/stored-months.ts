@@ -13,8 +13,8 @@ export interface StoredMonth {
 const LOOKED_AT = 400
 
 /**
- * The bytes of each month, oldest first. Blocks are counted by their index alone: their rows are nearly all there is of a
- * database, and to read them for their sizes took longer than anybody waits.
+ * The bytes of each month, oldest first. Blocks are counted by their index alone: their rows are nearly all there is of
+ * a database, and to read them for their sizes took longer than anybody waits.
  */
 export function readStoredMonths({ connection }: ReaderTools, _: object): StoredMonth[] {
   const counted = connection.all<{ day: number; blocks: number }>(

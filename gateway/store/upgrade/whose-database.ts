@@ -15,8 +15,8 @@ const APPLICATION_ID_AT = 68
 const SUMS_OF_NOTHING_BYTES = 1024
 
 /**
- * Throws an `Error` in words when the file is the database of another program, or is empty where a database was; nothing
- * is opened for that, so that nothing of another program is touched.
+ * Throws an `Error` in words when the file is the database of another program, or is empty where a database was;
+ * nothing is opened for that, so that nothing of another program is touched.
  */
 export function requireOwnFile(path: string): void {
   const bytes = sizeOf(path)

@@ -48,8 +48,8 @@ export interface StoreHealth {
 /** Group commit stops growing here: larger transactions gain nothing and make everybody in them wait. */
 const MAX_BATCH_ROWS = 1000
 /**
- * With this many rows waiting the next batch is handed over while the last is being written, and without a pause: what a
- * transaction costs beside its rows is little by then.
+ * With this many rows waiting the next batch is handed over while the last is being written, and without a pause: what
+ * a transaction costs beside its rows is little by then.
  */
 const OVERLAP_ROWS = 200
 const RETRY_MS = 500
@@ -270,8 +270,8 @@ export class CommitQueue<Message extends Appendable = Appendable> extends EventE
   }
 
   /**
-   * Has the writer look for damage that a read met, so that what waits can be tried again; a failure when the disk returns
-   * nothing at all.
+   * Has the writer look for damage that a read met, so that what waits can be tried again; a failure when the disk
+   * returns nothing at all.
    */
   async #mend(fault: string): Promise<Outcome> {
     try {

@@ -25,8 +25,8 @@ export type WriterRequest =
   | { kind: 'truncate' }
 
 /**
- * Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). `isDamage` says that it met a
- * damaged page: other requests may succeed.
+ * Its answer; `failed` is SQLite's or the program's, `refused` is a rule's (an `AppError`). `isDamage` says that it met
+ * a damaged page: other requests may succeed.
  */
 export type WriterAnswer =
   | { kind: 'appended'; result: AppendResult }

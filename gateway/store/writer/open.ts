@@ -17,7 +17,9 @@ export function openForSetup(path: string): WriterTables {
   return configureWriter(db)
 }
 
-/** What the last life left in the log goes into the database at once, so that no damage to the log can cost it later. */
+/**
+ * What the last life left in the log goes into the database at once, so that no damage to the log can cost it later.
+ */
 function emptyLog(db: Database.Database): void {
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
@@ -28,8 +30,9 @@ function emptyLog(db: Database.Database): void {
 }
 
 /**
- * The one connection that writes, to a database that is there. FULL: a commit is on the disk when it returns (NORMAL lost acknowledged messages in
- * simulated power cuts, and costs 5 % less at most once commits are grouped). `checksPages` false takes pages as they are.
+ * The one connection that writes, to a database that is there. FULL: a commit is on the disk when it returns (NORMAL
+ * lost acknowledged messages in simulated power cuts, and costs 5 % less at most once commits are grouped).
+ * `checksPages` false takes pages as they are.
  */
 export function openWriter(path: string, checksPages = true): WriterTables {
   // an empty database in the place of one that was deleted would take everything and keep nothing

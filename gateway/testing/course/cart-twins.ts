@@ -43,8 +43,8 @@ interface Saying {
 }
 
 /**
- * Two registers of the same carts: `lazy` as it is, `eager` one that judges every cart whenever it looks, for it never finds the same
- * settings. Whatever happens they must say the same.
+ * Two registers of the same carts: `lazy` as it is, `eager` one that judges every cart whenever it looks, for it never
+ * finds the same settings. Whatever happens they must say the same.
  */
 export class CartTwins {
   readonly clock = new FakeClock()

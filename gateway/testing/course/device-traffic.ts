@@ -45,7 +45,9 @@ function uplink({ hardwareId, id }: Details, level: string, payload: unknown): B
   return publishPacket(`dev/${hardwareId}/${level}`, JSON.stringify(payload), { id })
 }
 
-/** The kinds: how often each comes, how many packets answer it (null: none, and the connection is closed), its bytes. */
+/**
+ * The kinds: how often each comes, how many packets answer it (null: none, and the connection is closed), its bytes.
+ */
 const KINDS = {
   plain: [40, 1, (d: Details) => telemetry(d, fix(d))],
   rich: [

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TestGateway } from '../start-gateway.ts'
 
-/** Puts all that is in the log into blocks, as every deletion of old records does first; nothing is old enough to go. */
+/**
+ * Puts all that is in the log into blocks, as every deletion of old records does first; nothing is old enough to go.
+ */
 export async function sealTelemetry(gateway: TestGateway): Promise<void> {
   const { status, body } = await gateway.request('POST', '/telemetry/purge', {
     body: { older_than_days: 3650 },

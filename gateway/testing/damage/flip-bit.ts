@@ -7,8 +7,8 @@ const WINDOWS_BYTES = [24, 300]
 const PAGE_BYTES = 4096
 
 /**
- * Flips one bit of `stored` where it lies in a file, in pieces perhaps, as a failing disk does. What is around it must be
- * in the file once.
+ * Flips one bit of `stored` where it lies in a file, in pieces perhaps, as a failing disk does. What is around it must
+ * be in the file once.
  */
 export function flipBit(path: string, stored: Uint8Array, byte: number, bit: number): void {
   const file = readFileSync(path)

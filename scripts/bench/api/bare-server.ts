@@ -2,7 +2,10 @@ import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
 import { answerCalls } from '#scripts/rig/calls.ts'
 
-/** The process of the server to compare with: Hono and nothing else. Under `/json` it writes its answers anew for each request. */
+/**
+ * The process of the server to compare with: Hono and nothing else. Under `/json` it writes its answers anew for each
+ * request.
+ */
 
 /** What the server answers to GET of a path, in Hono's notation. */
 export interface BareAnswer {

@@ -87,7 +87,10 @@ function settle({ context }: HistoryGround): Promise<void> {
   return sleep(context.isShort ? SHORT_SETTLE_MS : SETTLE_MS)
 }
 
-/** The load alone and beside downloads that follow each other; `isAloneFirst` changes so that neither is always the later. */
+/**
+ * The load alone and beside downloads that follow each other; `isAloneFirst` changes so that neither is always the
+ * later.
+ */
 async function measurePair(
   ground: HistoryGround,
   format: Format,

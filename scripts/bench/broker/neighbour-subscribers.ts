@@ -9,7 +9,9 @@ const FEED_BYTES = 500
 const STALL_MS = 2000
 const WIDE_FILTERS = 100
 
-/** A program that subscribes to all telemetry and a busy topic and then stops reading; and what keeps that topic busy. */
+/**
+ * A program that subscribes to all telemetry and a busy topic and then stops reading; and what keeps that topic busy.
+ */
 export function stallReader(plan: NeighbourPlan, count: Count): void {
   feed(plan)
   const stall = () => {

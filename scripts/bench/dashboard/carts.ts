@@ -9,7 +9,9 @@ import { inParallel } from '#shared/in-parallel.ts'
 import { publishPacket } from '#testing/mqtt-packets.ts'
 import { CENTER, SEED } from './course.ts'
 
-/** The process of carts that drive to and fro on the holes of a course, each heard once a second; one in five is parked. */
+/**
+ * The process of carts that drive to and fro on the holes of a course, each heard once a second; one in five is parked.
+ */
 
 const CONNECTS_AT_ONCE = 32
 const KEEP_ALIVE_S = 600

@@ -11,7 +11,10 @@ const ROUNDS = 3
 const TABLETS = { full: 40, short: 4 }
 const LIMIT_MS = 60_000
 
-/** How soon a page says that the line is gone, closed or silent, and is live again once the gateway listens, with 40 tablets. */
+/**
+ * How soon a page says that the line is gone, closed or silent, and is live again once the gateway listens, with 40
+ * tablets.
+ */
 export async function runLine(context: ScenarioContext): Promise<ScenarioReport> {
   const { bench, entry, isShort } = context
   const rounds = context.rounds ?? (isShort ? 1 : ROUNDS)

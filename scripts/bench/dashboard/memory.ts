@@ -5,8 +5,8 @@ import { DashboardGround } from './ground.ts'
 import { compiledBytes, drag, heapBytes } from './probes.ts'
 
 /**
- * An hour, looked at each minute, compared with the fifth. Until then a person does each ten seconds what is done once a
- * minute later: V8 compiles what is used often, and by the fifth minute has what it will have by the hour.
+ * An hour, looked at each minute, compared with the fifth. Until then a person does each ten seconds what is done once
+ * a minute later: V8 compiles what is used often, and by the fifth minute has what it will have by the hour.
  */
 const FULL = { durationS: 3600, everyS: 60, fromS: 300, warmEveryS: 10 }
 const SHORT = { durationS: 12, everyS: 3, fromS: 3, warmEveryS: 3 }

@@ -1,5 +1,5 @@
-// npm run pictures [-- FOLDER [LANGUAGE]]: takes the pictures of docs/dashboard.md, of a simulated course. Smaller where pngquant is installed.
-// In another language they are for who looks whether texts fit.
+// npm run pictures [-- FOLDER [LANGUAGE]]: takes the pictures of docs/dashboard.md, of a simulated course. Smaller
+// where pngquant is installed. In another language they are for who looks whether texts fit.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

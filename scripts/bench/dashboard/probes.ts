@@ -7,7 +7,9 @@ const MS = 1000
 const MOVE_MS = 16
 const DRAG_M = { x: 160, y: 110 }
 
-/** Milliseconds of the page's main thread in each second of some work: scripts, layout and painting, without waiting. */
+/**
+ * Milliseconds of the page's main thread in each second of some work: scripts, layout and painting, without waiting.
+ */
 export async function mainThreadMs(cdp: CDPSession, work: () => Promise<void>): Promise<number> {
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })
   const before = await readMetric(cdp, 'TaskDuration')

@@ -8,8 +8,8 @@ import { runSlow } from './slow.ts'
 import { runZones } from './zones.ts'
 
 /**
- * The door of this room: one Chromium without a GPU and a gateway of its own for each scenario, beside carts that are heard
- * of once a second. Times of the main thread are Chromium's own, of CPU; frames compare within a machine only.
+ * The door of this room: one Chromium without a GPU and a gateway of its own for each scenario, beside carts that are
+ * heard of once a second. Times of the main thread are Chromium's own, of CPU; frames compare within a machine only.
  */
 export const DASHBOARD: readonly Scenario[] = [
   { name: 'first-load', summary: 'bytes until the map is there, seconds of a build', run: runFirstLoad },

@@ -147,8 +147,8 @@ function differenceOf(before: DiskUse | null, after: DiskUse | null): DiskUse | 
 }
 
 /**
- * Waits until more than these samples are sealed: a measurement that begins behind one sealing and ends behind another has
- * its share of all that a message causes.
+ * Waits until more than these samples are sealed: a measurement that begins behind one sealing and ends behind another
+ * has its share of all that a message causes.
  */
 async function untilSealed(gateway: GatewayProcess, samples: number, limitMs: number, lookMs: number): Promise<void> {
   const isSealed = async () => (await countSealed(gateway)) > samples

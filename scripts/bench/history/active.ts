@@ -17,7 +17,10 @@ interface Phase {
   durationsMs: number[]
 }
 
-/** Finds devices that are on a trip now: with the last minutes in the log, as it usually is, and with everything in blocks. */
+/**
+ * Finds devices that are on a trip now: with the last minutes in the log, as it usually is, and with everything in
+ * blocks.
+ */
 export async function runActive(context: ScenarioContext, history: SharedHistory): Promise<ScenarioReport> {
   const part = await history.active()
   const folder = await history.folder()

@@ -66,7 +66,10 @@ export function* samplesOfTracks(
   }
 }
 
-/** What the devices say every five seconds in a period, each from somewhere else on its track, where it was at `sinceMs`. */
+/**
+ * What the devices say every five seconds in a period, each from somewhere else on its track, where it was at
+ * `sinceMs`.
+ */
 export function* samplesOfActive(
   deviceIds: readonly number[],
   tracks: readonly GpsRecords[],
@@ -91,7 +94,10 @@ export function periodOf(tracks: readonly GpsRecords[]): Period {
   }
 }
 
-/** What the `n`th device says of a place of its track, which begins again at its end; at the time of the track unless told. */
+/**
+ * What the `n`th device says of a place of its track, which begins again at its end; at the time of the track unless
+ * told.
+ */
 function sampleOf(
   deviceId: number,
   n: number,

@@ -26,7 +26,9 @@ const PER_DEVICE_PER_S = 1
 const TARGET_RATIO = 1.5
 const WARMUP_S = 2
 const ROUNDS = 6
-/** What the host of a virtual machine may keep of a round; others are measured again, as long as there are not too many. */
+/**
+ * What the host of a virtual machine may keep of a round; others are measured again, as long as there are not too many.
+ */
 const QUIET_SHARE = 0.02
 const ATTEMPTS_PER_ROUND = 3
 const DURATION_S = 20

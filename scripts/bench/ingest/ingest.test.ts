@@ -7,7 +7,10 @@ import { runSaturation } from './saturation.ts'
 /** Each starts some thirty processes, one after the other, and the machine may have others. */
 const TEST_LIMIT = { timeout: 300_000 }
 
-/** Set CARTBARN_TEST_LONG=1 for the comparison with other brokers too: of the product it shows nothing that saturation does not. */
+/**
+ * Set CARTBARN_TEST_LONG=1 for the comparison with other brokers too: of the product it shows nothing that saturation
+ * does not.
+ */
 const isLong = process.env.CARTBARN_TEST_LONG !== undefined
 const SCENARIOS = { saturation: runSaturation, ...(isLong ? { peers: runPeers } : {}) }
 

@@ -12,7 +12,9 @@ import type { RegularsFunctions } from './regulars.ts'
 import type { Ground, Noticed, Others, Run } from './run.ts'
 
 const PER_DEVICE_PER_S = 1
-/** In the first half second after a start V8 compiles what neighbours and others use, and everybody waits 20 to 70 ms. */
+/**
+ * In the first half second after a start V8 compiles what neighbours and others use, and everybody waits 20 to 70 ms.
+ */
 const WARM_UP_S = 2
 /** The course of all rows of a command; in a short look they share the gateway as well. */
 export class SharedCourse {

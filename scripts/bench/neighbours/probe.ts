@@ -5,8 +5,8 @@ import { type LatencySummary, recordMs, summarise } from '#scripts/rig/latency.t
 const AGAIN_MS = 50
 
 /**
- * Does something at an even pace, one after the other. Each counts from when it was due to when it succeeded; it is tried
- * again until then. What is not there at the end counts as long as it has waited.
+ * Does something at an even pace, one after the other. Each counts from when it was due to when it succeeded; it is
+ * tried again until then. What is not there at the end counts as long as it has waited.
  */
 export async function probe(
   durationS: number,

@@ -11,7 +11,9 @@ import { inParallel } from '#shared/in-parallel.ts'
 import { acknowledgement, DISCONNECT, PACKET, publishPacket, subscribeAllPacket } from '#testing/mqtt-packets.ts'
 import { probe } from './probe.ts'
 
-/** The process of those who are there every day: who watches the health, who unlocks carts, and a program that is away. */
+/**
+ * The process of those who are there every day: who watches the health, who unlocks carts, and a program that is away.
+ */
 
 const HEALTH_GAP_MS = 20
 const UNLOCK_GAP_MS = 200

@@ -9,8 +9,8 @@ import type { FilledSample } from '../history/fill.ts'
 const MODEL_DAY = 20_000
 
 /**
- * Days of the carts of a plan, one after the other, as `simulate --history` makes them. `deviceIds` are those of the carts, in
- * their order; `firstDay` counts days as the plan does.
+ * Days of the carts of a plan, one after the other, as `simulate --history` makes them. `deviceIds` are those of the
+ * carts, in their order; `firstDay` counts days as the plan does.
  */
 export function* samplesOfDays(
   plan: FleetPlan,

@@ -52,8 +52,8 @@ export interface ProfiledShare {
 }
 
 /**
- * In which share of its work a thread was in a function of a matching file, or in one that such a function called. A share,
- * because on a busy machine a profile counts the time in which a thread waited for its turn as well.
+ * In which share of its work a thread was in a function of a matching file, or in one that such a function called. A
+ * share, because on a busy machine a profile counts the time in which a thread waited for its turn as well.
  */
 export function shareOf(
   profile: CpuProfile,

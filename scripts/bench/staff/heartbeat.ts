@@ -51,8 +51,8 @@ interface Run {
 }
 
 /**
- * What carts, alerts and auto-lock cost of the main thread, as profiles of a gateway under load say. The difference to a
- * gateway without them would be less than what two runs differ by.
+ * What carts, alerts and auto-lock cost of the main thread, as profiles of a gateway under load say. The difference to
+ * a gateway without them would be less than what two runs differ by.
  */
 export async function runHeartbeat(context: ScenarioContext): Promise<ScenarioReport> {
   const { isShort } = context

@@ -2,7 +2,9 @@ import type { GatewayProcess } from '#scripts/rig/gateway-process.ts'
 import { must } from '#scripts/rig/staff-course.ts'
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 
-/** A day of carts that play: in the barn in the morning, a round, some minutes in the barn, and a round that goes on. */
+/**
+ * A day of carts that play: in the barn in the morning, a round, some minutes in the barn, and a round that goes on.
+ */
 
 /** Strips of land from south to north, of which the northernmost is the barn. */
 const HOLES = 18

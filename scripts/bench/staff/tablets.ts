@@ -97,7 +97,9 @@ function forgetAlerts(): void {
   for (const { alertsAtMs } of tablets) alertsAtMs.clear()
 }
 
-/** The longest from when an alert was opened until a tablet heard of it, once each tablet heard of so many; else null. */
+/**
+ * The longest from when an alert was opened until a tablet heard of it, once each tablet heard of so many; else null.
+ */
 async function slowestAlertMs(count: number, limitMs: number): Promise<number | null> {
   const isComplete = () => tablets.every(({ alertsAtMs }) => alertsAtMs.size >= count)
   if (!(await waitUntil(isComplete, limitMs, 5))) return null

@@ -21,7 +21,9 @@ const monthsOf = ({ ports }: GatewayProcess) => ({
   key: ADMIN_KEY,
 })
 
-/** The bytes of each month of a year: how long they take, and what devices notice of somebody who asks without a pause. */
+/**
+ * The bytes of each month of a year: how long they take, and what devices notice of somebody who asks without a pause.
+ */
 export async function runMonths(context: ScenarioContext, year: () => Promise<Year>): Promise<ScenarioReport> {
   const { bench, isShort } = context
   const { folder, carts } = await year()

@@ -39,8 +39,8 @@ export interface Year {
 }
 
 /**
- * Makes the history of a year as blocks: a gateway would take an hour to receive it. Some simulated tracks are repeated by whole
- * days, for each cart a little elsewhere.
+ * Makes the history of a year as blocks: a gateway would take an hour to receive it. Some simulated tracks are repeated
+ * by whole days, for each cart a little elsewhere.
  */
 export async function makeYear(context: ScenarioContext): Promise<Year> {
   const sizes = context.isShort ? SHORT_SIZES : SIZES

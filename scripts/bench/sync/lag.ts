@@ -71,7 +71,9 @@ export async function runLag(context: ScenarioContext): Promise<ScenarioReport> 
   }
 }
 
-/** Of each record that is not in a block yet: from its time on the device to the transaction of the hub, on one machine. */
+/**
+ * Of each record that is not in a block yet: from its time on the device to the transaction of the hub, on one machine.
+ */
 async function readLagsS(ground: SyncGround): Promise<number[]> {
   const segments = await ground.rows<{ received_at_ms: string; body: Buffer }>(
     'SELECT received_at_ms, body FROM segment WHERE site_id = $1',

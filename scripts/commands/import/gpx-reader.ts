@@ -13,9 +13,10 @@ const VALUES = ['time', 'speed', 'fix'] as const
 const VALUE_LIMIT = 200
 
 /**
- * Reads the points of GPX tracks; waypoints and points of routes are dropped. Speeds are m/s: GPX 1.0 has an element for them, in 1.1
- * they are an extension: of Garmin, or as OsmAnd and others write it, right below `extensions`. Elements are known by their names without prefixes, which files use freely.
- * Source: https://www.topografix.com/GPX/1/0/, https://www.topografix.com/GPX/1/1/,
+ * Reads the points of GPX tracks; waypoints and points of routes are dropped. Speeds are m/s: GPX 1.0 has an element
+ * for them, in 1.1 they are an extension: of Garmin, or as OsmAnd and others write it, right below `extensions`.
+ * Elements are known by their names without prefixes, which files use freely. Source:
+ * https://www.topografix.com/GPX/1/0/, https://www.topografix.com/GPX/1/1/,
  * https://www8.garmin.com/xmlschemas/TrackPointExtensionv2.xsd
  */
 export class GpxReader implements TrackReader, XmlSink {

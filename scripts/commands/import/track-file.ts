@@ -33,8 +33,9 @@ export async function openTrackFile(path: string, io: CommandIo): Promise<TrackF
 }
 
 /**
- * The text of a file, a piece at a time, in the encoding that was told or that the file tells; `onBytes` is told how much of it was read. Throws `TrackFileError` where bytes
- * are no text in this encoding: read on, they would give false records.
+ * The text of a file, a piece at a time, in the encoding that was told or that the file tells; `onBytes` is told how
+ * much of it was read. Throws `TrackFileError` where bytes are no text in this encoding: read on, they would give false
+ * records.
  */
 export async function* textOf(
   { name, stream }: TrackFile,

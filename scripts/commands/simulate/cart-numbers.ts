@@ -10,8 +10,8 @@ export interface KnownDevice {
 const LONGEST = 16
 
 /**
- * The cart of each planned device. A number that a device of somebody else goes by is left to it, and so is what a planned
- * device was given by somebody; `prefix` makes another name of it. Null where that is taken too.
+ * The cart of each planned device. A number that a device of somebody else goes by is left to it, and so is what a
+ * planned device was given by somebody; `prefix` makes another name of it. Null where that is taken too.
  */
 export function chooseCarts(
   planned: readonly PlannedDevice[],

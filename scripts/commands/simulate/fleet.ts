@@ -11,7 +11,10 @@ import { importPast } from './past.ts'
 import { type MqttCredentials, registerDevices } from './register.ts'
 import { groupFleet, setUpCourse } from './set-up.ts'
 
-/** How work ended: `cut` is stopped before what was asked for was there. To drive live until stopped is all that is asked. */
+/**
+ * How work ended: `cut` is stopped before what was asked for was there. To drive live until stopped is all that is
+ * asked.
+ */
 type WorkEnd = 'finished' | 'cut'
 
 /** A simulated fleet at work. */
@@ -127,7 +130,10 @@ async function shown(
   }
 }
 
-/** Fills the days before the fleet was registered. False for a failure, which is said, and which the fleet drives on with. */
+/**
+ * Fills the days before the fleet was registered. False for a failure, which is said, and which the fleet drives on
+ * with.
+ */
 async function fillBeside(session: Session, over: AbortSignal): Promise<boolean> {
   const { plan, options, screen } = session
   const { pastDays: days, gatewayUrl, adminKey } = options

@@ -34,9 +34,9 @@ const UNACKED_PER_DEVICE = 4
 const HOUR_S = 3600
 
 /**
- * Publishes what the fleet would have reported over the past days, oldest first for each device, in full batches: a fix in
- * 5 seconds while a cart is out and in 60 while it is in, twelve hours a day.
- * A day depends on nothing but the seed and its date: filling it twice sends the same samples twice.
+ * Publishes what the fleet would have reported over the past days, oldest first for each device, in full batches: a fix
+ * in 5 seconds while a cart is out and in 60 while it is in, twelve hours a day. A day depends on nothing but the seed
+ * and its date: filling it twice sends the same samples twice.
  */
 export async function fillHistory(options: HistoryOptions): Promise<void> {
   const { plan, days, progress } = options

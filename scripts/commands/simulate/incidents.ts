@@ -22,8 +22,8 @@ interface Fleet {
 }
 
 /**
- * By the index of a cart: the first has a screen only, which says its voltage every few seconds; the third and the fourth
- * have what can sleep and what reports while it drives; the eleventh and the twelfth play in one group.
+ * By the index of a cart: the first has a screen only, which says its voltage every few seconds; the third and the
+ * fourth have what can sleep and what reports while it drives; the eleventh and the twelfth play in one group.
  */
 const INCIDENTS: Readonly<Record<number, Incident>> = {
   2: 'runs low',

@@ -29,8 +29,8 @@ export interface LoggedDeviceOptions {
 }
 
 /**
- * A device as the past has it, at the rate that figures of a course are measured with: a fix in 5 seconds while the cart is
- * out and in 60 while it is in, twelve hours a day.
+ * A device as the past has it, at the rate that figures of a course are measured with: a fix in 5 seconds while the
+ * cart is out and in 60 while it is in, twelve hours a day.
  */
 export class LoggedDevice implements DeviceModel {
   readonly isAwake = true

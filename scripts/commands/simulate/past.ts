@@ -27,10 +27,10 @@ const RETRY_S = 60
 const HOUR_S = 3600
 
 /**
- * Imports what a fleet would have reported before it was registered, beside the fleet itself: an hour of a cart at a time,
- * then as long a rest. That moment is half past ten for it, when a live fleet begins. What a cart would have reported at that
- * very moment is stored last: where it is there nothing is missing, and a fill that was interrupted is begun again.
- * Throws what `Patience` does, and the reason of `signal`.
+ * Imports what a fleet would have reported before it was registered, beside the fleet itself: an hour of a cart at a
+ * time, then as long a rest. That moment is half past ten for it, when a live fleet begins. What a cart would have
+ * reported at that very moment is stored last: where it is there nothing is missing, and a fill that was interrupted is
+ * begun again. Throws what `Patience` does, and the reason of `signal`.
  */
 export async function importPast(options: PastOptions): Promise<void> {
   const { plan, days, progress, gatewayUrl: url, adminKey: apiKey, signal } = options

@@ -37,9 +37,9 @@ const LONGEST_WAIT_S = 30
 const PAGE = 1000
 
 /**
- * Registers every device with its cart, or gives those already known a new password, and the cart where they have none. With
- * an enrolment key, those that are not known are to register themselves. Numbers of carts that are there are not touched.
- * `gatewayUrl` has no slash at the end. Throws `CommandError` when the gateway does not answer or refuses.
+ * Registers every device with its cart, or gives those already known a new password, and the cart where they have none.
+ * With an enrolment key, those that are not known are to register themselves. Numbers of carts that are there are not
+ * touched. `gatewayUrl` has no slash at the end. Throws `CommandError` when the gateway does not answer or refuses.
  */
 export async function registerDevices(
   devices: readonly PlannedDevice[],
@@ -88,8 +88,8 @@ export async function listDevices(client: ApiClient): Promise<RegisteredDevice[]
 }
 
 /**
- * What `create` resolves to; what `renew` does where `id` is known already. When the program asks to come back later, waits
- * as long as told. Throws `CommandError` when it does not answer or refuses.
+ * What `create` resolves to; what `renew` does where `id` is known already. When the program asks to come back later,
+ * waits as long as told. Throws `CommandError` when it does not answer or refuses.
  */
 export function registered<Answer>(
   registry: Registry,

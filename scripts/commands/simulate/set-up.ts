@@ -24,7 +24,10 @@ export async function setUpCourse(
   await asked(gateway, 'take the zones', () => drawZones(client, plan))
 }
 
-/** Once they are registered: zones go to carts by their group. One of all where there is none and the course is not a real one. */
+/**
+ * Once they are registered: zones go to carts by their group. One of all where there is none and the course is not a
+ * real one.
+ */
 export async function groupFleet(
   plan: FleetPlan,
   { gatewayUrl: url, adminKey: apiKey }: Pick<SimulateOptions, 'gatewayUrl' | 'adminKey'>,

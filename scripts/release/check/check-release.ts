@@ -1,8 +1,8 @@
-// npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as README.md says,
-// word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn. Folders HERE are seen at THERE.
-// Then the archive of dist/release, the executable for arm64 by qemu, whether a second build has the same bytes, and containers,
-// with buildah and crun. Last, bare clones on older
-// Nodes. `npm run check:release -- program`, `-- rebuild`, `-- containers` and `-- clone` try only these.
+// npm run check:release -- PACKAGE [HERE:THERE…]: installs a package on clean machines with Debian 12 and 13, as
+// README.md says, word for word, and tries what a service must survive. Needs root, mmdebstrap and systemd-nspawn.
+// Folders HERE are seen at THERE. Then the archive of dist/release, the executable for arm64 by qemu, whether a second
+// build has the same bytes, and containers, with buildah and crun. Last, bare clones on older Nodes. `npm run
+// check:release -- program`, `-- rebuild`, `-- containers` and `-- clone` try only these.
 import assert from 'node:assert/strict'
 import { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'

@@ -19,7 +19,10 @@ export function healthOf(
   return JSON.parse(machine.get('/health', 8080, `X-API-Key: ${key}`).split('\r\n\r\n')[1] ?? '')
 }
 
-/** Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it yet. */
+/**
+ * Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it
+ * yet.
+ */
 export function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
   return unitServesAnew(machine, { unit: 'cartbarn', port: 8080 }, before, timeoutMs)
 }

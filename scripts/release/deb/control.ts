@@ -16,7 +16,9 @@ export interface PackageFacts {
   sizeKb: number
 }
 
-/** What dpkg is told of the package. Node is built against glibc 2.28; the rest are libraries that a bare Debian has. */
+/**
+ * What dpkg is told of the package. Node is built against glibc 2.28; the rest are libraries that a bare Debian has.
+ */
 export function controlFile({ version, architecture, sizeKb }: PackageFacts): string {
   return `Package: cartbarn
 Version: ${version}

@@ -45,7 +45,10 @@ export interface DebOptions {
   folder: string
 }
 
-/** Packs the program for Debian, with its user, unit and settings. The same input gives the same bytes. Returns the path. */
+/**
+ * Packs the program for Debian, with its user, unit and settings. The same input gives the same bytes. Returns the
+ * path.
+ */
 export function buildDeb(options: DebOptions): string {
   const { version, architecture, folder, changedAtS } = options
   const root = mkdtempSync(join(tmpdir(), 'cartbarn-deb-'))

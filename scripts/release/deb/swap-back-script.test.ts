@@ -18,7 +18,9 @@ function ended(result: string, code: number, status: number, ready: Shown = NEVE
   return { ...ready, Result: result, ExecMainCode: code, ExecMainStatus: status }
 }
 
-/** Runs the script of the package on a machine whose systemd shows these properties; returns what it called, in order. */
+/**
+ * Runs the script of the package on a machine whose systemd shows these properties; returns what it called, in order.
+ */
 function callsOf(t: TestContext, shown: Shown, program = 'exit 0'): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-swap-script-'))
   t.after(() => rmSync(folder, { recursive: true }))

@@ -18,7 +18,10 @@ export interface ArchiveOptions {
   folder: string
 }
 
-/** Packs the executable with what a person reads of it. The same input gives the same bytes. Returns the name of the file. */
+/**
+ * Packs the executable with what a person reads of it. The same input gives the same bytes. Returns the name of the
+ * file.
+ */
 export function packArchive(options: ArchiveOptions): string {
   const { version, system, changedAtS, folder } = options
   const name = `cartbarn-${version}-${system}`

@@ -30,8 +30,8 @@ THIS SOFTWARE.`,
 }
 
 /**
- * The licences of packages and of what else is in the program, one after the other. Throws when a package has none: it must
- * not be shipped.
+ * The licences of packages and of what else is in the program, one after the other. Throws when a package has none: it
+ * must not be shipped.
  */
 export function licencesText(root: string, packages: readonly string[], others: ReadonlyMap<string, string>): string {
   const parts = [

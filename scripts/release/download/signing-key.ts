@@ -12,7 +12,10 @@ export interface SigningKey {
   isNew: boolean
 }
 
-/** Reads the key of the PEM file CARTBARN_RELEASE_KEY_FILE. Without that setting it is one in the home folder, made when there is none. */
+/**
+ * Reads the key of the PEM file CARTBARN_RELEASE_KEY_FILE. Without that setting it is one in the home folder, made when
+ * there is none.
+ */
 export function signingKey(environment: Record<string, string | undefined>, home: string = homedir()): SigningKey {
   const { CARTBARN_RELEASE_KEY_FILE: named = '' } = environment
   const path = named === '' ? join(home, '.config/cartbarn/release-key.pem') : named

@@ -74,8 +74,8 @@ async function bundle(input: Record<string, string>, releaseKeys: readonly strin
 }
 
 /**
- * The same code without characters outside of ASCII, which are in strings, templates and regular expressions: for one of them
- * V8 keeps two bytes of each character of a chunk, for as long as the program runs.
+ * The same code without characters outside of ASCII, which are in strings, templates and regular expressions: for one
+ * of them V8 keeps two bytes of each character of a chunk, for as long as the program runs.
  */
 function inAscii(code: string): string {
   const wide = /[\u0080-\uffff]/g

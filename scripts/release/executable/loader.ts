@@ -1,5 +1,5 @@
-// The first code of the executable, and of each of its threads: loads the code of this thread from the assets. Chunks import
-// each other as CommonJS, as the main of an executable is that on Node 24; each thread loads those it needs.
+// The first code of the executable, and of each of its threads: loads the code of this thread from the assets. Chunks
+// import each other as CommonJS, as the main of an executable is that on Node 24; each thread loads those it needs.
 import { getRawAsset } from 'node:sea'
 import { compileFunction, constants } from 'node:vm'
 import { isMainThread, threadName } from 'node:worker_threads'

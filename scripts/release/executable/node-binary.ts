@@ -17,8 +17,8 @@ export type System = keyof typeof BINARIES
 export const SYSTEMS = ['linux-x64', 'linux-arm64'] as const satisfies readonly System[]
 
 /**
- * The folder of the npm package that carries the Node of a system: installed with `node`, else fetched by `npm pack`. Not a
- * dependency: the one for arm64 would put its binary in the place of that of this machine.
+ * The folder of the npm package that carries the Node of a system: installed with `node`, else fetched by `npm pack`.
+ * Not a dependency: the one for arm64 would put its binary in the place of that of this machine.
  */
 export function nodeFolder(
   system: System,

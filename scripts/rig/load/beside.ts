@@ -10,7 +10,9 @@ export interface LoadPair {
 /** Heads the columns of `pubackCells`. */
 export const PUBACK_COLUMNS = ['p50 alone', 'beside', 'p99 alone', 'beside'] as const
 
-/** PUBACK of pairs, in milliseconds since the write: the medians of p50 alone and beside, and of p99 alone and beside. */
+/**
+ * PUBACK of pairs, in milliseconds since the write: the medians of p50 alone and beside, and of p99 alone and beside.
+ */
 export function pubackCells(pairs: readonly LoadPair[]): [string, string, string, string] {
   const of = (side: keyof LoadPair, percentile: 'p50Ms' | 'p99Ms') =>
     formatMs(median(pairs.map((pair) => pair[side].measured.sinceWrite[percentile])))

@@ -22,9 +22,9 @@ export interface FullSpeedSettings {
 }
 
 /**
- * A device that sends as fast as it is acknowledged, for a fraction of what a real one costs: half a window is one write,
- * and as acknowledgements come in the order of the messages [MQTT-4.6.0-2], counting them is enough. It does not come back
- * after a lost connection.
+ * A device that sends as fast as it is acknowledged, for a fraction of what a real one costs: half a window is one
+ * write, and as acknowledgements come in the order of the messages [MQTT-4.6.0-2], counting them is enough. It does not
+ * come back after a lost connection.
  */
 export class FullSpeedClient {
   readonly hardwareId: string

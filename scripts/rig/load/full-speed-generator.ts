@@ -37,8 +37,8 @@ const CONNECTS_AT_ONCE = 32
 const DRAIN_LIMIT_MS = 30_000
 const MAX_AHEAD_MS = 270_000
 /**
- * Between two looks at the sockets. What came meanwhile is one read instead of many: a broker that writes each PUBACK by
- * itself would otherwise wake the generator for each. At full speed a message waits ten times as long anyway.
+ * Between two looks at the sockets. What came meanwhile is one read instead of many: a broker that writes each PUBACK
+ * by itself would otherwise wake the generator for each. At full speed a message waits ten times as long anyway.
  */
 const REST_MS = 2
 const resting = new Int32Array(new SharedArrayBuffer(4))

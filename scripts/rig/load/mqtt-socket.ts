@@ -6,8 +6,8 @@ import { type PacketListener, PacketReader } from './packet-reader.ts'
 const readBuffer = Buffer.allocUnsafe(64 * 1024)
 
 /**
- * Where the devices of the fleet are: no address is chosen for them. With one, the system may give a client the port of a
- * gateway that is down, and the client is connected to itself.
+ * Where the devices of the fleet are: no address is chosen for them. With one, the system may give a client the port of
+ * a gateway that is down, and the client is connected to itself.
  */
 export const FLEET = {}
 /** Another host, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */

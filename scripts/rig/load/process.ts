@@ -65,7 +65,9 @@ export class LoadProcess {
   }
 }
 
-/** Devices that send at an even pace as real ones do; without a warm-up and without an end unless `options` set them. */
+/**
+ * Devices that send at an even pace as real ones do; without a warm-up and without an end unless `options` set them.
+ */
 export function startDeviceLoad(
   bench: Workbench,
   gateway: GatewayProcess,
@@ -86,7 +88,9 @@ export function startDeviceLoad(
   })
 }
 
-/** Devices that send as fast as they are acknowledged, in a process that costs little; resolves when all are sending. */
+/**
+ * Devices that send as fast as they are acknowledged, in a process that costs little; resolves when all are sending.
+ */
 export async function startFullSpeed(bench: Workbench, plan: FullSpeedPlan): Promise<ForkedScript<FullSpeedFunctions>> {
   const script = new URL('./full-speed-generator.ts', import.meta.url)
   const load = new ForkedScript<FullSpeedFunctions>(bench, 'full-speed generator', script)

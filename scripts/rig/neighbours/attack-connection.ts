@@ -3,7 +3,9 @@ import { DISCONNECT } from '#testing/mqtt-packets.ts'
 import { PacketReader } from '../load/packet-reader.ts'
 import type { AttackPlan } from './attack-plan.ts'
 
-/** Another host than that of the fleet, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux. */
+/**
+ * Another host than that of the fleet, for the limits that go by address; all of 127.0.0.0/8 is the loopback on Linux.
+ */
 export const NEIGHBOUR_ADDRESS = '127.0.0.2'
 
 const MAX_UNSENT_BYTES = 262_144

@@ -1,6 +1,6 @@
 /**
- * What a neighbour does, as bytes and a rate: so that the same generator does the same against a port that discards all of
- * it. Rates are a second, over all its connections.
+ * What a neighbour does, as bytes and a rate: so that the same generator does the same against a port that discards all
+ * of it. Rates are a second, over all its connections.
  */
 export interface AttackPlan {
   port: number
@@ -20,7 +20,10 @@ export interface AttackPlan {
   nextPerS: number
   /** Where each of `next` has a number of ten digits that is a new one each time. */
   numbersAt: readonly number[]
-  /** Whether a connection writes on when it is open, when something has come, or when something has come since the last time. */
+  /**
+   * Whether a connection writes on when it is open, when something has come, or when something has come since the last
+   * time.
+   */
   waitsFor: 'nothing' | 'an answer' | 'each answer'
   /** What becomes of a connection after `first`. */
   after: 'stays' | 'leaves once subscribed' | 'stops reading' | 'never closes its end'

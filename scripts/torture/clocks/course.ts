@@ -52,7 +52,9 @@ export class ClockCourse {
   readonly #unsaid: string[] = []
   #trueMs = BEGIN_MS
   #voltageMv = 0
-  /** How wrong the gateway has been since it took a time for right that could be; more it must not be without a word. */
+  /**
+   * How wrong the gateway has been since it took a time for right that could be; more it must not be without a word.
+   */
   #excusedMs = 0
   #isJustStarted = true
   #said: Said | null = null

@@ -19,8 +19,8 @@ const POLL_MS = 50
 const LIMIT_UP_MS = 40_000
 
 /**
- * A cart that leaves the course, comes back, and is parked unlocked until it is locked from afar, again and again, whatever
- * happens to the gateway.
+ * A cart that leaves the course, comes back, and is parked unlocked until it is locked from afar, again and again,
+ * whatever happens to the gateway.
  */
 export class GolfCart {
   readonly hardwareId: string

@@ -60,7 +60,9 @@ export class Greenkeeper {
     this.#uptime = uptime
   }
 
-  /** Draws a fairway, which is off, and a green, which is on, of each hole, and a zone that has a new name now and then. */
+  /**
+   * Draws a fairway, which is off, and a green, which is on, of each hole, and a zone that has a new name now and then.
+   */
   async start(): Promise<void> {
     const { features } = await this.#client.call('GET /zones')
     const more = HOLES.flatMap((hole) => [groundZone('fairway', hole, false), groundZone('green', hole, true)])

@@ -78,15 +78,18 @@ function lastTransaction(log: Buffer): { from: number; to: number } | null {
 }
 
 /**
- * Whether a log that is damaged there may be one whose last transaction was being written when the power went: the damage is
- * in the last, or hides the end of the one before, and then both look like one. Behind any other damage are two ends.
+ * Whether a log that is damaged there may be one whose last transaction was being written when the power went: the
+ * damage is in the last, or hides the end of the one before, and then both look like one. Behind any other damage are
+ * two ends.
  */
 export function looksTorn(whole: Buffer, damage: { log: Buffer; from: number; to: number }): boolean {
   const last = lastTransaction(whole)
   return last !== null && (damage.to > last.from || endsAfter(whole, damage) < 2)
 }
 
-/** How many ends of transactions can be seen from the damage on: whole heads, those of damaged pages if written at once. */
+/**
+ * How many ends of transactions can be seen from the damage on: whole heads, those of damaged pages if written at once.
+ */
 function endsAfter(whole: Buffer, { log, from, to }: { log: Buffer; from: number; to: number }): number {
   const salts = whole.readBigUInt64BE(16)
   const first = Math.max(0, Math.floor((from - HEADER_BYTES) / FRAME_BYTES))

@@ -282,7 +282,10 @@ async function healthDetail(): Promise<string> {
   return (await gateway.request('GET', '/health')).body.detail ?? ''
 }
 
-/** Payloads kept in the database file alone, as it would be without its log; undefined when the copy is of a half-done checkpoint. */
+/**
+ * Payloads kept in the database file alone, as it would be without its log; undefined when the copy is of a half-done
+ * checkpoint.
+ */
 function rowsWithoutLog(): number | undefined {
   const copy = join(folder, 'copy.db')
   copyFileSync(join(dataDir, 'cartbarn.db'), copy)

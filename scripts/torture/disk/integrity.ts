@@ -10,8 +10,8 @@ import { PageSums } from '#store/pages/page-sums.ts'
 const MAX_PROBLEMS = 5
 
 /**
- * The findings of `PRAGMA integrity_check`, and wrong checksums of pages, in the databases of a folder that no process has open.
- * Looks at a copy: opening the files would recover them, which is left to the gateway.
+ * The findings of `PRAGMA integrity_check`, and wrong checksums of pages, in the databases of a folder that no process
+ * has open. Looks at a copy: opening the files would recover them, which is left to the gateway.
  */
 export function findDamage(bench: Workbench, folder: string): string[] {
   const copy = bench.createFolder('integrity')

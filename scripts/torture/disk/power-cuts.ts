@@ -27,7 +27,9 @@ export function chooseChange(): number {
   return Math.ceil(Math.random() < DURING_START ? LAST_CHANGE ** Math.random() : LAST_CHANGE * Math.random())
 }
 
-/** Cuts the power of a folder again and again. Returns where it is then, and null cuts where they cannot be simulated. */
+/**
+ * Cuts the power of a folder again and again. Returns where it is then, and null cuts where they cannot be simulated.
+ */
 export async function cutAgain(
   bench: Workbench,
   dataDir: string,

@@ -20,7 +20,10 @@ const CHANGES = ['name', 'group', 'member', 'config', 'layer', 'zones', 'user', 
 const COURSE_CHANGES = ['photo', 'photo', 'drawing'] as const
 type Change = (typeof CHANGES | typeof COURSE_CHANGES)[number]
 
-/** A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands, the course. */
+/**
+ * A client that changes everything else that is replicated: devices, groups, configurations, zones, users, commands,
+ * the course.
+ */
 export class EntityChanges {
   readonly #client: ApiClient
   readonly #hardwareIds: readonly string[]

@@ -114,8 +114,8 @@ async function restartBoth(hub: TorturedHub, gateway: StoryGateway): Promise<voi
 }
 
 /**
- * Looks at both sides until both say that everything is there. Nobody may say so before the gateway was seen to compare,
- * and before that comparison of everything has ended.
+ * Looks at both sides until both say that everything is there. Nobody may say so before the gateway was seen to
+ * compare, and before that comparison of everything has ended.
  */
 async function untilCaughtUp(hub: TorturedHub, gateway: StoryGateway, story: Story): Promise<SyncStatusJson> {
   const restoredAtMs = Date.now()

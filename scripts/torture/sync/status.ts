@@ -22,8 +22,8 @@ export async function untilStatus(
 }
 
 /**
- * Has a gateway compare everything with its hub, twice: when nothing is under way nothing may be missing. Where the hub has
- * more than the gateway, as after a purge, it asks for what it may lack all the same; but only once.
+ * Has a gateway compare everything with its hub, twice: when nothing is under way nothing may be missing. Where the hub
+ * has more than the gateway, as after a purge, it asks for what it may lack all the same; but only once.
  */
 export async function audit(client: ApiClient, findings: SyncFindings): Promise<void> {
   const first = await auditOnce(client, findings)

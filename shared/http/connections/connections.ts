@@ -36,8 +36,8 @@ interface Connection {
 }
 
 /**
- * The connections of an HTTP server until they are closed or upgraded: one request of each at work at a time, bounded memory for
- * clients that do not read, and an answer to what cannot be read as HTTP.
+ * The connections of an HTTP server until they are closed or upgraded: one request of each at work at a time, bounded
+ * memory for clients that do not read, and an answer to what cannot be read as HTTP.
  */
 export class HttpConnections {
   readonly #options: ConnectionsOptions

@@ -1,11 +1,14 @@
 import { FairQueue } from '#shared/budgets/fair-queue.ts'
 
-/** More begin in the next turn of the event loop: some milliseconds of work, after which connections and timers have theirs. */
+/**
+ * More begin in the next turn of the event loop: some milliseconds of work, after which connections and timers have
+ * theirs.
+ */
 const MOST_A_TURN = 16
 
 /**
- * Begins requests, a few in each turn of the event loop, addresses in turn: one with hundreds of connections waits for its own
- * requests, not others for it.
+ * Begins requests, a few in each turn of the event loop, addresses in turn: one with hundreds of connections waits for
+ * its own requests, not others for it.
  */
 export class FairStart {
   readonly #waiting = new FairQueue<() => void>()

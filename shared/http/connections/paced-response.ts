@@ -5,8 +5,8 @@ import { SAFETY_HEADERS } from '../request-guards.ts'
 const PIECE_BYTES = 32_768
 
 /**
- * A response whose body goes out in pieces, the next when the system has taken the one before. Its headers are safe also where
- * the app does not see the request.
+ * A response whose body goes out in pieces, the next when the system has taken the one before. Its headers are safe
+ * also where the app does not see the request.
  */
 export class PacedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /** The body is in memory anyway: all who ask for it are sent the same bytes. */

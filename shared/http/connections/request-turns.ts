@@ -20,9 +20,10 @@ interface TurnsOptions {
 }
 
 /**
- * The requests of one connection, one after the other. Node parses all requests of a chunk at once, and its pause of a slow
- * reader acts on the next chunk only. So its parser gets the chunk in slices with the end of one head in each, the next slice
- * when the system has taken the whole response before; until then bytes stay as they came, and the connection is not read.
+ * The requests of one connection, one after the other. Node parses all requests of a chunk at once, and its pause of a
+ * slow reader acts on the next chunk only. So its parser gets the chunk in slices with the end of one head in each, the
+ * next slice when the system has taken the whole response before; until then bytes stay as they came, and the
+ * connection is not read.
  */
 export class RequestTurns {
   readonly #socket: Socket
@@ -66,7 +67,9 @@ export class RequestTurns {
     return this.#current?.response.headersSent === true
   }
 
-  /** Ends: what comes now is another protocol, or of no interest. What was not parsed can be read from the connection. */
+  /**
+   * Ends: what comes now is another protocol, or of no interest. What was not parsed can be read from the connection.
+   */
   release(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -1,4 +1,6 @@
-/** What one connection keeps in memory: bytes of requests that wait for their turn, and of a response that was not sent. */
+/**
+ * What one connection keeps in memory: bytes of requests that wait for their turn, and of a response that was not sent.
+ */
 export interface WaitingConnection {
   /** Whose connection it is, as limits count. */
   readonly owner: string
@@ -19,9 +21,9 @@ interface Owned {
 }
 
 /**
- * Bytes that wait in memory for slow readers. Past a limit the fullest connection of the owner is cut, past the limit of all
- * that of the owner who keeps most: who reads what it asked for is never cut for others. A response that waits alone is sent
- * whatever its size.
+ * Bytes that wait in memory for slow readers. Past a limit the fullest connection of the owner is cut, past the limit
+ * of all that of the owner who keeps most: who reads what it asked for is never cut for others. A response that waits
+ * alone is sent whatever its size.
  */
 export class WaitingBytes {
   readonly #limits: WaitingLimits

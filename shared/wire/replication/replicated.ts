@@ -31,13 +31,13 @@ export const ENTITY_TABLES = [
 /** The highest number of an intent. A head office counts up from 1: only a hostile one comes near it. */
 export const MAX_INTENT_SEQ = 1_000_000_000_000
 /**
- * A gateway remembers no number above this as the one it has had, so that a hub can always go on above what a hostile one
- * sent. Intents above it are known by their ids.
+ * A gateway remembers no number above this as the one it has had, so that a hub can always go on above what a hostile
+ * one sent. Intents above it are known by their ids.
  */
 export const MAX_REMEMBERED_INTENT_SEQ = 100_000_000_000
 
 /**
- * The `group_id` of an event of a zone of the site where it is kept and sent on: no group has this number, and older hubs
- * want one.
+ * The `group_id` of an event of a zone of the site where it is kept and sent on: no group has this number, and older
+ * hubs want one.
  */
 export const GROUP_ID_OF_SITE = 0

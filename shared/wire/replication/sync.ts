@@ -6,8 +6,8 @@ import { MAX_INTENT_SEQ, SYNC_STREAMS } from './replicated.ts'
 export const SYNC_PROTOCOL = 1
 
 /**
- * In every answer of a hub: its time when it answered, in milliseconds since 1970. A gateway takes the header Date of an
- * older hub, which has seconds, and which a proxy may replace by its own.
+ * In every answer of a hub: its time when it answered, in milliseconds since 1970. A gateway takes the header Date of
+ * an older hub, which has seconds, and which a proxy may replace by its own.
  */
 export const HUB_TIME_HEADER = 'cartbarn-time'
 
@@ -109,8 +109,8 @@ export const helloAnswerSchema = z.object({
 export type HelloAnswer = z.infer<typeof helloAnswerSchema>
 
 /**
- * How the data of a part is written: rows as a JSON array in UTF-8; many short runs of records (shared/telemetry/runs.ts);
- * whole telemetry blocks (shared/telemetry/blocks.ts).
+ * How the data of a part is written: rows as a JSON array in UTF-8; many short runs of records
+ * (shared/telemetry/runs.ts); whole telemetry blocks (shared/telemetry/blocks.ts).
  */
 export const partEncodingSchema = z.enum(['rows-1', 'runs-1', 'blocks-1'])
 export type PartEncoding = z.infer<typeof partEncodingSchema>
@@ -118,7 +118,9 @@ export type PartEncoding = z.infer<typeof partEncodingSchema>
 /** More rows than any part can hold. */
 const MAX_PART_ROWS = 1_000_000
 
-/** A piece of a stream: everything behind `from` up to `to`. Gaps are legal: `count` rows may be fewer than positions. */
+/**
+ * A piece of a stream: everything behind `from` up to `to`. Gaps are legal: `count` rows may be fewer than positions.
+ */
 export const partSchema = z.strictObject({
   stream: syncStreamSchema,
   from: seqSchema,
@@ -173,7 +175,9 @@ export const latestSchema = z.strictObject({
      * counted, 0 when all are confirmed. An older gateway does not say.
      */
     unconfirmed_rows: z.number().int().min(0).nullable().optional(),
-    /** How far the hub has acknowledged each stream; one that is not that far has lost data, and answers 409 `cursor`. */
+    /**
+     * How far the hub has acknowledged each stream; one that is not that far has lost data, and answers 409 `cursor`.
+     */
     acked: z.partialRecord(syncStreamSchema, seqSchema).optional(),
   }),
 })
@@ -210,7 +214,9 @@ export const auditSchema = z.strictObject({
 })
 export type Audit = z.infer<typeof auditSchema>
 
-/** `resend` are groups the hub lacks rows of; `extra` are groups in which it has rows that the gateway does not have. */
+/**
+ * `resend` are groups the hub lacks rows of; `extra` are groups in which it has rows that the gateway does not have.
+ */
 export const auditAnswerSchema = z.object({
   resend: z.array(z.string()),
   extra: z.array(z.object({ group: z.string(), count: z.number().int() })),
@@ -313,7 +319,9 @@ export const deviceGroupBodySchema = z.looseObject({
   updated_at_ms: timeMsSchema,
 })
 export type DeviceGroupBody = z.infer<typeof deviceGroupBodySchema>
-/** An entry of the audit log. Only an erasure changes it, and a hub keeps it when the gateway deletes it for its age. */
+/**
+ * An entry of the audit log. Only an erasure changes it, and a hub keeps it when the gateway deletes it for its age.
+ */
 export const auditEntryBodySchema = z.looseObject({
   at_ms: timeMsSchema,
   user_id: z.string().max(128).nullable(),

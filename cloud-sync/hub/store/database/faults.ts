@@ -41,8 +41,8 @@ const CONNECTION_GONE = /Connection terminated|timeout exceeded|Query read timeo
 const SQLSTATE_OTHER_SERVER = /^(08...|57P0.|25006)$/
 
 /**
- * Whether the server at the other end is gone or takes no writes any more: all connections to it are useless then, although
- * reads over them may still be answered.
+ * Whether the server at the other end is gone or takes no writes any more: all connections to it are useless then,
+ * although reads over them may still be answered.
  */
 export function isServerLost(error: unknown): boolean {
   const code = codeOf(error)
@@ -67,8 +67,8 @@ export function areNamesRefused(error: unknown): boolean {
 const NO_TEXT = '22021'
 
 /**
- * Returns an `UnavailableError` when the database cannot be reached, `invalid_parameter` for a text that it cannot hold,
- * or the same error.
+ * Returns an `UnavailableError` when the database cannot be reached, `invalid_parameter` for a text that it cannot
+ * hold, or the same error.
  */
 export function asAppError(error: unknown): unknown {
   const code = codeOf(error)

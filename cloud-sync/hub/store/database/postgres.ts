@@ -206,8 +206,8 @@ const MAX_NAMES = 256
 const MAX_TEXT = 600
 
 /**
- * Names for statements that come again and again, so that a connection prepares each of them once. A name stands for one
- * text in all hubs and programs: behind a pooler they share connections.
+ * Names for statements that come again and again, so that a connection prepares each of them once. A name stands for
+ * one text in all hubs and programs: behind a pooler they share connections.
  */
 class StatementNames {
   readonly #names = new Map<string, string>()

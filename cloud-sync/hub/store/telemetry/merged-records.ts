@@ -10,8 +10,8 @@ export function mergeAll<R extends Records>(kind: RecordKind<R>, pieces: readonl
 }
 
 /**
- * Puts a piece behind pieces that follow one another, or into the last of them where the two overlap; no piece may begin
- * before the one before it did.
+ * Puts a piece behind pieces that follow one another, or into the last of them where the two overlap; no piece may
+ * begin before the one before it did.
  */
 function appendTo<R extends Records>(chain: R[], kind: RecordKind<R>, piece: R): void {
   const last = chain.at(-1)

@@ -14,8 +14,8 @@ interface KnownBlock {
 }
 
 /**
- * The blocks that a device's stream has between two times, and records to add to them. A record of a time that exists is
- * left out, so that no two records have the same time.
+ * The blocks that a device's stream has between two times, and records to add to them. A record of a time that exists
+ * is left out, so that no two records have the same time.
  */
 export class StreamBlocks<R extends Records> {
   readonly #sql: Sql

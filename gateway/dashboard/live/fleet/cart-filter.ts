@@ -9,7 +9,8 @@ export type CartFilter = (typeof CART_FILTERS)[number]
 export function passes(cart: CartJson, filter: CartFilter | null): boolean {
   if (filter === null) return true
   if (filter === 'low') return cart.is_low
-  // the sign of both is the same: it is not known where they are now; one that was never heard from has not fallen silent
+  // the sign of both is the same: it is not known where they are now; one that was never heard from has not fallen
+  // silent
   if (filter === 'silent') return cart.last_heard_at !== null && (cart.state === 'silent' || cart.state === 'unknown')
   return cart.state === filter
 }
@@ -33,8 +34,8 @@ export function searchCarts(carts: Iterable<CartJson>, text: string, limit = 8):
 }
 
 /**
- * The cart that opens for what somebody entered before it was there. In the `first` list of carts the best one does, as if it
- * were entered now; of what comes later only the cart of this very number, because nobody waits for another.
+ * The cart that opens for what somebody entered before it was there. In the `first` list of carts the best one does, as
+ * if it were entered now; of what comes later only the cart of this very number, because nobody waits for another.
  */
 export function searchAgain(carts: Iterable<CartJson>, text: string, isFirst: boolean): CartJson | undefined {
   const [best] = searchCarts(carts, text, 1)

@@ -35,7 +35,10 @@ type Answer = readonly ({ cart: string; command_id: string } | { cart: string; c
 export class BulkLock {
   readonly #cartOf = new Map<string, string>()
   readonly #outcomes = new Map<string, LockOutcome>()
-  /** Ends of commands by id, until the answer to the request says which are its own: a cart may be faster than the answer. */
+  /**
+   * Ends of commands by id, until the answer to the request says which are its own: a cart may be faster than the
+   * answer.
+   */
   #early: Map<string, LockOutcome> | null = new Map()
 
   /** Takes the answer to the request. */

@@ -8,8 +8,8 @@ import type { ServerMessage } from '#shared/wire/realtime.ts'
 const TOLD_EVERY_MS = 250
 
 /**
- * All carts, devices and alerts that are not closed, as the gateway told them last. Messages go into maps; `version` grows at
- * most four times a second, and whoever shows something of the fleet reads it again then.
+ * All carts, devices and alerts that are not closed, as the gateway told them last. Messages go into maps; `version`
+ * grows at most four times a second, and whoever shows something of the fleet reads it again then.
  */
 export class Fleet {
   readonly #carts = new Map<string, CartJson>()
@@ -31,7 +31,9 @@ export class Fleet {
     return this.#version
   }
 
-  /** Whether the gateway has said what there is: that a cart is missing says nothing before. `version` grows with it. */
+  /**
+   * Whether the gateway has said what there is: that a cart is missing says nothing before. `version` grows with it.
+   */
   get isKnown(): boolean {
     return this.#isKnown
   }

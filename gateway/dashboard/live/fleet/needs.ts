@@ -78,8 +78,8 @@ const GROUPED: ReadonlySet<Reason> = new Set<Reason>(['low', 'unlocked', 'not_ch
 const RANK = new Map(REASONS.map((reason, index) => [reason, index]))
 
 /**
- * What needs somebody now. An alert that a person has acknowledged needs nobody any more, nor does a cart that is out of
- * service; each cart has one line, for what is worst of it, and several of the barn are one line together.
+ * What needs somebody now. An alert that a person has acknowledged needs nobody any more, nor does a cart that is out
+ * of service; each cart has one line, for what is worst of it, and several of the barn are one line together.
  */
 export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>): Needs {
   const [byCart, lines] = [new Map<string, AlertJson[]>(), [] as Need[]]

@@ -8,8 +8,9 @@ export function filesOf(document: Document): PageFiles {
 }
 
 /**
- * Whether the page that the gateway serves now is another than the one that was loaded: it names other files. The version of
- * the gateway does not tell, for the app may have been built anew; an ETag is not known to the page that came with it.
+ * Whether the page that the gateway serves now is another than the one that was loaded: it names other files. The
+ * version of the gateway does not tell, for the app may have been built anew; an ETag is not known to the page that
+ * came with it.
  */
 export function isOtherPage(html: string, files: PageFiles): boolean {
   return html.includes('<script') && files.some((name) => !html.includes(name))

@@ -1,6 +1,6 @@
 /**
- * Keeps the screen of the tablet on; ends with what it returns. Browsers do that for pages over TLS only: over plain HTTP
- * nothing is asked. A page that was out of sight has to ask again.
+ * Keeps the screen of the tablet on; ends with what it returns. Browsers do that for pages over TLS only: over plain
+ * HTTP nothing is asked. A page that was out of sight has to ask again.
  */
 export function keepScreenOn(): () => void {
   if (location.protocol !== 'https:' || !('wakeLock' in navigator)) return () => undefined

@@ -18,8 +18,8 @@ export interface TlsMoveDeps {
 const LOOK_MS = 60_000
 
 /**
- * Leads a page that came over plain HTTP to the same page over TLS, and nobody to a warning that he cannot get past: only once
- * the browser trusts the gateway. By itself while nobody uses the page, else by a button.
+ * Leads a page that came over plain HTTP to the same page over TLS, and nobody to a warning that he cannot get past:
+ * only once the browser trusts the gateway. By itself while nobody uses the page, else by a button.
  */
 export class TlsMove {
   readonly #deps: TlsMoveDeps
@@ -67,7 +67,10 @@ export class TlsMove {
   }
 }
 
-/** A cross-origin answer that nobody reads is enough: without trust there is none. The policy of the page allows it, as `'self'` is also this host over TLS. */
+/**
+ * A cross-origin answer that nobody reads is enough: without trust there is none. The policy of the page allows it, as
+ * `'self'` is also this host over TLS.
+ */
 export async function reachesOverTls(url: string): Promise<boolean> {
   try {
     await fetch(`${url}/health`, { mode: 'no-cors', cache: 'no-store', credentials: 'omit' })

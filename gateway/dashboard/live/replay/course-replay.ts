@@ -30,7 +30,10 @@ const SETTLED_MS = 150
 
 type Windowed = ReadonlyMap<string, readonly Omit<ReplayedDevice, 'groupId'>[]>
 
-/** The whole course at any moment of a day: an hour of it is read when it is looked at, and the next before it is needed. */
+/**
+ * The whole course at any moment of a day: an hour of it is read when it is looked at, and the next before it is
+ * needed.
+ */
 export class CourseReplay {
   readonly fleet = new ReplayFleet()
   readonly #deps: Required<ReplayDeps>

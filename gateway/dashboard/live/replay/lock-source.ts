@@ -1,6 +1,9 @@
 import type { LockEventJson, LockSource } from '#shared/wire/lock-events.ts'
 
-/** "RFID tag 04A1B2C3", "from afar, Jane": with what a lock was used, and who it was as far as the gateway tells it here. */
+/**
+ * "RFID tag 04A1B2C3", "from afar, Jane": with what a lock was used, and who it was as far as the gateway tells it
+ * here.
+ */
 export function lockSourceOf(
   { source, code, metadata }: LockEventJson,
   names: Readonly<Record<LockSource, string>>,

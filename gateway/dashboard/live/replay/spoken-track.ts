@@ -17,8 +17,8 @@ const LOCK_IS_BEHIND_MS = 60_000
 const LOCK_TYPE = 'teebox'
 
 /**
- * Where a cart was, by all its devices: its lock speaks, unless another device has a position that is over a minute newer.
- * A cart without a lock is where any of them said it was last.
+ * Where a cart was, by all its devices: its lock speaks, unless another device has a position that is over a minute
+ * newer. A cart without a lock is where any of them said it was last.
  */
 export function spokenTrack(devices: readonly TrackedDevice[]): SpokenTrack {
   const total = devices.reduce((sum, { track }) => sum + track.atMs.length, 0)

@@ -14,7 +14,10 @@ export interface CartPack {
   cart: string
   /** The newest voltage of a morning, at rest. */
   morningV: number | null
-  /** Volts that its mornings gain in thirty days, by the line through all of them; null for fewer than three, or less than a week. */
+  /**
+   * Volts that its mornings gain in thirty days, by the line through all of them; null for fewer than three, or less
+   * than a week.
+   */
   trendV: number | null
   lowestV: number | null
   rows: readonly BatteryRowJson[]
@@ -22,7 +25,10 @@ export interface CartPack {
 
 const TREND_DAYS = 30
 const TREND_MORNINGS = 3
-/** From the first morning to the last: of three in a row what the weather does would be ten times as much in thirty days. */
+/**
+ * From the first morning to the last: of three in a row what the weather does would be ten times as much in thirty
+ * days.
+ */
 const TREND_SPAN_DAYS = 7
 
 export const USE_SORTS = ['hours', 'distance', 'cart'] as const

@@ -2,7 +2,9 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { groupsIn, NO_OWN_ZONES, type OwnZones, readOwnZones } from '#dashboard/live/replay/own-zones.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 
-/** The own zones of all groups that devices are in; none before they are read, and for players, who may not read them. */
+/**
+ * The own zones of all groups that devices are in; none before they are read, and for players, who may not read them.
+ */
 export function useOwnZones(): OwnZones {
   const { api, fleet, me, zones } = useDashboard()
   const [own, setOwn] = useState(NO_OWN_ZONES)

@@ -17,8 +17,8 @@ interface Awaited {
 }
 
 /**
- * Finds a cart by its number, or by the name of one of its devices; Enter opens the first. One that is not there yet is opened
- * when it comes, as long as nothing else is typed or opened.
+ * Finds a cart by its number, or by the name of one of its devices; Enter opens the first. One that is not there yet is
+ * opened when it comes, as long as nothing else is typed or opened.
  */
 export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
   const { fleet, router } = useDashboard()

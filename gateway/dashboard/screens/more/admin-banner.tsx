@@ -10,7 +10,10 @@ import { type Health, useHealth } from './use-health.ts'
 
 const ASK_EVERY_MS = 5_000
 
-/** What waits for an admin, on whatever screen: tablets at the door, a copied card, an unconfirmed clock, a failed upgrade. */
+/**
+ * What waits for an admin, on whatever screen: tablets at the door, a copied card, an unconfirmed clock, a failed
+ * upgrade.
+ */
 export function AdminBanner() {
   const { health, again } = useHealth()
   return (

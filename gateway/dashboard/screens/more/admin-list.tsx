@@ -8,7 +8,10 @@ interface AdminListProps<List> {
   children: (list: List) => ComponentChildren
 }
 
-/** What is in its place until it is there, or when nobody may see it; what was seen stays, and so does what was typed there. */
+/**
+ * What is in its place until it is there, or when nobody may see it; what was seen stays, and so does what was typed
+ * there.
+ */
 export function AdminList<List>({ of, children }: AdminListProps<List>) {
   const texts = moreTexts()
   const { list, fault, isTurnedDown, again } = of

@@ -5,8 +5,8 @@ import { refusalText } from '#dashboard/ui/refusal.ts'
 import { ApiError } from '#shared/client.ts'
 
 /**
- * What only an admin is shown: asks who it is where that is needed. `load` is asked again when `key` changes, and every so
- * often: that asks nobody for a PIN, and keeps what is shown when the rights have ended.
+ * What only an admin is shown: asks who it is where that is needed. `load` is asked again when `key` changes, and every
+ * so often: that asks nobody for a PIN, and keeps what is shown when the rights have ended.
  */
 export function useAdminList<List>(load: () => Promise<List>, everyMs?: number, key = '') {
   const { gate, line } = useDashboard()

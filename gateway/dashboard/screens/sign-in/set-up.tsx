@@ -21,7 +21,8 @@ export function SetUp({ me, onDone }: SetUpProps) {
   const texts = signInTexts()
   const [apiKey, setApiKey] = useState<string | null>(null)
   const { send, fault } = useSending()
-  // the key that was shown before a reload may not be written down: a key is shown as long as nobody has signed in with one
+  // the key that was shown before a reload may not be written down: a key is shown as long as nobody has signed in with
+  // one
   const isReloaded = me.site.name !== '' && apiKey === null
   const makeAgain = () => send(async () => setApiKey((await api.call('POST /sessions/current/key')).api_key))
   useEffect(() => void (isReloaded && makeAgain()), [])

@@ -27,8 +27,8 @@ export interface SiteEditor extends Pick<Sending, 'fault' | 'isSending'> {
 }
 
 /**
- * Edits lie above the settings, so that what others save meanwhile is seen, and what was typed here stays until it is saved
- * or taken back, whatever becomes of the line.
+ * Edits lie above the settings, so that what others save meanwhile is seen, and what was typed here stays until it is
+ * saved or taken back, whatever becomes of the line.
  */
 export function useSiteEditor(settings: SiteSettingsJson, onSaved: (site: SiteSettingsJson) => void): SiteEditor {
   const { api, gate, me, site } = useDashboard()

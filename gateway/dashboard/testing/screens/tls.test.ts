@@ -18,8 +18,8 @@ import { skipReason } from '../programs.ts'
 import { CLUBHOUSE, findCertutil, TabletHome } from '../tablet-home.ts'
 import { WeakLink } from '../weak-link.ts'
 
-// A gateway whose TLS is turned on while tablets use it: one that trusts its authority, and one that does not. The tests
-// follow each other.
+// A gateway whose TLS is turned on while tablets use it: one that trusts its authority, and one that does not. The
+// tests follow each other.
 
 const skip = skipReason(
   findChromium() === undefined || findCertutil() === undefined

@@ -90,8 +90,8 @@ export class Cart implements CartState {
   }
 
   /**
-   * Does something else before it goes on: when it next stands and is unlocked, and from where it is then. It must end there,
-   * too.
+   * Does something else before it goes on: when it next stands and is unlocked, and from where it is then. It must end
+   * there, too.
    */
   interrupt(activitiesFrom: (from: Point) => readonly Activity[]): void {
     this.#interruption = activitiesFrom

@@ -25,7 +25,10 @@ export function createPath(corners: readonly Point[]): Path {
   return { points, atM, limitMps: speedLimits(points, atM), lengthM: atM.at(-1) ?? 0 }
 }
 
-/** The point `alongM` metres down the path, and the unit vector to the left of it there; `fromSegment` is where to begin to look. */
+/**
+ * The point `alongM` metres down the path, and the unit vector to the left of it there; `fromSegment` is where to begin
+ * to look.
+ */
 export function placeOn(path: Path, alongM: number, fromSegment = 0): { point: Point; left: Point } {
   const i = segmentAt(path, alongM, fromSegment)
   const a = path.points[i] ?? { xM: 0, yM: 0 }

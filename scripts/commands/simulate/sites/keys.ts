@@ -16,7 +16,9 @@ export interface SiteKey {
 const SITE_KEY = /^cbs_([a-z0-9-]{1,32})_\S{16,}$/
 const issuedSchema = z.object({ key: z.string().regex(SITE_KEY) })
 
-/** Makes the sites at the hub, or gives those that are there new keys; or reads keys from a file. Throws `CommandError`. */
+/**
+ * Makes the sites at the hub, or gives those that are there new keys; or reads keys from a file. Throws `CommandError`.
+ */
 export async function siteKeys(options: SitesOptions, signal: AbortSignal): Promise<SiteKey[]> {
   const { access, hubUrl: url, prefix, sites } = options
   if ('keysFile' in access) return readKeys(access.keysFile, sites)

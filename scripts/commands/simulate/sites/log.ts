@@ -15,8 +15,8 @@ interface KeptLook extends SiteLook {
 const KEPT_LOOKS = 900
 
 /**
- * What stands for the store of a gateway: the samples that its hub does not have yet, and no other data. Each sample has a
- * position; those of one time follow one another.
+ * What stands for the store of a gateway: the samples that its hub does not have yet, and no other data. Each sample
+ * has a position; those of one time follow one another.
  */
 export class SiteLog implements SyncSourcePort {
   readonly #hardwareIds: readonly string[]

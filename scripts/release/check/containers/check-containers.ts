@@ -162,9 +162,9 @@ function serviceOf(path: string, name: string): Service {
 }
 
 /**
- * Builds images on a Debian, as a tar archive, and runs their containers as the compose files say, where this machine can: that of
- * the gateway from a bare clone, that of the hub with the executable of `dist/release`, if there is one. Returns how many steps
- * failed.
+ * Builds images on a Debian, as a tar archive, and runs their containers as the compose files say, where this machine
+ * can: that of the gateway from a bare clone, that of the hub with the executable of `dist/release`, if there is one.
+ * Returns how many steps failed.
  */
 export async function checkContainers(debian: () => string): Promise<number> {
   if (!canRunImages()) {

@@ -29,7 +29,9 @@ export class Volume {
   }
 }
 
-/** A container of an image, run by crun as its service in a compose file says, with a network of its own: the loopback. */
+/**
+ * A container of an image, run by crun as its service in a compose file says, with a network of its own: the loopback.
+ */
 export class Container {
   readonly #folder = mkdtempSync(join(tmpdir(), 'cartbarn-container-'))
   readonly #process: ChildProcess

@@ -45,9 +45,9 @@ export function canRunImages(): boolean {
 }
 
 /**
- * The image that the Dockerfile of a folder makes, on a Debian that is a tar archive; all of it in a folder of its own. With
- * `release`, a folder below `source`, it packs the executable in it; else it is built from the sources, by the Node and npm of
- * this machine on the same Debian.
+ * The image that the Dockerfile of a folder makes, on a Debian that is a tar archive; all of it in a folder of its own.
+ * With `release`, a folder below `source`, it packs the executable in it; else it is built from the sources, by the
+ * Node and npm of this machine on the same Debian.
  */
 export class Image {
   readonly #folder = mkdtempSync(join(tmpdir(), 'cartbarn-image-'))

@@ -1,4 +1,5 @@
-// node neighbour.ts VISIT KEY|ADDRESS: visits the gateway of a machine, from within its network; prints what came of it as JSON.
+// node neighbour.ts VISIT KEY|ADDRESS: visits the gateway of a machine, from within its network; prints what came of it
+// as JSON.
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import bonjourService from 'bonjour-service'
