@@ -382,7 +382,8 @@ export const METRICS: Readonly<Record<string, Metric>> = {
     ({ syncStatus }) => syncStatus && (syncStatus.lastContactMs ?? Number.NaN) / 1000,
   ),
   cartbarn_sync_backlog_rows: gauge(
-    'Rows that the gateway has not yet sent to the head office, by stream, as last counted; NaN for some that are not counted yet.',
+    'Rows that the gateway has not yet sent to the head office, by stream, as last counted; NaN for some that ' +
+      'are not counted yet.',
     ({ syncStatus }) => syncStatus?.streams.map(({ stream, waitingRows }) => [stream, waitingRows ?? Number.NaN]),
     'stream',
   ),

@@ -21,11 +21,15 @@ export const MQTT = {
   },
   MQTT_FAILED_LOGINS_PER_SECOND: {
     schema: count(0, 100_000).default(5),
-    help: 'failed MQTT logins a second of one address or user name (20 times that at once) before wrong ones are answered late; 0 is no limit',
+    help:
+      'failed MQTT logins a second of one address or user name (20 times that at once) before wrong ones are ' +
+      'answered late; 0 is no limit',
   },
   MQTT_MESSAGES_PER_SECOND: {
     schema: count(0, 1_000_000).default(500),
-    help: 'sustained messages a second of one device or user (bursts of four times that), each sample and event in them counted; past it they wait, 0 is no limit',
+    help:
+      'sustained messages a second of one device or user (bursts of four times that), each sample and event in ' +
+      'them counted; past it they wait, 0 is no limit',
   },
   MQTT_PACKET_BYTES: {
     schema: count(1_024, 1_048_576).default(65_536),

@@ -49,7 +49,9 @@ export const NETWORK = {
   },
   PLAIN_HTTP: {
     schema: z.enum(['on', 'off']).default('on'),
-    help: 'with a certificate: on serves HTTP beside HTTPS on the same port, for devices and programs that do not know it yet; off closes it',
+    help:
+      'with a certificate: on serves HTTP beside HTTPS on the same port, for devices and programs that do not know ' +
+      'it yet; off closes it',
     part: 'takesPlainHttp',
   },
   TLS_KEY: {
@@ -59,7 +61,9 @@ export const NETWORK = {
   },
   MDNS: {
     schema: z.enum(['on', 'off']).default('on'),
-    help: 'on lets browsers and programs of the local network find the gateway by mDNS, unless it listens on the loopback only',
+    help:
+      'on lets browsers and programs of the local network find the gateway by mDNS, unless it listens on the ' +
+      'loopback only',
     part: 'isAnnounced',
   },
   ADMIN_API_KEY: {
@@ -75,7 +79,9 @@ export const NETWORK = {
   ENROLMENT_KEY_FILE: secretFile('ENROLMENT_KEY'),
   ENROLMENT: {
     schema: z.enum(['window', 'always']).default('window'),
-    help: 'window: the enrolment key works for 24 hours after each start and while POST /enrolment opens it; always: at any time',
+    help:
+      'window: the enrolment key works for 24 hours after each start and while POST /enrolment opens it; always: ' +
+      'at any time',
     part: 'enrolment',
   },
   LOG_LEVEL: {
@@ -102,7 +108,9 @@ export const NETWORK = {
       .refine((text) => publicOrigin(text) !== null, 'must be http://HOST or https://HOST, with a port or not')
       .transform((text) => publicOrigin(text) ?? undefined)
       .optional(),
-    help: 'address at which people reach the gateway, for links and QR codes; else the one of the request or of this machine',
+    help:
+      'address at which people reach the gateway, for links and QR codes; else the one of the request or of this ' +
+      'machine',
   },
   /** Undefined: whoever opens a connection asks for himself. */
   TRUSTED_PROXIES: {

@@ -25,7 +25,9 @@ export const REMOTE = {
   /** Who may say that the clock is right; an admin always may. */
   CLOCK_CONFIRMED_BY: {
     schema: witnesses.prefault(CLOCK_WITNESSES.join(',')),
-    help: 'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always does',
+    help:
+      'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always ' +
+      'does',
   },
   SMTP_URL: {
     schema: z
@@ -89,7 +91,9 @@ export const REMOTE = {
   },
   UPSTREAM_HOLD_MS: {
     schema: count(0, 60_000).default(6_500),
-    help: 'milliseconds that new positions wait for others to go to the head office with; fewer are sooner there, and more bytes',
+    help:
+      'milliseconds that new positions wait for others to go to the head office with; fewer are sooner there, and ' +
+      'more bytes',
     part: 'upstream',
   },
   UPSTREAM_RETRY_S: {

@@ -25,7 +25,9 @@ export const STORAGE = {
   },
   COMMIT_MS: {
     schema: count(0, 1_000).default(45),
-    help: 'milliseconds between two transactions of messages while little comes: fewer bytes for the disk, later acknowledgements; 0 is none',
+    help:
+      'milliseconds between two transactions of messages while little comes: fewer bytes for the disk, later ' +
+      'acknowledgements; 0 is none',
   },
   SEAL_SAMPLES: {
     schema: count(256, 100_000_000).default(32_768),
@@ -55,7 +57,9 @@ export const STORAGE = {
   },
   BACKUP_TO: {
     schema: z.string().min(1).optional(),
-    help: 'folder for a backup every night, best on another disk; under /media and /mnt a disk must be mounted there; or s3://BUCKET/PREFIX',
+    help:
+      'folder for a backup every night, best on another disk; under /media and /mnt a disk must be mounted there; ' +
+      'or s3://BUCKET/PREFIX',
     part: 'backup',
   },
   BACKUP_PASSPHRASE: {

@@ -111,7 +111,8 @@ export class DamagedError extends UnavailableError {
 
   constructor(cause?: unknown) {
     super(
-      'what this needs is damaged on the disk of the gateway; an admin finds in GET /health what it is, and cartbarn repair repairs it',
+      'what this needs is damaged on the disk of the gateway; an admin finds in GET /health what it is, and ' +
+        'cartbarn repair repairs it',
       cause,
     )
   }

@@ -70,7 +70,8 @@ export function explain(state: SyncState, situation: Situation): string {
 }
 
 const QUARANTINED =
-  'The head office received data that it could not read, damaged or of a version that it does not know, and keeps it in quarantine, where its admins can inspect it.'
+  'The head office received data that it could not read, damaged or of a version that it does not know, and ' +
+  'keeps it in quarantine, where its admins can inspect it.'
 const KEPT = 'The gateway keeps what is not acknowledged as long as its disk has room'
 
 const WORDS: Record<SyncState, (situation: Situation) => string> = {

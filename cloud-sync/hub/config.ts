@@ -12,7 +12,9 @@ const COMMAND_VARIABLES = ['CARTBARN_HUB_API_KEY']
 const SETTINGS = {
   HOST: {
     schema: z.string().min(1).optional(),
-    help: 'address to listen on; without it :: with a certificate, which is every address of IPv4 and IPv6, else 127.0.0.1, where only this machine reaches it',
+    help:
+      'address to listen on; without it :: with a certificate, which is every address of IPv4 and IPv6, else ' +
+      '127.0.0.1, where only this machine reaches it',
     part: 'host',
   },
   PORT: { schema: count(0, 65_535).default(8090), help: 'HTTP port; 0 takes any free port' },

@@ -33,7 +33,8 @@ export async function runHub(config: HubConfig, stopping: AbortSignal): Promise<
 }
 
 const WITHOUT_ENCRYPTION =
-  'HTTP without encryption: others on the network can read keys and positions; set CARTBARN_HUB_TLS_CERT, or let only a proxy reach the hub'
+  'HTTP without encryption: others on the network can read keys and positions; set CARTBARN_HUB_TLS_CERT, or let ' +
+  'only a proxy reach the hub'
 
 /** The key itself only on a terminal: anything else may be a log, which many can read. */
 function whereTheKeyIs(file: AdminKeyFile): string {

@@ -42,7 +42,8 @@ export function createAskForAccessApi({ accessRequests, origins }: PeopleDeps): 
   api.openapi(
     route.post('/access-requests', 'Ask for access', {
       description:
-        'For a tablet without a code: an admin allows it, and then POST /sessions with request_id and secret signs it in. Needs no key; three of an address and twenty in all may wait, for ten minutes.',
+        'For a tablet without a code: an admin allows it, and then POST /sessions with request_id and secret ' +
+        'signs it in. Needs no key; three of an address and twenty in all may wait, for ten minutes.',
       middleware: [jsonBody],
       request: { body: body(newAccessRequestSchema) },
       responses: {

@@ -32,7 +32,8 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
   api.openapi(
     listRoute('/alerts', 'List alerts', {
       description:
-        'Those of carts in scope; staff and admins also see those of the site, and admins those of PINs. Kept for 400 days after they were closed.',
+        'Those of carts in scope; staff and admins also see those of the site, and admins those of PINs. Kept ' +
+        'for 400 days after they were closed.',
       request: { query: alertQuerySchema },
       responses: answers(alertListSchema, 'Alerts, newest first unless order says otherwise.', 400),
     }),
@@ -60,7 +61,8 @@ export function createAlertsApi({ alerts, store, users }: PeopleDeps & AlertsDep
   api.openapi(
     route.post('/alerts/{id}/acknowledge', 'Acknowledge an alert', {
       description:
-        'Says that somebody sees to it; the first acknowledgement stays. One that is closed may be acknowledged, too. For staff and admins.',
+        'Says that somebody sees to it; the first acknowledgement stays. One that is closed may be acknowledged, ' +
+        'too. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { params: alertIdParams, body: bodyOrNone(alertNoteSchema) },
       responses: answers(alertSchema, 'The alert as it is now.', 400, 403, 404, 413, 415),

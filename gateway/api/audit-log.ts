@@ -30,7 +30,9 @@ export function createAuditLogApi({ store }: RecordsDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     listRoute('/audit-log', 'List what was done', {
       description:
-        'Every change of users, keys, PINs, sessions, devices, device types, groups, configuration, zones and enrolment, every backup that was asked for, every deletion of telemetry, and every command, written together with the change. Kept as long as events.',
+        'Every change of users, keys, PINs, sessions, devices, device types, groups, configuration, zones and ' +
+        'enrolment, every backup that was asked for, every deletion of telemetry, and every command, written ' +
+        'together with the change. Kept as long as events.',
       middleware: [adminOnly],
       request: { query: auditLogQuerySchema },
       responses: answers(auditLogSchema, 'What was done, newest first.', 400, 403),

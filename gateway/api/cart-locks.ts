@@ -15,7 +15,8 @@ export function createCartLocksApi({ cartLocks }: CommandsDeps): OpenAPIHono<Api
   api.openapi(
     route.post('/carts/lock', 'Lock the carts in the barn', {
       description:
-        'Sends a lock to each cart that is in a parking zone, in one step. A cart anywhere else is on_course: lock it by a command to its device. For staff and admins.',
+        'Sends a lock to each cart that is in a parking zone, in one step. A cart anywhere else is on_course: ' +
+        'lock it by a command to its device. For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { headers: idempotencyHeaders, body: body(newCartLocksSchema) },
       responses: {

@@ -69,7 +69,8 @@ export function createCartsApi({
 
   const list = listRoute('/carts', 'List carts', {
     description:
-      'All carts with a device in scope, in natural order. What is said of a cart comes from its devices in scope alone.',
+      'All carts with a device in scope, in natural order. What is said of a cart comes from its devices in ' +
+      'scope alone.',
     request: { query: cartListQuerySchema },
     responses: answers(cartListSchema, 'Carts in scope, and how many there are of each kind.', 400),
   })
@@ -96,7 +97,8 @@ export function createCartsApi({
   api.openapi(
     route.patch('/carts/{cart}', 'Change what is said of a cart', {
       description:
-        'A cart that is out of service opens no alerts and is exempt from nothing. An exempt cart may be in zones of these types, and its devices are told so by zone_exempt of their configuration. For staff.',
+        'A cart that is out of service opens no alerts and is exempt from nothing. An exempt cart may be in ' +
+        'zones of these types, and its devices are told so by zone_exempt of their configuration. For staff.',
       middleware: [staffOnly, jsonBody],
       request: { params: cartParams, body: body(cartPatchSchema) },
       responses: answers(cartSchema, 'The cart as it is now.', 400, 403, 404, 413, 415),

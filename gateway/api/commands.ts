@@ -34,7 +34,8 @@ import type { CommandsDeps, DevicesDeps } from './deps.ts'
 const CREATED = 'Written down, and sent if the device is there; see status.'
 /** What is special about locks. */
 const SAFE_LOCK =
-  'A lock is judged by its cart: cart_is_moving while that drives; where its position is old and it is outside its parking zones, it is asked for a new one first, and the lock stays pending for up to 15 s.'
+  'A lock is judged by its cart: cart_is_moving while that drives; where its position is old and it is outside ' +
+  'its parking zones, it is asked for a new one first, and the lock stays pending for up to 15 s.'
 
 /** `/commands`: commands to devices, and their status. */
 export function createCommandsApi({
@@ -115,7 +116,8 @@ export function createCommandsApi({
   api.openapi(
     route.post('/commands/{id}/retry', 'Send a command again', {
       description:
-        'Creates a new command that names the old one in retry_of, with the full time to live. Only for commands that failed or timed out. For admins.',
+        'Creates a new command that names the old one in retry_of, with the full time to live. Only for commands ' +
+        'that failed or timed out. For admins.',
       middleware: [adminOnly],
       request: { params: commandIdParams, headers: idempotencyHeaders },
       responses: {
@@ -133,7 +135,9 @@ export function createCommandsApi({
   api.openapi(
     route.post('/groups/{groupId}/commands', 'Send a command to a group', {
       description:
-        'Sends it to each device whose type knows the command, in one step; refused when a device of the group is outside the scope. A lock is judged for each cart: those that must not be locked now are in refused. For staff and admins.',
+        'Sends it to each device whose type knows the command, in one step; refused when a device of the group ' +
+        'is outside the scope. A lock is judged for each cart: those that must not be locked now are in refused. ' +
+        'For staff and admins.',
       middleware: [staffOnly, jsonBody],
       request: { params: groupIdParams, headers: idempotencyHeaders, body: body(newGroupCommandSchema) },
       responses: {

@@ -34,7 +34,8 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.get('/course', 'Get the drawing of the course', {
       description:
-        'As GeoJSON with tags of OpenStreetMap, and where its photo lies. Answers 304 if If-None-Match has the current ETag.',
+        'As GeoJSON with tags of OpenStreetMap, and where its photo lies. Answers 304 if If-None-Match has the ' +
+        'current ETag.',
       responses: {
         ...answers(courseSchema, 'The drawing; empty at version 0 while there never was one.'),
         304: { description: 'It has not changed since the version in If-None-Match.' },
@@ -46,7 +47,9 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.put('/course', 'Set the drawing of the course', {
       description:
-        'GeoJSON of at most 5 MB with tags of OpenStreetMap, such as an export of Overpass turbo: holes, greens, fairways, tees, bunkers, water, woods, buildings, paths. It replaces the one there is; the photo stays. Devices do not get it. For admins.',
+        'GeoJSON of at most 5 MB with tags of OpenStreetMap, such as an export of Overpass turbo: holes, greens, ' +
+        'fairways, tees, bunkers, water, woods, buildings, paths. It replaces the one there is; the photo stays. ' +
+        'Devices do not get it. For admins.',
       middleware: [adminOnly, courseBody],
       request: { body: body(newCourseSchema) },
       responses: answers(changedCourseSchema, 'What is kept of it, counted.', 400, 403, 413, 415),
@@ -87,7 +90,9 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.put('/course/photo', 'Set the photo of the course', {
       description:
-        'A JPEG, PNG or WebP of at most 8 MB as the body. What it says beside its pixels and colours, such as where and by whom it was taken, is stripped. How it is to be turned goes, too: corners are then those of the stored image. For admins.',
+        'A JPEG, PNG or WebP of at most 8 MB as the body. What it says beside its pixels and colours, such as ' +
+        'where and by whom it was taken, is stripped. How it is to be turned goes, too: corners are then those ' +
+        'of the stored image. For admins.',
       middleware: [adminOnly, imageBody],
       request: {
         query: coursePhotoQuerySchema,
@@ -121,7 +126,10 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     route.post('/course/propose-zones', 'Propose zones of the course', {
       operationId: 'proposeZones',
       description:
-        'Zones made from the drawing, as PUT /zones takes them; nothing is stored. The boundary is the outline of the course, else what surrounds all of it; a hole zone reaches 38 m to each side of the line of a hole; greens are circles and water is drawn, both alert; fairways of each hole are there, disabled, to be switched on while carts keep to the path. At most 90 of them go to devices. For admins.',
+        'Zones made from the drawing, as PUT /zones takes them; nothing is stored. The boundary is the outline ' +
+        'of the course, else what surrounds all of it; a hole zone reaches 38 m to each side of the line of a ' +
+        'hole; greens are circles and water is drawn, both alert; fairways of each hole are there, disabled, to ' +
+        'be switched on while carts keep to the path. At most 90 of them go to devices. For admins.',
       middleware: [adminOnly],
       responses: answers(proposedZonesSchema, 'The zones.', 400, 403, 409),
     }),

@@ -19,7 +19,9 @@ export function createDeviceImportApi({ deviceImport }: DevicesDeps): OpenAPIHon
   api.openapi(
     route.post('/devices/import', 'Register or change the devices of a CSV file', {
       description:
-        'Takes all lines or none; `errors` of the problem names the lines that are wrong. An empty field leaves what is there, and a device that exists keeps its password. Repeating the request changes nothing. For admins.',
+        'Takes all lines or none; `errors` of the problem names the lines that are wrong. An empty field leaves ' +
+        'what is there, and a device that exists keeps its password. Repeating the request changes nothing. For ' +
+        'admins.',
       middleware: [adminOnly, bytesBodyUpTo(IMPORT_BYTES_MAX, ['text/csv'])],
       request: {
         query: deviceImportQuerySchema,

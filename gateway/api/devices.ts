@@ -135,7 +135,8 @@ export function createDevicesApi({
   api.openapi(
     route.get('/devices/{id}/details', 'Get a device with its counts and connection', {
       description:
-        'Looks into what the gateway keeps of the device: how much, since when, what it could not take, how it is connected. For admins.',
+        'Looks into what the gateway keeps of the device: how much, since when, what it could not take, how it ' +
+        'is connected. For admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(deviceDetailsSchema, 'The device with counts, drops and connection.', 403, 404),
@@ -170,7 +171,8 @@ export function createDevicesApi({
   api.openapi(
     listRoute('/devices/{id}/messages', 'List the last messages of a device', {
       description:
-        'The last 20 since the start of the gateway, as they came, and why one was not taken; of more than 20 in a second the first 20. They may hold keypad codes and tags. For admins.',
+        'The last 20 since the start of the gateway, as they came, and why one was not taken; of more than 20 in ' +
+        'a second the first 20. They may hold keypad codes and tags. For admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams, query: recentMessagesQuerySchema },
       responses: answers(
@@ -207,7 +209,8 @@ export function createDevicesApi({
   api.openapi(
     route.put('/devices/{id}', 'Replace name, type and group of a device', {
       description:
-        'All three are required; name and group_id may be null. The cart stays unless it is named. PATCH changes name and cart alone. For admins.',
+        'All three are required; name and group_id may be null. The cart stays unless it is named. PATCH changes ' +
+        'name and cart alone. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { params: deviceIdParams, body: body(devicePutSchema) },
       responses: answers(deviceSchema, 'The device as it is now.', 400, 403, 404, 413, 415),
@@ -222,7 +225,9 @@ export function createDevicesApi({
   api.openapi(
     route.delete('/devices/{id}', 'Delete a device', {
       description:
-        'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the background. Lock events stay. The enrolment key does not bring it back: only POST /devices does. For admins.',
+        'Its MQTT connection is closed at once and its password is void; its telemetry is deleted in the ' +
+        'background. Lock events stay. The enrolment key does not bring it back: only POST /devices does. For ' +
+        'admins.',
       middleware: [adminOnly],
       request: { params: deviceIdParams },
       responses: answers(deletedDeviceSchema, 'Off the register; its telemetry is being deleted.', 403, 404),

@@ -35,7 +35,8 @@ export function createEnrolmentApi({ enrolment }: DevicesDeps): OpenAPIHono<ApiE
   api.openapi(
     route.post('/enrolment', 'Open the enrolment of devices', {
       description:
-        'Lets devices register themselves with CARTBARN_ENROLMENT_KEY for the given minutes from now on; then enrolment is closed, even if it would have stayed open longer. For admins.',
+        'Lets devices register themselves with CARTBARN_ENROLMENT_KEY for the given minutes from now on; then ' +
+        'enrolment is closed, even if it would have stayed open longer. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newEnrolmentSchema) },
       responses: answers(openedEnrolmentSchema, 'It is open.', 400, 403, 409, 413, 415),

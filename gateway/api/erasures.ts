@@ -13,7 +13,8 @@ export function createErasuresApi({ erasures }: RecordsDeps): OpenAPIHono<ApiEnv
   api.openapi(
     route.post('/erasures', 'Erase a person or a code', {
       description:
-        'Blanks a name or a code in lock events, commands and the audit log, here and at the head office. Asking again finishes one that was interrupted.',
+        'Blanks a name or a code in lock events, commands and the audit log, here and at the head office. Asking ' +
+        'again finishes one that was interrupted.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newErasureSchema) },
       responses: answers(erasureSchema, 'How much was blanked.', 400, 403, 413, 415),

@@ -41,7 +41,9 @@ export function createGeofenceDownloadApi(
   api.openapi(
     route.get('/geofences/{id}/download', 'Download the zones of a group', {
       description:
-        'All zones that count for the group, also those of the site. For cartcaddies: needs the token that the command fetch_geofences carries, or the key or session of an admin. Answers 304 if If-None-Match has the current ETag.',
+        'All zones that count for the group, also those of the site. For cartcaddies: needs the token that the ' +
+        'command fetch_geofences carries, or the key or session of an admin. Answers 304 if If-None-Match has ' +
+        'the current ETag.',
       security: [],
       request: { params: geofenceIdParams, query: geofenceDownloadQuerySchema },
       responses: {

@@ -146,7 +146,9 @@ export function createMqttApi({
   api.openapi(
     route.delete('/mqtt/clients/{client_id}', 'Delete an MQTT client', {
       description:
-        'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The client may connect again. Several users, and a device, may use the same client_id: user_id says whose client to delete; without user_id all of them are deleted.',
+        'Closes its connection and deletes its session: its subscriptions and the messages that wait for it. The ' +
+        'client may connect again. Several users, and a device, may use the same client_id: user_id says whose ' +
+        'client to delete; without user_id all of them are deleted.',
       middleware: [adminOnly],
       request: { params: idParams, query: removedMqttClientQuerySchema },
       responses: {
@@ -185,7 +187,8 @@ export function createMqttApi({
   api.openapi(
     route.get('/mqtt/addresses', 'List where devices reach the broker', {
       description:
-        'The addresses of this computer with the ports that the broker listens on. Behind a router, a proxy or in a container others may count.',
+        'The addresses of this computer with the ports that the broker listens on. Behind a router, a proxy or ' +
+        'in a container others may count.',
       middleware: [adminOnly],
       responses: answers(mqttAddressesSchema, 'Addresses, the likeliest first.', 403),
     }),

@@ -69,7 +69,9 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.post('/notifiers', 'Tell somebody of alerts', {
       description:
-        'By e-mail, ntfy or Telegram, in the language and by the clocks of the site. Alerts that are opened within 30 seconds are one message. The gateway tries for 24 hours, over restarts too. For admins; there may be 20.',
+        'By e-mail, ntfy or Telegram, in the language and by the clocks of the site. Alerts that are opened ' +
+        'within 30 seconds are one message. The gateway tries for 24 hours, over restarts too. For admins; there ' +
+        'may be 20.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newNotifierSchema) },
       responses: {
@@ -95,7 +97,8 @@ export function createNotifiersApi({ notifiers }: AlertsDeps): OpenAPIHono<ApiEn
   api.openapi(
     route.patch('/notifiers/{id}', 'Change a notifier', {
       description:
-        'A merge patch (RFC 7396): a field that is left out stays as it is; null is its default. What waits already is told as it is then. For admins.',
+        'A merge patch (RFC 7396): a field that is left out stays as it is; null is its default. What waits ' +
+        'already is told as it is then. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { params: notifierIdParams, body: body(notifierPatchSchema) },
       responses: answers(notifierSchema, 'The notifier as it is now.', 400, 403, 404, 413, 415),

@@ -41,7 +41,8 @@ export function createRecallApi({ recall, carts, users }: PeopleDeps & CommandsD
   api.openapi(
     route.post('/recall', 'Call all carts in', {
       description:
-        'Sends a message to every screen in scope, and again whenever one comes back, until DELETE /recall. One at a time for the whole site. For staff and admins.',
+        'Sends a message to every screen in scope, and again whenever one comes back, until DELETE /recall. One ' +
+        'at a time for the whole site. For staff and admins.',
       middleware: [staffOnly, jsonBodyOrNone],
       request: { body: bodyOrNone(newRecallSchema) },
       responses: {

@@ -117,7 +117,8 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     listRoute('/reports/utilisation', 'Report how carts were used', {
       operationId: 'reportUtilisation',
       description:
-        'Of each cart in scope and each local day of the month: how long it was out, how far it went and how many rounds it began. Of all devices of a cart the one that speaks for it.',
+        'Of each cart in scope and each local day of the month: how long it was out, how far it went and how ' +
+        'many rounds it began. Of all devices of a cart the one that speaks for it.',
       middleware: [staffOnly],
       request: { query: monthReportQuerySchema },
       responses: answers(utilisationSchema, 'Rows by cart and date.', 400, 403),
@@ -144,7 +145,8 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     listRoute('/reports/battery', 'Report how packs are', {
       operationId: 'reportBattery',
       description:
-        'Of each cart in scope and each local day of the month: the voltage it began the day with and the lowest under load.',
+        'Of each cart in scope and each local day of the month: the voltage it began the day with and the lowest ' +
+        'under load.',
       middleware: [staffOnly],
       request: { query: monthReportQuerySchema },
       responses: answers(batteryReportSchema, 'Rows by cart and date.', 400, 403),
@@ -170,7 +172,8 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     route.get('/reports/traffic', 'Map where carts were', {
       operationId: 'reportTraffic',
       description:
-        'The seconds that carts in scope spent in each cell of a grid while they were out of their parking zones, over up to 31 days.',
+        'The seconds that carts in scope spent in each cell of a grid while they were out of their parking ' +
+        'zones, over up to 31 days.',
       middleware: [staffOnly],
       request: { query: mapReportQuerySchema },
       responses: answers(trafficSchema, 'Cells with traffic.', 400, 403),
@@ -187,7 +190,8 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     route.get('/reports/silence', 'Map where carts fell silent', {
       operationId: 'reportSilence',
       description:
-        'Where carts in scope were, out of their parking zones, when they sent nothing for longer than silent_on_course_after_s of the site; over up to 31 days.',
+        'Where carts in scope were, out of their parking zones, when they sent nothing for longer than ' +
+        'silent_on_course_after_s of the site; over up to 31 days.',
       middleware: [staffOnly],
       request: { query: mapReportQuerySchema },
       responses: answers(silencesSchema, 'The longest silences.', 400, 403),

@@ -76,7 +76,8 @@ export function createRoundsApi({
   const activeRoute = listRoute('/rounds/active', 'List rounds that go on', {
     operationId: 'listActiveRounds',
     description:
-      'A round goes on from when a cart leaves parking until it is back, once it was on a hole. Carts in scope; of a cart that is partly in scope, what the devices in scope say.',
+      'A round goes on from when a cart leaves parking until it is back, once it was on a hole. Carts in scope; ' +
+      'of a cart that is partly in scope, what the devices in scope say.',
     request: { query: activeRoundQuerySchema },
     responses: answers(activeRoundsSchema, 'Rounds that go on now.', 400),
   })
@@ -94,7 +95,8 @@ export function createRoundsApi({
     listRoute('/rounds', 'List rounds', {
       operationId: 'listRounds',
       description:
-        'The gateway finds them in the GPS history of the devices that a cart has now, by the parking and hole zones as they are now. Carts in scope.',
+        'The gateway finds them in the GPS history of the devices that a cart has now, by the parking and hole ' +
+        'zones as they are now. Carts in scope.',
       request: { query: roundQuerySchema },
       responses: answers(roundListSchema, 'Rounds that began in the range.', 400),
     }),

@@ -42,7 +42,9 @@ export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & Ne
   api.openapi(
     route.post('/sessions', 'Sign a browser in', {
       description:
-        'With a pairing code, the setup code, an API key, or a request for access that an admin has allowed. The cookie that the answer sets stands for a key from then on: HttpOnly, for 400 days after its last use. Whatever may change something needs the Origin of this gateway beside it.',
+        'With a pairing code, the setup code, an API key, or a request for access that an admin has allowed. The ' +
+        'cookie that the answer sets stands for a key from then on: HttpOnly, for 400 days after its last use. ' +
+        'Whatever may change something needs the Origin of this gateway beside it.',
       middleware: [jsonBody],
       request: { body: body(newSessionSchema) },
       responses: { 201: json(meSchema, 'Signed in; as GET /me.'), ...problems(400, 403, 413, 415) },
@@ -64,7 +66,8 @@ export function createSignInApi(deps: PeopleDeps & CourseDeps & MachineDeps & Ne
     route.get('/sessions/current', 'Get who is signed in', {
       operationId: 'getSignedIn',
       description:
-        'By the cookie alone, and needs none: a page that has just been opened asks this, because a browser reports every 401 as an error. It also says whether that page could have come over TLS.',
+        'By the cookie alone, and needs none: a page that has just been opened asks this, because a browser ' +
+        'reports every 401 as an error. It also says whether that page could have come over TLS.',
       responses: answers(currentSessionSchema, 'Who is signed in, or null.'),
     }),
     (c) => {
@@ -137,7 +140,10 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
     route.post('/sessions/current/person', 'Act as a person on this tablet', {
       operationId: 'beginPerson',
       description:
-        "With the PIN of the person. From then on the tablet has the lower of both roles and the devices that both see, and what is done is the person's doing: until DELETE, or ten minutes without a change or a command. Five wrong PINs lock the person on this tablet for five minutes, twenty within an hour on all tablets for an hour.",
+        'With the PIN of the person. From then on the tablet has the lower of both roles and the devices that ' +
+        "both see, and what is done is the person's doing: until DELETE, or ten minutes without a change or a " +
+        'command. Five wrong PINs lock the person on this tablet for five minutes, twenty within an hour on all ' +
+        'tablets for an hour.',
       middleware: [jsonBody],
       request: { body: body(newPersonSchema) },
       responses: answers(meSchema, 'The person acts; as GET /me.', 400, 403, 404, 413, 415),
@@ -165,7 +171,8 @@ export function createSessionsApi(deps: PeopleDeps & CourseDeps & MachineDeps & 
     route.post('/sessions/current/key', 'Make the key of the first admin', {
       operationId: 'makeSetUpKey',
       description:
-        'For the browser that came in with the setup code, as often as it is needed until somebody signs in with the key: that ends the session of the set-up. The key before is void at once.',
+        'For the browser that came in with the setup code, as often as it is needed until somebody signs in with ' +
+        'the key: that ends the session of the set-up. The key before is void at once.',
       responses: answers(rotatedKeySchema, 'The new key, which only this response shows.', 403, 404),
     }),
     async (c) => {

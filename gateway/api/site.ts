@@ -23,7 +23,8 @@ export function createSiteApi({ site }: CourseDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.patch('/site', 'Change the settings of the site', {
       description:
-        'A merge patch (RFC 7396): a field that is left out stays as it is, null is the default again. A day of opening_hours that is null is closed. For admins.',
+        'A merge patch (RFC 7396): a field that is left out stays as it is, null is the default again. A day of ' +
+        'opening_hours that is null is closed. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(siteSettingsPatchSchema) },
       responses: answers(siteSettingsSchema, 'All settings as they are now.', 400, 403, 413, 415),

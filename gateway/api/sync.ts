@@ -20,7 +20,8 @@ const NOT_CONFIGURED: SyncStatusJson = {
   configured: false,
   state: 'not_configured',
   explanation:
-    'This gateway has no head office, and needs none. To replicate it, set CARTBARN_UPSTREAM_URL, CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID.',
+    'This gateway has no head office, and needs none. To replicate it, set CARTBARN_UPSTREAM_URL, ' +
+    'CARTBARN_UPSTREAM_KEY and CARTBARN_SITE_ID.',
   details: null,
 }
 
@@ -97,7 +98,8 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
   api.openapi(
     route.post('/sync/audit', 'Compare everything with the head office', {
       description:
-        'Compares counts and sums of all rows by device and day, and sends again what the head office lacks. GET /sync/status has the result.',
+        'Compares counts and sums of all rows by device and day, and sends again what the head office lacks. GET ' +
+        '/sync/status has the result.',
       middleware: [adminOnly],
       responses: {
         202: json(startedAuditSchema, 'The comparison starts as soon as all waiting rows are sent.'),
@@ -114,7 +116,9 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
     route.get('/sync/export', 'Export what the head office lacks as a file', {
       operationId: 'exportSync',
       description:
-        'For a site without a network: carry the file to the head office and post it to /sites/:site/import of the hub. The file is streamed; it is complete only with its last line, which the hub checks. npm run sync:export does this.',
+        'For a site without a network: carry the file to the head office and post it to /sites/:site/import of ' +
+        'the hub. The file is streamed; it is complete only with its last line, which the hub checks. npm run ' +
+        'sync:export does this.',
       middleware: [adminOnly],
       responses: {
         200: { description: 'The file.', content: { [GZIP]: { schema: z.string() } } },
@@ -136,7 +140,8 @@ export function createSyncApi({ sync }: NetworkDeps): OpenAPIHono<ApiEnv> {
     route.post('/sync/receipts', 'Confirm that the head office has imported a file', {
       operationId: 'takeSyncReceipt',
       description:
-        'The body is the answer of the hub to the last file, unchanged. Afterwards the gateway no longer keeps the content of the file for the hub.',
+        'The body is the answer of the hub to the last file, unchanged. Afterwards the gateway no longer keeps ' +
+        'the content of the file for the hub.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(syncFileReceiptSchema) },
       responses: {

@@ -32,7 +32,8 @@ export function createHealthApi({
   api.openapi(
     route.get('/health', 'Get the health of the gateway', {
       description:
-        'Needs no key. A wrong one gets the same answer as none, and counts as a failed key: a probe is never locked out.',
+        'Needs no key. A wrong one gets the same answer as none, and counts as a failed key: a probe is never ' +
+        'locked out.',
       responses: {
         200: json(healthSchema, 'The gateway runs; an admin gets details.'),
         503: json(healthSchema, 'The store is unusable, or the gateway is being upgraded.'),
@@ -154,7 +155,8 @@ export function createSystemApi({
   api.openapi(
     route.get(METRICS_PATH, 'Get all metrics', {
       description:
-        'For Prometheus, with the key of an admin or of a user with the role metrics, in X-API-Key or as Authorization: Bearer.',
+        'For Prometheus, with the key of an admin or of a user with the role metrics, in X-API-Key or as ' +
+        'Authorization: Bearer.',
       middleware: [metricsOnly],
       responses: {
         200: {

@@ -98,7 +98,8 @@ export function createTelemetryApi({
   api.openapi(
     listRoute('/telemetry/months', 'Get how old the telemetry is', {
       description:
-        'The bytes of positions and voltages by the month in which they were recorded, oldest first: what retention deletes next. The newest messages, which are not in blocks yet, are left out.',
+        'The bytes of positions and voltages by the month in which they were recorded, oldest first: what ' +
+        'retention deletes next. The newest messages, which are not in blocks yet, are left out.',
       middleware: [adminOnly],
       request: { query: storedMonthsQuerySchema },
       responses: answers(storedMonthsSchema, 'Bytes by month.', 400, 403),
@@ -112,7 +113,8 @@ export function createTelemetryApi({
   api.openapi(
     route.post('/telemetry/purge', 'Delete old telemetry of all devices', {
       description:
-        'Deletes GPS and battery records older than the given number of days. Refused while the clock of the gateway is in doubt.',
+        'Deletes GPS and battery records older than the given number of days. Refused while the clock of the ' +
+        'gateway is in doubt.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(purgeSchema) },
       responses: {

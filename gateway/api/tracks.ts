@@ -46,7 +46,8 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDep
   api.openapi(
     route.get('/carts/{cart}/track', 'Get the track of a cart', {
       description:
-        'All positions and voltages of a day, or between from and to, of the devices that are in the cart: in columns, a sixth as long as the histories.',
+        'All positions and voltages of a day, or between from and to, of the devices that are in the cart: in ' +
+        'columns, a sixth as long as the histories.',
       request: { params: cartParams, query: cartTrackQuerySchema },
       responses: answers(cartTrackSchema, 'The tracks of its devices.', 400, 403, 404),
     }),
@@ -69,7 +70,8 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDep
   api.openapi(
     route.get('/replay', 'Replay the course', {
       description:
-        'Where all carts in scope were, thinned to one position in five seconds of a cart that drives and one a minute of one that stands. For staff.',
+        'Where all carts in scope were, thinned to one position in five seconds of a cart that drives and one a ' +
+        'minute of one that stands. For staff.',
       middleware: [staffOnly],
       request: { query: replayQuerySchema },
       responses: answers(replaySchema, 'The tracks of all devices that were seen.', 400, 403),

@@ -87,7 +87,8 @@ export function createTripsApi({
     listRoute('/trips/active', 'List devices that are on a trip now', {
       operationId: 'listActiveTrips',
       description:
-        'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The minimal length of a listed trip does not apply here. hardware_ids names up to 500 devices.',
+        'Devices in scope that move, or have stood for less than minimalParkingDuration within a trip. The ' +
+        'minimal length of a listed trip does not apply here. hardware_ids names up to 500 devices.',
       request: { query: activeTripsQuerySchema },
       responses: answers(activeTripsSchema, 'Devices in motion, by hardware_id.', 400),
     }),

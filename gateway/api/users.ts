@@ -32,9 +32,11 @@ const schemas = {
 }
 const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
   create:
-    'Issues its API key, which is shown only here. A user who is not an admin sees only the devices in allowed_hardware_ids.',
+    'Issues its API key, which is shown only here. A user who is not an admin sees only the devices in ' +
+    'allowed_hardware_ids.',
   change:
-    'A merge patch (RFC 7396): a field that is left out stays as it is; null clears email and allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
+    'A merge patch (RFC 7396): a field that is left out stays as it is; null clears email and ' +
+    'allowed_hardware_ids. A narrower scope and is_active false act at once, on open connections too.',
   delete: 'The key is void at once, and the gateway closes its connections.',
   rotateKey: 'The old key is void at once, and the gateway closes connections that use it.',
 })
@@ -88,7 +90,9 @@ export function createUsersApi({ users, persons }: PeopleDeps): OpenAPIHono<ApiE
   api.openapi(
     route.put('/users/{id}/pin', 'Set the PIN of a user', {
       description:
-        'With it the person acts on shared tablets. For admins, and for oneself: the person who acts, else the user of the session or key. An admin without the rights of one now, as on a tablet of staff, gives the old PIN. Whoever acts with the old PIN does so no more.',
+        'With it the person acts on shared tablets. For admins, and for oneself: the person who acts, else the ' +
+        'user of the session or key. An admin without the rights of one now, as on a tablet of staff, gives the ' +
+        'old PIN. Whoever acts with the old PIN does so no more.',
       middleware: [maySetPin, jsonBody],
       request: { params: userIdParams, body: body(newPinSchema) },
       responses: answers(setPinSchema, 'The PIN is set, or removed.', 400, 403, 404, 413, 415),

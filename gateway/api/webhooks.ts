@@ -51,7 +51,8 @@ export function createWebhooksApi({ webhooks }: AlertsDeps): OpenAPIHono<ApiEnv>
   api.openapi(
     route.post('/webhooks', 'Tell a program of alerts', {
       description:
-        'The gateway sends each alert to the address when it is opened, acknowledged and closed, signed with the secret (docs/alerts.md). It tries for 24 hours, over restarts too. For admins; there may be 20.',
+        'The gateway sends each alert to the address when it is opened, acknowledged and closed, signed with the ' +
+        'secret (docs/alerts.md). It tries for 24 hours, over restarts too. For admins; there may be 20.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(newWebhookSchema) },
       responses: {

@@ -16,7 +16,9 @@ export function createZoneSwitchesApi(deps: PeopleDeps & ZonesDeps & CourseDeps)
   api.openapi(
     route.post('/zones/switch', 'Switch zones of the site', {
       description:
-        'Enables or disables zones for a while, and tells teeboxes. Afterwards each is what it was before it was switched first. Makes a new version of the zones, which is not among the kept ones. For staff and admins.',
+        'Enables or disables zones for a while, and tells teeboxes. Afterwards each is what it was before it was ' +
+        'switched first. Makes a new version of the zones, which is not among the kept ones. For staff and ' +
+        'admins.',
       middleware: [staffOnly, jsonBody],
       request: { body: body(zoneSwitchSchema) },
       responses: answers(
@@ -43,7 +45,8 @@ export function createZoneSwitchesApi(deps: PeopleDeps & ZonesDeps & CourseDeps)
   api.openapi(
     route.get('/zones/applied', 'Get which carts have the zones of the site', {
       description:
-        'By what teeboxes acknowledged: the zones as they are, or later ones of their group. Carts without a teebox in a group are in neither list. Carts in scope, for staff and admins.',
+        'By what teeboxes acknowledged: the zones as they are, or later ones of their group. Carts without a ' +
+        'teebox in a group are in neither list. Carts in scope, for staff and admins.',
       middleware: [staffOnly],
       responses: answers(appliedZonesSchema, 'The carts in scope, in natural order.', 403),
     }),

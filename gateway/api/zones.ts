@@ -113,7 +113,8 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     route.get('/zones', 'Get the zones of the site', {
       description:
-        'As GeoJSON, with an ETag. One set for all groups; a zone may name those it counts for. Groups may have zones of their own beside them. Answers 304 if If-None-Match has the current ETag.',
+        'As GeoJSON, with an ETag. One set for all groups; a zone may name those it counts for. Groups may have ' +
+        'zones of their own beside them. Answers 304 if If-None-Match has the current ETag.',
       responses: {
         200: json(zonesSchema, 'The zones of the site; none at version 0 while there never were any.'),
         304: { description: 'The zones have not changed since the version in If-None-Match.' },
@@ -126,7 +127,9 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     route.put('/zones', 'Set the zones of the site', {
       description:
-        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who change them at once the second sees the change of the first. Switches end of the zones that it changes. ' +
+        'Replaces all zones of the site. Teeboxes of each group are published those that count for it and its ' +
+        'own, simplified where they would not fit into 16 KiB. If-Match is required, so that of two people who ' +
+        'change them at once the second sees the change of the first. Switches end of the zones that it changes. ' +
         COMPLETED +
         ' For admins.',
       middleware: [adminOnly, requireIfMatch, zonesBody],
@@ -152,7 +155,8 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     listRoute('/zones/versions', 'List the kept zones of the site', {
       description:
-        'The last 20 sets that people made, newest first: that one is in force, but for switches. Numbers may have gaps. For admins.',
+        'The last 20 sets that people made, newest first: that one is in force, but for switches. Numbers may ' +
+        'have gaps. For admins.',
       middleware: [adminOnly],
       request: { query: keptZonesQuerySchema },
       responses: answers(z.array(keptZonesSchema), 'The sets that are kept, newest first.', 400, 403),
@@ -163,7 +167,8 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
   api.openapi(
     route.post('/zones/versions/{version}/restore', 'Restore zones of the site', {
       description:
-        'Puts a set that is kept in force again, as a new version. Switches end of the zones that it changes. An If-Match that is sent must match. For admins.',
+        'Puts a set that is kept in force again, as a new version. Switches end of the zones that it changes. An ' +
+        'If-Match that is sent must match. For admins.',
       middleware: [adminOnly],
       request: { headers: ifMatchHeaders, params: zoneVersionParams },
       responses: answers(changedZonesSchema, 'The zones are stored and published.', 400, 403, 404, 412),

@@ -45,8 +45,10 @@ export function checkSameMachine(running: Running | undefined): Finding[] {
   return [
     wrong(
       'machine',
-      'the data was used on another machine: until you say what this is, the head office is sent nothing and no nightly backup is made',
-      'the same course on a new machine: confirm it in the app, or stop the gateway and type cartbarn new-site --same-course; a copy for another course: stop it and type cartbarn new-site --yes',
+      'the data was used on another machine: until you say what this is, the head office is sent nothing and no ' +
+        'nightly backup is made',
+      'the same course on a new machine: confirm it in the app, or stop the gateway and type cartbarn new-site ' +
+        '--same-course; a copy for another course: stop it and type cartbarn new-site --yes',
     ),
   ]
 }

@@ -224,5 +224,6 @@ function ownAddresses(): Set<string> {
 function avahiFault(services: readonly AnnouncedService[]): string {
   return services.length === 0
     ? 'avahi announces a gateway that is not to be found: delete its file'
-    : 'avahi announces other ports than the gateway has: correct its file, or delete it and restart the gateway, which then announces itself'
+    : 'avahi announces other ports than the gateway has: correct its file, or delete it and restart the gateway, ' +
+        'which then announces itself'
 }

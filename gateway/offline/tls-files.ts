@@ -50,7 +50,8 @@ export function initTls(config: Config, { names, isReplacing, nowMs }: NewAuthor
     )
   if (existsSync(folder.authorityPath) && !isReplacing)
     throw new Error(
-      'there is an authority already, and tablets may trust it: see "cartbarn tls status", or add --replace, after which each tablet must trust the new one',
+      'there is an authority already, and tablets may trust it: see "cartbarn tls status", or add --replace, ' +
+        'after which each tablet must trust the new one',
     )
   const pem = createAuthority(hostNamesNow(config, names).names, nowMs)
   folder.writeAuthority(pem)

@@ -10,8 +10,10 @@ import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 export const adminKey: RunCommand = (argv, io) =>
   runCommand('admin-key', io, async () => {
     const command = createSettingsCommandLine('admin-key', io).description(
-      "Gives the oldest active admin of the gateway a new key and ends the admin's old key. On a terminal it prints the " +
-        'key, else it writes it into admin-key.txt of the data folder. The gateway must be stopped, or never have run, and ' +
+      "Gives the oldest active admin of the gateway a new key and ends the admin's old key. On a terminal it " +
+        'prints the ' +
+        'key, else it writes it into admin-key.txt of the data folder. The gateway must be stopped, or never ' +
+        'have run, and ' +
         'CARTBARN_DATA_DIR must be its data folder. As root it acts as the owner of that folder.',
     )
     const config = readSettings(parseCommandLine(command, argv).opts().config, io)

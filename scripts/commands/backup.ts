@@ -17,7 +17,8 @@ export const backup: RunCommand = (argv, io) =>
       )
       .description(
         'Backs up the database of the gateway, which may be running. It compresses what it writes, reads it again and ' +
-          'counts it. A folder under /media or /mnt must be on a disk that is mounted. A bucket is used as CARTBARN_BACKUP_S3_... ' +
+          'counts it. A folder under /media or /mnt must be on a disk that is mounted. A bucket is used as ' +
+          'CARTBARN_BACKUP_S3_... ' +
           'say.',
       )
       .option('--keep <n>', 'of a folder or bucket: delete all but the newest n backups')

@@ -23,7 +23,8 @@ export const demo: RunCommand = (argv, io) =>
   runCommand('demo', io, async () => {
     const command = createSettingsCommandLine('demo', io).description(
       'Starts the gateway of a golf course, with simulated carts that drive on it, a barn, a boundary and the settings ' +
-        'of the course. What it would have seen in the three days before is filled in meanwhile. The data is in ./demo-data, or ' +
+        'of the course. What it would have seen in the three days before is filled in meanwhile. The data is in ' +
+        './demo-data, or ' +
         'in CARTBARN_DATA_DIR, which must not be that of a real course.',
     )
     return runDemo(readNamedSettings(parseCommandLine(command, argv).opts().config, io), io)

@@ -15,9 +15,11 @@ export const doctor: RunCommand = (argv, io) =>
   runCommand('doctor', io, async () => {
     const command = createSettingsCommandLine('doctor', io)
       .description(
-        'Looks at the settings, ports, disk, clock, permissions, certificate, head office and database of a gateway, whether it ' +
+        'Looks at the settings, ports, disk, clock, permissions, certificate, head office and database of a ' +
+          'gateway, whether it ' +
           'runs or not, and says in one line each what it found and what to do. It changes nothing. Call it as root or ' +
-          'as the user of the service; without settings it takes those of cartbarn.service. Ends with 1 if something is wrong.',
+          'as the user of the service; without settings it takes those of cartbarn.service. Ends with 1 if ' +
+          'something is wrong.',
       )
       .option('--data <dir>', 'another data folder than that of the settings')
       .option('--key <key>', `an admin's API key, with which the gateway says more (environment: ${KEY_VARIABLE})`)

@@ -8,7 +8,8 @@ import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 export const health: RunCommand = (argv, io) =>
   runCommand('health', io, () => {
     const command = createSettingsCommandLine('health', io).description(
-      'Asks the gateway that runs on this machine with these settings whether it can store what devices send. Ends with 0 ' +
+      'Asks the gateway that runs on this machine with these settings whether it can store what devices send. ' +
+        'Ends with 0 ' +
         'if so. For health checks of containers and scripts; people ask the doctor.',
     )
     const { host, httpPort, tls } = readSettings(parseCommandLine(command, argv).opts().config, io)

@@ -55,7 +55,8 @@ export const hub: RunCommand = (argv, io) =>
     command
       .command('admin-key')
       .description(
-        "give the oldest active admin a new key and end the admin's old key: printed on a terminal, else written into admin-key.txt of the data folder; also while the hub runs",
+        "give the oldest active admin a new key and end the admin's old key: printed on a terminal, else written " +
+          'into admin-key.txt of the data folder; also while the hub runs',
       )
       .action(() => ask({ action: 'admin-key', isShown: io.stdout.isTTY === true }))
     command
@@ -75,7 +76,8 @@ export const hub: RunCommand = (argv, io) =>
     command
       .command('restore')
       .description(
-        'put the embedded database of a backup in the place of the one there is, which is kept beside it; the hub must be stopped',
+        'put the embedded database of a backup in the place of the one there is, which is kept beside it; the ' +
+          'hub must be stopped',
       )
       .argument('<file>')
       .action((file) => {

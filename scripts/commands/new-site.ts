@@ -17,7 +17,8 @@ export const newSite: RunCommand = (argv, io) =>
         'Makes a copied card, or a copied data folder, the gateway of another course. It begins a database with an ' +
           'identity and keys of its own; from the first course it takes device types, groups, their configurations and ' +
           'the settings of the site but its name. Carts, zones, people, history and keys of the first course are kept ' +
-          'in a folder beside and nowhere used. The gateway must be stopped. As root it acts as the owner of the folder.',
+          'in a folder beside and nowhere used. The gateway must be stopped. As root it acts as the owner of the ' +
+          'folder.',
       )
       .option('--data <dir>', 'the data folder [CARTBARN_DATA_DIR]')
       .option('--yes', 'do it')
@@ -85,6 +86,7 @@ function linesOf({ site, devices, keptIn, hasItsAuthority }: NewSite, upstreamSi
       : []),
     ...(hasItsAuthority ? ['It has a TLS authority of its own: each tablet must trust it once, at /trust.'] : []),
     'A certificate and its key beside the data folder are those of the first course too: give this one its own.',
-    'Start the gateway: it writes the key of its first admin into admin-key.txt of the data folder. Then register the carts.',
+    'Start the gateway: it writes the key of its first admin into admin-key.txt of the data folder. Then ' +
+      'register the carts.',
   ]
 }

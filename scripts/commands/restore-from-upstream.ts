@@ -67,7 +67,8 @@ function tell({ stdout }: CommandIo, { progress, path, credentials }: RebuiltGat
           `${credentials.path} has ${credentials.devices} new MQTT passwords of devices and ${credentials.users} new API keys of users: the old ones are void. Hand them out, then delete it.`,
         ]),
     'If the admin has no key any more, the first start writes a new one into admin-key.txt of the data folder.',
-    'The head office never has: webhooks, notifiers, PINs, browsers that are signed in, and earlier sets of zones. What of them --secrets-from did not bring must be set up again.',
+    'The head office never has: webhooks, notifiers, PINs, browsers that are signed in, and earlier sets of ' +
+      'zones. What of them --secrets-from did not bring must be set up again.',
   ]
   stdout.write(`${lines.join('\n')}\n`)
 }

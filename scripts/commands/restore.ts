@@ -18,7 +18,8 @@ const restoreFromBackup: RunCommand = (argv, io) =>
       .argument('<source>', 'a file of cartbarn backup, a folder of backups, or s3://BUCKET/PREFIX')
       .description(
         'Makes the database of a backup and puts it into the place of the one in the data folder, which is kept in a ' +
-          'folder beside it. It checks every part first. It keeps what was revoked since: users that were deleted, keys ' +
+          'folder beside it. It checks every part first. It keeps what was revoked since: users that were ' +
+          'deleted, keys ' +
           'and passwords that were replaced. The gateway must be stopped. With cartbarn backup it moves a gateway to ' +
           'another machine.',
       )
@@ -66,10 +67,13 @@ function linesOf({ manifest, keptIn, lost, leftOut, carriedOver, authority }: Re
 
 const AUTHORITY_TEXT: Record<Restored['authority'], string> = {
   restored:
-    'The TLS authority of the backup is in the folder: tablets and devices that trust it need nothing, if this machine has the name or the addresses of the old one ("cartbarn tls status").',
+    'The TLS authority of the backup is in the folder: tablets and devices that trust it need nothing, if this ' +
+    'machine has the name or the addresses of the old one ("cartbarn tls status").',
   kept: 'The TLS authority in the folder was kept.',
   missing:
-    'No TLS authority: the backup has none. If the old gateway had one ("cartbarn tls init"), copy its tls/authority.pem into tls/ of the folder, for the user of the gateway only (0600), or each tablet and device must trust another one.',
+    'No TLS authority: the backup has none. If the old gateway had one ("cartbarn tls init"), copy its ' +
+    'tls/authority.pem into tls/ of the folder, for the user of the gateway only (0600), or each tablet and ' +
+    'device must trust another one.',
 }
 
 function revokedLines({ isSameGateway, kept, rest }: NonNullable<Restored['carriedOver']>): string[] {

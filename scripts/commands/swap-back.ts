@@ -26,8 +26,10 @@ export const swapBack: RunCommand = (argv, io) =>
   runCommand('swap-back', io, async () => {
     const command = createCommandLine('swap-back', io)
       .description(
-        'For systemd, which calls it as root when the service has failed. A new program that could not run after an upgrade ' +
-          'and was never ready is replaced by the one before it, which this is, once, and the database by its copy from before ' +
+        'For systemd, which calls it as root when the service has failed. A new program that could not run after ' +
+          'an upgrade ' +
+          'and was never ready is replaced by the one before it, which this is, once, and the database by its ' +
+          'copy from before ' +
           'the upgrade. Then, and after any other fault, the service is started again. After a wrong ' +
           'setting, or when somebody stopped it, nothing is done.',
       )

@@ -79,7 +79,9 @@ function textOf({ authority, leaf, missing }: TlsFiles): string {
     ...(authority.isForServersOnly
       ? []
       : [
-          'Mind         the authority is of version 1.0.0, whose certificate does not keep it from signing for mail and clients: "cartbarn tls init --replace" makes one for servers only, which each tablet must then trust',
+          'Mind         the authority is of version 1.0.0, whose certificate does not keep it from signing for ' +
+            'mail and clients: "cartbarn tls init --replace" makes one for servers only, which each tablet must ' +
+            'then trust',
         ]),
     ...(missing.length === 0
       ? []

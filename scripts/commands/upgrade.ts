@@ -26,7 +26,8 @@ export const upgrade: RunCommand = (argv, io) =>
   runCommand('upgrade', io, async () => {
     const command = createCommandLine('upgrade', io)
       .description(
-        'Checks that a file of a release, with SHA256SUMS and SHA256SUMS.sig beside it, was signed by a key of this program. A ' +
+        'Checks that a file of a release, with SHA256SUMS and SHA256SUMS.sig beside it, was signed by a key of ' +
+          'this program. A ' +
           'package (.deb) is then installed, as root; it keeps the program before. Needs no internet.',
       )
       .argument('<file>', 'the package or the archive')
@@ -45,7 +46,8 @@ export const upgrade: RunCommand = (argv, io) =>
       if (path.endsWith('.deb')) install(path, copy, io)
       else
         io.stdout.write(
-          'Unpack it (tar -xJf), keep the program that runs now, put the new one in its place and start the gateway again.\n',
+          'Unpack it (tar -xJf), keep the program that runs now, put the new one in its place and start the ' +
+            'gateway again.\n',
         )
       return EXIT.ok
     } finally {

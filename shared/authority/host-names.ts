@@ -72,13 +72,16 @@ export function isHostName(text: string): boolean {
 
 /** Names under which anybody can have one, and those that networks at home use. */
 const SHARED =
-  'com net org edu gov mil int info biz name pro arpa xyz app dev page web site online shop store cloud club golf sport sports ' +
+  'com net org edu gov mil int info biz name pro arpa xyz app dev page web site online shop store cloud club ' +
+  'golf sport sports ' +
   'local lan home localdomain internal intranet corp private test example invalid onion'
 const SHARED_BELOW_COUNTRY =
-  'ac co com edu gob gouv gov go gv id info lg ltd me mil muni ne net nhs nom or org plc police sch school asn firm gen k12'
+  'ac co com edu gob gouv gov go gv id info lg ltd me mil muni ne net nhs nom or org plc police sch school asn ' +
+  'firm gen k12'
 const PROVIDERS =
   'home.arpa duckdns.org no-ip.org no-ip.com ddns.net dyndns.org dynu.net freeddns.org hopto.org zapto.org sytes.net ' +
-  'myfritz.net selfhost.eu spdns.de synology.me myqnapcloud.com ts.net github.io gitlab.io netlify.app vercel.app pages.dev ' +
+  'myfritz.net selfhost.eu spdns.de synology.me myqnapcloud.com ts.net github.io gitlab.io netlify.app ' +
+  'vercel.app pages.dev ' +
   'workers.dev web.app firebaseapp.com herokuapp.com onrender.com fly.dev ngrok.io ngrok.app ngrok-free.app ' +
   'trycloudflare.com azurewebsites.net cloudapp.net cloudfront.net amazonaws.com blogspot.com appspot.com run.app ' +
   'eu.org uk.com us.com de.com'

@@ -5,7 +5,8 @@ import type { Part } from '#shared/lifecycle.ts'
 
 /** How a service without root is given a port below 1024. */
 export const PORT_OF_ROOT =
-  'give the service the right: systemctl edit cartbarn, [Service], AmbientCapabilities=CAP_NET_BIND_SERVICE and CapabilityBoundingSet=CAP_NET_BIND_SERVICE'
+  'give the service the right: systemctl edit cartbarn, [Service], AmbientCapabilities=CAP_NET_BIND_SERVICE and ' +
+  'CapabilityBoundingSet=CAP_NET_BIND_SERVICE'
 
 /**
  * What listens, with errors for the person who starts it: they name the settings of the port and of the address, and

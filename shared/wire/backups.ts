@@ -99,7 +99,8 @@ export const backupsSchema = z
     }),
     state: z.enum(['none', 'idle', 'running', 'other_machine']).meta({
       description:
-        'none: no backup is wanted. running: one is being made. other_machine: the data was used on another machine, so none is made and none deleted until POST /machine/confirm says what this is.',
+        'none: no backup is wanted. running: one is being made. other_machine: the data was used on another ' +
+        'machine, so none is made and none deleted until POST /machine/confirm says what this is.',
     }),
     last_good_at: isoSchema.nullable().meta({ description: 'Null: none since the target was set.' }),
     overdue: z.boolean().meta({ description: 'No good backup for 36 hours.' }),
@@ -112,7 +113,8 @@ export const backupsSchema = z
       .meta({ description: 'Why the last attempt failed; null when it did not.' }),
     next_at: isoSchema.nullable().meta({
       description:
-        'When the next one is made by itself, to a quarter of an hour; null while one runs, on another machine, and without a target.',
+        'When the next one is made by itself, to a quarter of an hour; null while one runs, on another machine, ' +
+        'and without a target.',
     }),
     keep: z.number().int().nullable().meta({ description: 'How many are kept.', example: 14 }),
     lacks: z.array(z.string()).meta({

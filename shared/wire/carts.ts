@@ -28,7 +28,8 @@ const zoneTypesSchema = z
 
 export const cartStateSchema = z.enum(['in', 'out', 'outside', 'silent', 'unknown']).meta({
   description:
-    'unknown: it has no position. silent: nobody has heard of it for too long. in: in a parking zone. outside: outside of every boundary, if there is one. out: anything else.',
+    'unknown: it has no position. silent: nobody has heard of it for too long. in: in a parking zone. outside: ' +
+    'outside of every boundary, if there is one. out: anything else.',
 })
 
 const cartDeviceSchema = z.object({

@@ -53,7 +53,8 @@ const forceSchema = z
   .optional()
   .meta({
     description:
-      'Locks in spite of what would refuse it: for admins anything, for staff only that the position of the cart is old. Other commands need no force.',
+      'Locks in spite of what would refuse it: for admins anything, for staff only that the position of the cart ' +
+      'is old. Other commands need no force.',
     examples: [false],
   })
 
@@ -105,11 +106,15 @@ export const commandSchema = z
     published_at: timeSchema.meta({ description: 'When it was first sent to the device.' }),
     acknowledged_at: timeSchema.meta({ description: 'When the device acknowledged it.' }),
     completed_at: timeSchema.meta({ description: 'When the device reported that it is done.' }),
-    error: z.string().nullable().meta({
-      description:
-        'Why it failed: the reason the device gave, superseded, device_removed, or why a lock was not sent: cart_is_moving, position_unknown or admin_required.',
-      example: null,
-    }),
+    error: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'Why it failed: the reason the device gave, superseded, device_removed, or why a lock was not sent: ' +
+          'cart_is_moving, position_unknown or admin_required.',
+        example: null,
+      }),
     retry_of: z.string().nullable().meta({ description: 'The command_id this one repeats.' }),
     forced: z.boolean().meta({
       description: 'Whether the lock was sent although the rule of safe locks would have refused it.',
@@ -167,6 +172,7 @@ export const idempotencyHeaders = z.object({
     .optional()
     .meta({
       description:
-        'The same key with the same body, from the same user and within 24 hours, answers with the command as it is now and creates nothing.',
+        'The same key with the same body, from the same user and within 24 hours, answers with the command as it ' +
+        'is now and creates nothing.',
     }),
 })

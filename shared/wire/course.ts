@@ -12,7 +12,8 @@ export const newCourseSchema = z
       .meta({
         type: 'array',
         description:
-          'GeoJSON features with tags of OpenStreetMap in their properties: golf, natural, water, building, highway. Others are left out.',
+          'GeoJSON features with tags of OpenStreetMap in their properties: golf, natural, water, building, ' +
+          'highway. Others are left out.',
         example: [
           {
             type: 'Feature',
@@ -188,7 +189,8 @@ const cornersParam = z
   .meta({
     pattern: `^${PLACE}(;${PLACE}){3}$`,
     description:
-      'Where the corners of the image lie, from the top left clockwise, as it is seen upright: lat,long;lat,long;lat,long;lat,long.',
+      'Where the corners of the image lie, from the top left clockwise, as it is seen upright: ' +
+      'lat,long;lat,long;lat,long;lat,long.',
     example: '28.42,-81.59;28.42,-81.57;28.40,-81.57;28.40,-81.59',
   })
 

@@ -26,7 +26,8 @@ export const deviceImportQuerySchema = z.object({
 export const deviceFileSchema = z.custom<Blob>().meta({
   type: 'string',
   description:
-    'Its first line names the columns: hardware_id, device_type, name, cart, group, in any order. Comma, semicolon or tab, or what a line `sep=;` before it says; UTF-8, UTF-16 or windows-1252; up to 5,000 lines.',
+    'Its first line names the columns: hardware_id, device_type, name, cart, group, in any order. Comma, ' +
+    'semicolon or tab, or what a line `sep=;` before it says; UTF-8, UTF-16 or windows-1252; up to 5,000 lines.',
   example: 'hardware_id,device_type,name,cart,group\ncart-07,teebox,Cart 7,7,North\n',
 })
 

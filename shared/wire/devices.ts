@@ -29,16 +29,21 @@ export const deviceSchema = z
     }),
     attributes: z.record(z.string(), scalarSchema).meta({
       description:
-        'The latest of each value it has reported: lat and long (degrees, WGS 84), speed (km/h), battery_voltage (V), lock_status (true or 1 is locked), and whatever else it sends.',
+        'The latest of each value it has reported: lat and long (degrees, WGS 84), speed (km/h), battery_voltage ' +
+        '(V), lock_status (true or 1 is locked), and whatever else it sends.',
       example: { lat: 28.41, long: -81.58, speed: 12.4, battery_voltage: 50.9, lock_status: true },
     }),
     is_online: z.boolean().meta({ description: 'Connected, and has not said goodbye.' }),
     group_id: z.number().int().nullable().meta({ description: 'The group it is in.', example: 42 }),
-    enrolled_with_shared_key: z.boolean().optional().meta({
-      description:
-        'The device enrolled with the shared key and has not confirmed a password of its own yet; absent at the head office.',
-      example: false,
-    }),
+    enrolled_with_shared_key: z
+      .boolean()
+      .optional()
+      .meta({
+        description:
+          'The device enrolled with the shared key and has not confirmed a password of its own yet; absent at the ' +
+          'head office.',
+        example: false,
+      }),
     created_at: isoSchema,
     updated_at: isoSchema.meta({ description: 'The last change of any field here, telemetry included.' }),
     last_responded_at: isoSchema
@@ -69,13 +74,20 @@ export const deviceDetailsSchema = deviceSchema
       .nullable()
       .meta({
         description:
-          'Readings and events that were ahead of the gateway while its clock was in doubt: they are stored at the times the device said. How many, the earliest and the latest of these times; null if there are none.',
+          'Readings and events that were ahead of the gateway while its clock was in doubt: they are stored at ' +
+          'the times the device said. How many, the earliest and the latest of these times; null if there are ' +
+          'none.',
       }),
-    clock_off_s: z.number().int().nullable().meta({
-      description:
-        'Seconds that the clock of the device is ahead, negative for behind, when that is more than two minutes; null while it is right or not known.',
-      example: null,
-    }),
+    clock_off_s: z
+      .number()
+      .int()
+      .nullable()
+      .meta({
+        description:
+          'Seconds that the clock of the device is ahead, negative for behind, when that is more than two minutes; ' +
+          'null while it is right or not known.',
+        example: null,
+      }),
     status: z
       .record(z.string(), scalarSchema)
       .nullable()
@@ -124,7 +136,8 @@ const ATTRIBUTE_PARAMS = {
       type: 'array',
       items: { type: 'string' },
       description:
-        'Only devices with an attribute of this value, such as attr_lock_status=true. Several must all fit; of one that is repeated any may. 12.40 equals 12.4, true equals 1.',
+        'Only devices with an attribute of this value, such as attr_lock_status=true. Several must all fit; of ' +
+        'one that is repeated any may. 12.40 equals 12.4, true equals 1.',
       examples: [['true']],
     },
   },
@@ -164,7 +177,8 @@ const cartSchema = z
     maxLength: CART_MAX,
     pattern: CART_PATTERN,
     description:
-      'The cart it is in, as people call it: 1 to 16 characters, case-sensitive, not site. Devices with the same cart are one cart.',
+      'The cart it is in, as people call it: 1 to 16 characters, case-sensitive, not site. Devices with the same ' +
+      'cart are one cart.',
     example: '17',
   })
 
@@ -242,11 +256,16 @@ const recentMessageSchema = z
         }),
       )
       .meta({ description: 'Parts of it that were not taken.' }),
-    clock_off_s: z.number().int().nullable().meta({
-      description:
-        'Seconds that the clock of the device was known to be ahead, negative for behind; null while it was not known to be wrong.',
-      example: null,
-    }),
+    clock_off_s: z
+      .number()
+      .int()
+      .nullable()
+      .meta({
+        description:
+          'Seconds that the clock of the device was known to be ahead, negative for behind; null while it was not ' +
+          'known to be wrong.',
+        example: null,
+      }),
   })
   .meta({ id: 'RecentMessage' })
 

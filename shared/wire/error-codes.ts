@@ -32,7 +32,8 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
   too_many_positions: {
     status: 400,
     meaning:
-      'More than 4 million positions of one device in the range, or more than one track or replay may have: choose a shorter one.',
+      'More than 4 million positions of one device in the range, or more than one track or replay may have: ' +
+      'choose a shorter one.',
   },
   too_many_trips: {
     status: 400,
@@ -169,7 +170,8 @@ export const ERROR_CODES: Readonly<Record<string, { status: number; otherStatus?
   clock_unconfirmed: {
     status: 409,
     meaning:
-      'The clock of the gateway is further on than what is known to have gone by, so nothing is deleted by age: set it, or confirm it with POST /clock/confirm.',
+      'The clock of the gateway is further on than what is known to have gone by, so nothing is deleted by age: ' +
+      'set it, or confirm it with POST /clock/confirm.',
   },
   clock_differs: {
     status: 409,

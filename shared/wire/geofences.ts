@@ -122,7 +122,9 @@ export const newGeofencesSchema = z.preprocess(
 
 /** How the parts that were left out of zones are filled in, for the descriptions of their routes. */
 export const COMPLETED =
-  'A bare Feature, an array of Features and {"geofences": …} are taken as the FeatureCollection they stand for, a MultiPolygon of one polygon as that polygon; a feature without a type is an alert zone, one without a name is Zone and its number, and its properties may be null. Whatever was filled in or unwrapped is in `warnings`.'
+  'A bare Feature, an array of Features and {"geofences": …} are taken as the FeatureCollection they stand for, ' +
+  'a MultiPolygon of one polygon as that polygon; a feature without a type is an alert zone, one without a name ' +
+  'is Zone and its number, and its properties may be null. Whatever was filled in or unwrapped is in `warnings`.'
 
 /** A part of the zones that was filled in or unwrapped. */
 const completionSchema = z.object({
@@ -223,11 +225,15 @@ export const changedGeofencesSchema = z.object({
     teebox: z.object({
       topic: z.string().meta({ description: 'Retained there for teeboxes.', example: 'sit/42/sz' }),
       ok: z.literal(true),
-      simplified_m: z.number().optional().meta({
-        description:
-          'Metres: no edge is farther from where it was drawn. Only where corners were left out to fit, with the zones of the site, into 16 KiB.',
-        example: 1.5,
-      }),
+      simplified_m: z
+        .number()
+        .optional()
+        .meta({
+          description:
+            'Metres: no edge is farther from where it was drawn. Only where corners were left out to fit, with the ' +
+            'zones of the site, into 16 KiB.',
+          example: 1.5,
+        }),
     }),
   }),
   warnings: z

@@ -26,7 +26,8 @@ const siteIdsSchema = z
   .nullable()
   .meta({
     description:
-      'The sites it may see, also such as do not exist yet; null, or * alone, is all of them, now and later. Means nothing for an admin.',
+      'The sites it may see, also such as do not exist yet; null, or * alone, is all of them, now and later. ' +
+      'Means nothing for an admin.',
     example: ['north'],
   })
 

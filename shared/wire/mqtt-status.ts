@@ -47,7 +47,8 @@ export const mqttClientSchema = z
     throttled: count.meta({ description: 'Times it was made to wait because it sent too much.' }),
     taken_over: count.nullable().meta({
       description:
-        'Times since the gateway started that two connections took the id of the device from each other; null for a program.',
+        'Times since the gateway started that two connections took the id of the device from each other; null ' +
+        'for a program.',
     }),
     idle_hours: count.nullable().meta({ description: 'Hours away; null while connected.' }),
   })
@@ -92,7 +93,8 @@ export const mqttAddressesSchema = z
   .object({
     addresses: z.array(z.string()).meta({
       description:
-        'Scheme, host and port; the address of the default route first, mqtt before mqtts. Loopback addresses only while the broker listens on nothing else.',
+        'Scheme, host and port; the address of the default route first, mqtt before mqtts. Loopback addresses ' +
+        'only while the broker listens on nothing else.',
       example: ['mqtt://192.168.1.5:1883', 'mqtts://192.168.1.5:8883'],
     }),
   })

@@ -73,7 +73,8 @@ const betweenSchema = z
   .nullable()
   .meta({
     description:
-      'Only alerts that were opened between these times by the clocks of the site, over midnight too; the others are not told later either. null is always.',
+      'Only alerts that were opened between these times by the clocks of the site, over midnight too; the others ' +
+      'are not told later either. null is always.',
     example: ['20:00', '07:00'],
   })
 const afterSchema = z.number().min(0).max(1_440).nullable().meta({

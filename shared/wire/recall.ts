@@ -37,7 +37,8 @@ export type RecallJson = z.infer<typeof recallSchema>
 
 const recallScreenSchema = z.enum(['confirmed', 'sent', 'offline', 'none']).meta({
   description:
-    'confirmed: a screen of the cart has said that the message was read. sent: one is connected. offline: none is, and it gets the message when it comes back. none: the cart has no screen.',
+    'confirmed: a screen of the cart has said that the message was read. sent: one is connected. offline: none ' +
+    'is, and it gets the message when it comes back. none: the cart has no screen.',
 })
 
 export const recallStateSchema = z

@@ -34,7 +34,8 @@ const utilisationRowSchema = z
     date: dateSchema,
     hours_out: z.number().meta({
       description:
-        'Hours out of its parking zones as they are now, to 0.001; without a parking zone the hours of its trips. After a fix it counts until the next, at most silent_on_course_after_s.',
+        'Hours out of its parking zones as they are now, to 0.001; without a parking zone the hours of its ' +
+        'trips. After a fix it counts until the next, at most silent_on_course_after_s.',
       example: 4.512,
     }),
     distance: z.number().meta({
@@ -63,7 +64,8 @@ const batteryRowSchema = z
     cart,
     date: dateSchema,
     rest_voltage_morning: volts(
-      'Volts: the newest at rest before noon and before it first drove, else the first at rest before it drove; null for none.',
+      'Volts: the newest at rest before noon and before it first drove, else the first at rest before it drove; ' +
+        'null for none.',
       50.61,
     ),
     lowest_voltage: volts('Volts: the lowest while it drove; null for none.', 46.9),
@@ -101,7 +103,8 @@ export const trafficSchema = z
       )
       .meta({
         description:
-          'Squares in rows from the north, by their middle: at most 10,000, which are wider where it takes more. Carts in their parking zones are left out.',
+          'Squares in rows from the north, by their middle: at most 10,000, which are wider where it takes more. ' +
+          'Carts in their parking zones are left out.',
       }),
     ...warnings,
   })
@@ -128,7 +131,8 @@ export const silencesSchema = z
       )
       .meta({
         description:
-          'The longest 2,000, the longest first, with the last position before each. Carts in their parking zones are left out.',
+          'The longest 2,000, the longest first, with the last position before each. Carts in their parking ' +
+          'zones are left out.',
       }),
     ...warnings,
   })

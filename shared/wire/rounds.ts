@@ -26,14 +26,19 @@ export const roundSchema = z
     start_hole: holeSchema,
     holes: z.array(roundHoleSchema).meta({
       description:
-        'Holes that were played, by entered_at; one that was left and entered again soon is one. Crossing a hole is not playing it.',
+        'Holes that were played, by entered_at; one that was left and entered again soon is one. Crossing a hole ' +
+        'is not playing it.',
     }),
     current_hole: holeSchema.nullable().meta({ description: 'null when it is on none.' }),
-    minutes_behind: z.number().nullable().meta({
-      description:
-        'Minutes since the first hole was entered, less minutes_per_hole of the site for each hole left; below 0 for one that is ahead, null when it is on no hole.',
-      example: 12.5,
-    }),
+    minutes_behind: z
+      .number()
+      .nullable()
+      .meta({
+        description:
+          'Minutes since the first hole was entered, less minutes_per_hole of the site for each hole left; below 0 ' +
+          'for one that is ahead, null when it is on no hole.',
+        example: 12.5,
+      }),
     distance: z.number().meta({ description: 'Metres, so far.', example: 6420 }),
     duration: z.number().int().meta({ description: 'Seconds, so far.', example: 9240 }),
   })

@@ -84,11 +84,15 @@ export const currentSessionSchema = z
           description: 'Where the same gateway is over TLS: the same host and port.',
           example: 'https://clubhouse.local:8080',
         }),
-        guide: z.string().nullable().meta({
-          description:
-            'The page that guides a browser through trusting the gateway; null with a certificate that is not of its own authority.',
-          example: 'http://clubhouse.local:8080/trust',
-        }),
+        guide: z
+          .string()
+          .nullable()
+          .meta({
+            description:
+              'The page that guides a browser through trusting the gateway; null with a certificate that is not of ' +
+              'its own authority.',
+            example: 'http://clubhouse.local:8080/trust',
+          }),
       })
       .optional()
       .meta({

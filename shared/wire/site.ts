@@ -65,7 +65,8 @@ const openingHoursPatchSchema = z
   .meta({
     type: 'object',
     description:
-      'By day, mon to sun. A day that is left out stays as it is, or closed where no hours were known; a day that is null is closed. null forgets all.',
+      'By day, mon to sun. A day that is left out stays as it is, or closed where no hours were known; a day ' +
+      'that is null is closed. null forgets all.',
     example: { mon: ['07:00', '20:00'], tue: null },
   })
 

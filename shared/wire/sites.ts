@@ -70,7 +70,10 @@ const SITE_STATES = [
 ] as const
 const siteStateSchema = z.enum(SITE_STATES).meta({
   description:
-    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request for two minutes. full: the hub keeps as much of the site as it may. quarantined: the hub could not read a part. behind: the hub lacks more than ten minutes of data. comparing: the hub may have lost data that it had; gateway and hub compare all of it.',
+    'two_gateways: two gateways push as this site. never_seen: no gateway has connected yet. silent: no request ' +
+    'for two minutes. full: the hub keeps as much of the site as it may. quarantined: the hub could not read a ' +
+    'part. behind: the hub lacks more than ten minutes of data. comparing: the hub may have lost data that it ' +
+    'had; gateway and hub compare all of it.',
 })
 export type SiteState = z.infer<typeof siteStateSchema>
 
@@ -88,7 +91,8 @@ export const siteSchema = z
     }),
     warnings: z.array(z.enum(['two_gateways', 'full', 'nearly_full', 'quarantined', 'clock'])).meta({
       description:
-        'Problems an operator should look at. nearly_full: the hub keeps more than 90 % of what it may of the site. clock: the clocks of gateway and hub differ by a minute or more.',
+        'Problems an operator should look at. nearly_full: the hub keeps more than 90 % of what it may of the ' +
+        'site. clock: the clocks of gateway and hub differ by a minute or more.',
     }),
     devices: z.number().int().meta({ description: 'Devices of the site.', example: 72 }),
     freshness: z.object({
@@ -103,7 +107,8 @@ export const siteSchema = z
     }),
     unconfirmed_rows: rowsSchema.nullable().meta({
       description:
-        'Rows that the hub may have lost, as after it was restored from a backup, until they were compared; null while they are not counted.',
+        'Rows that the hub may have lost, as after it was restored from a backup, until they were compared; null ' +
+        'while they are not counted.',
       example: 0,
     }),
     storage: z

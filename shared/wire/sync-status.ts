@@ -36,7 +36,8 @@ const auditSchema = z
     state: z.enum(['idle', 'wanted', 'running']).meta({ description: 'wanted: as soon as what waits has been sent.' }),
     unconfirmed_rows: count.nullable().meta({
       description:
-        'Rows that the head office may have lost, until a comparison shows that it has them; null while they are not counted.',
+        'Rows that the head office may have lost, until a comparison shows that it has them; null while they are ' +
+        'not counted.',
       example: 0,
     }),
     last: z
@@ -74,7 +75,8 @@ const detailsSchema = z
     retry_in_s: z.number().nullable().meta({ description: 'Until the next attempt; null while connected.' }),
     warnings: z.array(z.enum([...syncWarningSchema.options, 'clock'])).meta({
       description:
-        'two_gateways: another one sends as this site. quarantined: something could not be read there. clock: the clocks here and there differ by a minute or more.',
+        'two_gateways: another one sends as this site. quarantined: something could not be read there. clock: ' +
+        'the clocks here and there differ by a minute or more.',
     }),
     clock_offset_ms: z.number().int().nullable().meta({
       description: 'How far the clock here is ahead of that of the head office; null before it answered.',
@@ -95,7 +97,8 @@ export const syncStatusSchema = z
     state: z.enum(['not_configured', ...SYNC_STATES]).meta({
       example: 'in_sync',
       description:
-        'in_sync: the head office has acknowledged all data except that of the last seconds. quarantined: as well, but it could not read some of it. The explanation says what the others mean.',
+        'in_sync: the head office has acknowledged all data except that of the last seconds. quarantined: as ' +
+        'well, but it could not read some of it. The explanation says what the others mean.',
     }),
     explanation: z.string().meta({
       description: 'The state in words, and what to do about it.',

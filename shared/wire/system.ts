@@ -39,11 +39,15 @@ const damagedBlockSchema = z
 export const damagedSchema = z
   .object({
     blocks: z.number().int().meta({ description: 'Blocks that were put aside.', example: 1 }),
-    records: z.number().int().meta({
-      description:
-        'Records in them, as far as they can be counted: 0 where their pages cannot be read. They are not counted anywhere else.',
-      example: 2048,
-    }),
+    records: z
+      .number()
+      .int()
+      .meta({
+        description:
+          'Records in them, as far as they can be counted: 0 where their pages cannot be read. They are not ' +
+          'counted anywhere else.',
+        example: 2048,
+      }),
     newest: z.array(damagedBlockSchema).meta({ description: 'Those found last, at most 20.' }),
   })
   .meta({
@@ -59,7 +63,8 @@ const foundDamageSchema = z
     }),
     outcome: z.enum(['set_aside', 'mended', 'lost', 'unreadable']).meta({
       description:
-        'mended: nothing is missing. set_aside: what could be read is served, the damaged pages were put aside. lost: something is gone. unreadable: it is still in the way.',
+        'mended: nothing is missing. set_aside: what could be read is served, the damaged pages were put aside. ' +
+        'lost: something is gone. unreadable: it is still in the way.',
     }),
     detail: z.string().meta({
       description: 'What is wrong, what it means and what to do, for people.',
@@ -84,7 +89,8 @@ export const healthSchema = z
   .object({
     status: z.enum(['ok', 'error', 'starting', 'upgrading']).meta({
       description:
-        'error: nothing can be stored. upgrading: the database is brought to the schema of this program, and no device is let in. starting: that is done, and the gateway is about to be there.',
+        'error: nothing can be stored. upgrading: the database is brought to the schema of this program, and no ' +
+        'device is let in. starting: that is done, and the gateway is about to be there.',
     }),
     timestamp: isoSchema,
     migration: z.string().optional().meta({
@@ -96,34 +102,51 @@ export const healthSchema = z
     detail: z.string().optional().meta({ description: 'What is wrong, for admins.' }),
     clock: z.enum(['confirmed', 'trusted', 'untrusted']).meta({
       description:
-        'How sure the gateway is of its time. untrusted: times are estimates. trusted: nothing speaks against it. confirmed: since the start the system is synchronized, or a battery clock, two devices with clocks of their own or an admin agree; locks and alerts that act by themselves wait for that.',
+        'How sure the gateway is of its time. untrusted: times are estimates. trusted: nothing speaks against ' +
+        'it. confirmed: since the start the system is synchronized, or a battery clock, two devices with clocks ' +
+        'of their own or an admin agree; locks and alerts that act by themselves wait for that.',
     }),
-    clock_doubt: z.enum(['not_set', 'set_back', 'ahead']).optional().meta({
-      description:
-        'The clock is in doubt, and nothing is deleted by age. not_set: the system clock cannot be right. set_back: it was set back while the gateway ran. In both cases times are estimates. ahead: it is further on than what is known to have gone by. Absent while all is well. For admins.',
-    }),
+    clock_doubt: z
+      .enum(['not_set', 'set_back', 'ahead'])
+      .optional()
+      .meta({
+        description:
+          'The clock is in doubt, and nothing is deleted by age. not_set: the system clock cannot be right. ' +
+          'set_back: it was set back while the gateway ran. In both cases times are estimates. ahead: it is ' +
+          'further on than what is known to have gone by. Absent while all is well. For admins.',
+      }),
     clock_detail: z.string().optional().meta({
       description: 'What is wrong with the clock and what to do about it, for people. For admins.',
       example: 'The clock of this machine shows 2029-05-01T08:30:00.000Z …',
     }),
-    machine: z.literal('other').optional().meta({
-      description:
-        'The data was used on another machine: a copied card, or a new machine. Until an admin says which (POST /machine/confirm, or the command new-site), the head office is sent nothing and no nightly backup is made. Absent otherwise.',
-    }),
+    machine: z
+      .literal('other')
+      .optional()
+      .meta({
+        description:
+          'The data was used on another machine: a copied card, or a new machine. Until an admin says which (POST ' +
+          '/machine/confirm, or the command new-site), the head office is sent nothing and no nightly backup is ' +
+          'made. Absent otherwise.',
+      }),
     machine_detail: z.string().optional().meta({
       description: 'By what the machine is another one, and what to do, for people. For admins.',
     }),
     damaged_telemetry: damagedSchema.optional().meta({
       description:
-        'Absent when nothing was found damaged since the last repair, which puts back what can be read; what is gone then is in the warnings of histories. For admins.',
+        'Absent when nothing was found damaged since the last repair, which puts back what can be read; what is ' +
+        'gone then is in the warnings of histories. For admins.',
     }),
     last_check_at: isoSchema.optional().meta({
       description: 'When the last check of the whole database ended; absent until one was done. For admins.',
     }),
-    damage: z.array(foundDamageSchema).optional().meta({
-      description:
-        'Damage of the database that was found since the start, and what was put aside before. Absent without any. For admins.',
-    }),
+    damage: z
+      .array(foundDamageSchema)
+      .optional()
+      .meta({
+        description:
+          'Damage of the database that was found since the start, and what was put aside before. Absent without ' +
+          'any. For admins.',
+      }),
     backup: z
       .object({
         last_good_at: isoSchema.nullable().meta({ description: 'Null: none since the place was set.' }),

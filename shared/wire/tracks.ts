@@ -21,7 +21,8 @@ const gpsColumnsSchema = z
   .meta({
     id: 'GpsColumns',
     description:
-      'Positions, oldest first, as columns of equal length. Each number is the difference from the one before it in its column, the first from 0.',
+      'Positions, oldest first, as columns of equal length. Each number is the difference from the one before it ' +
+      'in its column, the first from 0.',
   })
 
 const batteryColumnsSchema = z
@@ -84,7 +85,8 @@ export const replaySchema = z
       )
       .meta({
         description:
-          'Devices in scope that have a position in the range, or in the 24 hours before it: the last of these comes first then, at a negative time.',
+          'Devices in scope that have a position in the range, or in the 24 hours before it: the last of these ' +
+          'comes first then, at a negative time.',
       }),
     warnings,
   })

@@ -10,13 +10,15 @@ export const userRoleSchema = z.enum([...roleSchema.options, 'metrics'])
 export type UserRole = z.infer<typeof userRoleSchema>
 
 const ROLE_MEANING =
-  'A user reads and commands the devices in its scope; staff also see groups, device types and commands of all; an admin may do everything, with every device. The key of metrics reads GET /metrics and opens nothing else.'
+  'A user reads and commands the devices in its scope; staff also see groups, device types and commands of all; ' +
+  'an admin may do everything, with every device. The key of metrics reads GET /metrics and opens nothing else.'
 
 export const isActiveSchema = z.boolean().meta({ description: 'The key of a user that is not active opens nothing.' })
 
 export const maskCodesSchema = z.boolean().meta({
   description:
-    'Every character of a tag or keypad code but the last two is an asterisk wherever the user sees it. Means nothing for an admin, nor for staff of a gateway.',
+    'Every character of a tag or keypad code but the last two is an asterisk wherever the user sees it. Means ' +
+    'nothing for an admin, nor for staff of a gateway.',
   example: false,
 })
 
@@ -40,7 +42,8 @@ export const userSchema = z
       .nullable()
       .meta({
         description:
-          'The devices it may see; null and an empty list are none, * is every device, now and later. Means nothing for an admin; null for metrics.',
+          'The devices it may see; null and an empty list are none, * is every device, now and later. Means ' +
+          'nothing for an admin; null for metrics.',
         example: ['cart-07', 'cart-08'],
       }),
     mask_codes: maskCodesSchema,
@@ -76,7 +79,8 @@ const allowedSchema = z
   .meta({
     maxItems: 5000,
     description:
-      'The devices it may see, also such as do not exist yet; null for none, * alone for every device, now and later. Repeated ones count once.',
+      'The devices it may see, also such as do not exist yet; null for none, * alone for every device, now and ' +
+      'later. Repeated ones count once.',
     example: ['cart-07', 'cart-08'],
   })
 

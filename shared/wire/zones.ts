@@ -131,7 +131,9 @@ const publishedZonesSchema = z.object({
 const zonesWarningSchema = z.object({
   code: z.enum(['simplified', 'group_gone', 'filled_in', 'unwrapped']).meta({
     description:
-      'filled_in: a type or a name was left out. unwrapped: the form of the body or of a geometry stands for another. simplified: zones of a group had to lose corners, by 5 m or more. group_gone: a zone names a group that was deleted, and does not count there.',
+      'filled_in: a type or a name was left out. unwrapped: the form of the body or of a geometry stands for ' +
+      'another. simplified: zones of a group had to lose corners, by 5 m or more. group_gone: a zone names a ' +
+      'group that was deleted, and does not count there.',
   }),
   group_id: groupIdSchema.nullable().meta({ description: 'Null where it is about no group.' }),
   zone_id: z.string().nullable().meta({ description: 'Null where it is about all zones of the group.' }),
@@ -170,10 +172,14 @@ export const zoneSwitchSchema = z
       .optional()
       .meta({ description: 'Zones of any type but hole with one of these numbers.', example: [3, 7] }),
     enabled: z.boolean().meta({ description: 'true switches them on, false off.' }),
-    until: dateParam.nullable().optional().meta({
-      description:
-        'Until then; null for until they are switched again; the next closing time, or else the end of the day, unless told.',
-    }),
+    until: dateParam
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'Until then; null for until they are switched again; the next closing time, or else the end of the day, ' +
+          'unless told.',
+      }),
   })
   .superRefine((request, ctx) => {
     if (SELECTIONS.filter((name) => request[name] !== undefined).length === 1) return

@@ -18,7 +18,8 @@ export function createDocsContent(settings: readonly Setting[]): DocsContent {
 export const TOUR: Tour = {
   title: 'From a new head office to a cart locked from afar',
   intro:
-    'Copy these commands into a shell, one after the other. First set the address of the head office and your admin key:',
+    'Copy these commands into a shell, one after the other. First set the address of the head office and your ' +
+    'admin key:',
   keyPrefix: 'cbh_',
   steps: [
     {
@@ -28,12 +29,16 @@ export const TOUR: Tour = {
     },
     {
       title: 'Add a site',
-      text: 'The answer has the key for the gateway of the site; it is shown only once. Start the gateway with CARTBARN_SITE_ID, CARTBARN_UPSTREAM_URL and this key.',
+      text:
+        'The answer has the key for the gateway of the site; it is shown only once. Start the gateway with ' +
+        'CARTBARN_SITE_ID, CARTBARN_UPSTREAM_URL and this key.',
       actions: [{ method: 'POST', path: '/sites', body: { site_id: 'north', name: 'North course' } }],
     },
     {
       title: 'Check the state of the site',
-      text: 'The answer says how fresh the data is, what is still to come and what the last audit compared: as fields for programs and as a sentence for people.',
+      text:
+        'The answer says how fresh the data is, what is still to come and what the last audit compared: as fields ' +
+        'for programs and as a sentence for people.',
       actions: [
         { method: 'GET', path: '/sites' },
         { method: 'GET', path: '/sites/north' },
@@ -41,12 +46,16 @@ export const TOUR: Tour = {
     },
     {
       title: 'Create a user',
-      text: 'A viewer reads its sites, an operator may also create intents there. The answer has the api_key of the user; it is shown only once.',
+      text:
+        'A viewer reads its sites, an operator may also create intents there. The answer has the api_key of the ' +
+        'user; it is shown only once.',
       actions: [{ method: 'POST', path: '/users', body: { name: 'Jane', role: 'operator', site_ids: ['north'] } }],
     },
     {
       title: 'List devices and events',
-      text: 'The first request lists the latest state of each device of all sites in scope; the others answer as the gateway of the site does.',
+      text:
+        'The first request lists the latest state of each device of all sites in scope; the others answer as the ' +
+        'gateway of the site does.',
       actions: [
         { method: 'GET', path: '/devices' },
         { method: 'GET', path: '/sites/north/devices' },
@@ -55,7 +64,9 @@ export const TOUR: Tour = {
     },
     {
       title: 'Lock a cart',
-      text: 'The gateway of the site fetches the intent within seconds and reports the result. It never applies a command that has expired.',
+      text:
+        'The gateway of the site fetches the intent within seconds and reports the result. It never applies a ' +
+        'command that has expired.',
       actions: [
         {
           method: 'POST',

@@ -33,7 +33,8 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
   api.openapi(
     listRoute('/sites/{site}/erased', 'List what a site erased', {
       description:
-        'Telemetry that the gateway had erased and devices that it does not have any more. No other answer has them; CARTBARN_HUB_ERASED_KEEP_DAYS says for how long they can be put back. For admins.',
+        'Telemetry that the gateway had erased and devices that it does not have any more. No other answer has ' +
+        'them; CARTBARN_HUB_ERASED_KEEP_DAYS says for how long they can be put back. For admins.',
       middleware: [adminOnly],
       ...pageOfSite(erasedListSchema, 'What was erased'),
     }),
@@ -58,7 +59,10 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
     route.post('/sites/{site}/erased/restore', 'Put back what a site erased', {
       operationId: 'restoreSiteErased',
       description:
-        'For a stolen site key or gateway: first revoke the keys of the site, then put back what was erased since. Of one time, the record that was erased wins over one that came later. The gateway is not asked to take anything back; a later audit of the sync counts the records as extra and leaves them. For admins.',
+        'For a stolen site key or gateway: first revoke the keys of the site, then put back what was erased ' +
+        'since. Of one time, the record that was erased wins over one that came later. The gateway is not asked ' +
+        'to take anything back; a later audit of the sync counts the records as extra and leaves them. For ' +
+        'admins.',
       middleware: [adminOnly, restoreBody],
       request: { params: siteParams, body: body(restoreErasedSchema) },
       responses: answers(restoredErasedSchema, 'How much was put back.', 400, 403, 404, 413, 415),
@@ -94,7 +98,8 @@ export function createErasedApi(deps: PeopleApiDeps): OpenAPIHono<HubEnv> {
     route.delete('/sites/{site}/devices/{id}', 'Delete a restored device', {
       operationId: 'deleteSiteRestoredDevice',
       description:
-        'Deletes a device that was put back and that its gateway does not have, with its history, for good. Its events stay. For admins.',
+        'Deletes a device that was put back and that its gateway does not have, with its history, for good. Its ' +
+        'events stay. For admins.',
       middleware: [adminOnly],
       request: { params: siteDeviceParams },
       responses: answers(deletedRestoredSchema, 'The device is gone.', 403, 404, 409),

@@ -39,7 +39,8 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
   api.openapi(
     route.post('/sites/{site}/intents', 'Create an intent for a site', {
       description:
-        'The gateway of the site fetches the intent within seconds while it is connected, applies it once or not at all, and reports the result. For operators and admins; only an admin may force a lock.',
+        'The gateway of the site fetches the intent within seconds while it is connected, applies it once or not ' +
+        'at all, and reports the result. For operators and admins; only an admin may force a lock.',
       middleware: [operatorOnly, intentBody],
       request: { params: siteParams, body: body(newSiteIntentSchema) },
       responses: {
@@ -105,7 +106,8 @@ export function createIntentsApi({ database, clock, onIntent }: PeopleApiDeps): 
     route.delete('/sites/{site}/intents/{id}', 'Withdraw an intent', {
       operationId: 'withdrawSiteIntent',
       description:
-        'Possible while the intent is pending and its gateway has not fetched it. If the gateway is fetching it at the same moment, the result that the gateway reports counts. For operators and admins.',
+        'Possible while the intent is pending and its gateway has not fetched it. If the gateway is fetching it ' +
+        'at the same moment, the result that the gateway reports counts. For operators and admins.',
       middleware: [operatorOnly],
       request: { params: siteIntentParams },
       responses: answers(siteIntentSchema, 'The withdrawn intent.', 403, 404, 409),

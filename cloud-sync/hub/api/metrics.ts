@@ -61,10 +61,12 @@ export function createMetricsApi(
         '# HELP cartbarn_hub_site_max_bytes What it may keep of a site; 0 is no limit.',
         '# TYPE cartbarn_hub_site_max_bytes gauge',
         `cartbarn_hub_site_max_bytes ${budgets.maxBytes}`,
-        '# HELP cartbarn_hub_site_state The state of each site, as in GET /sites: always 1, with the name of the state; the same at each hub but for comparing, which each hub finds out by itself.',
+        '# HELP cartbarn_hub_site_state The state of each site, as in GET /sites: always 1, with the name of the ' +
+          'state; the same at each hub but for comparing, which each hub finds out by itself.',
         '# TYPE cartbarn_hub_site_state gauge',
         ...states.map(({ site, state }) => `cartbarn_hub_site_state{site="${site.site_id}",state="${state}"} 1`),
-        '# HELP cartbarn_hub_site_last_seen_timestamp_seconds When the gateway of a site sent something last, in seconds since 1970; none before the first time.',
+        '# HELP cartbarn_hub_site_last_seen_timestamp_seconds When the gateway of a site sent something last, in ' +
+          'seconds since 1970; none before the first time.',
         '# TYPE cartbarn_hub_site_last_seen_timestamp_seconds gauge',
         ...sites.flatMap(({ site_id, last_seen_ms: seenMs }) =>
           seenMs === null ? [] : [`cartbarn_hub_site_last_seen_timestamp_seconds{site="${site_id}"} ${seenMs / 1000}`],

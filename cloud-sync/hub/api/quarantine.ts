@@ -71,7 +71,8 @@ export function createQuarantineApi(database: Database): OpenAPIHono<HubEnv> {
   api.openapi(
     route.delete('/sites/{site}/quarantine/{id}', 'Delete a piece of the quarantine', {
       description:
-        'Deletes one piece for good: inspect or download it first. The site is no longer in state quarantined because of it. For admins.',
+        'Deletes one piece for good: inspect or download it first. The site is no longer in state quarantined ' +
+        'because of it. For admins.',
       middleware: [adminOnly],
       request: { params: quarantineParams },
       responses: answers(clearedQuarantineSchema, 'How many pieces were deleted: one.', 403, 404),

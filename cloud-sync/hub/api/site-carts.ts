@@ -11,7 +11,8 @@ export const SITE_CARTS = siteList({
   path: '/sites/{site}/carts',
   summary: 'List the carts of a site',
   description:
-    'The same answer as GET /carts of the gateway, judged by what it told last. Carts of a gateway that is not heard of become silent.',
+    'The same answer as GET /carts of the gateway, judged by what it told last. Carts of a gateway that is not ' +
+    'heard of become silent.',
   query: cartListQuerySchema,
   schema: cartListSchema,
   answer: 'All carts of the site, in natural order.',

@@ -15,7 +15,8 @@ export const SITE_COURSE = siteNoun({
   description: 'As GeoJSON, and where its photo lies.',
   schema: courseSchema,
   answer:
-    'As its gateway has it; empty while there never was one. A photo, or a large drawing, is shown once all of it has come.',
+    'As its gateway has it; empty while there never was one. A photo, or a large drawing, is shown once all of ' +
+    'it has come.',
   read: async ({ sql, site }) => {
     const [course, photo] = await Promise.all([siteCourseOf(sql, site), sitePhotoOf(sql, site)])
     return { ...course, photo: photo && toPhotoJson(photo) }

@@ -63,7 +63,8 @@ export const SITE_AUDIT_LOG = siteList({
   path: '/sites/{site}/audit-log',
   summary: 'List what was done at a site',
   description:
-    'The audit log of the gateway, with its users. Entries stay here for CARTBARN_HUB_AUDIT_LOG_RETENTION_DAYS, also when the gateway has deleted them. For admins.',
+    'The audit log of the gateway, with its users. Entries stay here for CARTBARN_HUB_AUDIT_LOG_RETENTION_DAYS, ' +
+    'also when the gateway has deleted them. For admins.',
   middleware: [adminOnly],
   query: auditLogQuerySchema,
   schema: auditLogSchema,
@@ -106,7 +107,9 @@ export const SITE_REVISIONS = siteList({
   path: '/sites/{site}/revisions',
   summary: 'List the revisions that intents can name',
   description:
-    'The revision of each object that an intent can change, as the gateway last reported it. Give it as base_rev, and the gateway refuses the intent if the object was changed at the site meanwhile. For operators and admins.',
+    'The revision of each object that an intent can change, as the gateway last reported it. Give it as ' +
+    'base_rev, and the gateway refuses the intent if the object was changed at the site meanwhile. For operators ' +
+    'and admins.',
   middleware: [operatorOnly],
   query: siteRevisionsQuerySchema,
   schema: siteRevisionsSchema,

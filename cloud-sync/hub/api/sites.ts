@@ -126,7 +126,8 @@ export function createSitesApi({
     route.post('/sites/{site}/keys', 'Issue a new key for a site', {
       operationId: 'rotateSiteKey',
       description:
-        'Revokes the earlier keys of the site at once. Its gateway cannot send until it has the new key, but works on and loses no data. For admins.',
+        'Revokes the earlier keys of the site at once. Its gateway cannot send until it has the new key, but ' +
+        'works on and loses no data. For admins.',
       middleware: [adminOnly],
       request: { params: siteParams },
       responses: answers(rotatedSiteKeySchema, 'The new key, which only this answer shows.', 403, 404),
@@ -159,7 +160,9 @@ export function createSitesApi({
     route.post('/sites/{site}/import', 'Import a sync file of a gateway', {
       operationId: 'importSite',
       description:
-        'The body is the file that GET /sync/export of the gateway wrote. The head office checks it as it checks what gateways send, so importing the same file twice is harmless. Give the answer back to the gateway (POST /sync/receipts), or let the gateway find out when it is online. For admins.',
+        'The body is the file that GET /sync/export of the gateway wrote. The head office checks it as it checks ' +
+        'what gateways send, so importing the same file twice is harmless. Give the answer back to the gateway ' +
+        '(POST /sync/receipts), or let the gateway find out when it is online. For admins.',
       middleware: [adminOnly],
       request: {
         params: siteParams,

@@ -9,43 +9,56 @@ const ENDPOINTS = [
     call: 'POST /sync/v1/hello',
     body: 'protocol, site, epoch, instance, forked_from, program, clock_ms, clock_trusted, ends',
     meaning:
-      'Send it first, and again after each start. The answer: server_time_ms, cursors, limits, warnings. 409 ahead: the hub has more of this epoch than the database of the gateway, so start a new epoch. 409 foreign_epoch: the database belongs to another site. 400 unsupported_protocol: update the hub.',
+      'Send it first, and again after each start. The answer: server_time_ms, cursors, limits, warnings. 409 ' +
+      'ahead: the hub has more of this epoch than the database of the gateway, so start a new epoch. 409 ' +
+      'foreign_epoch: the database belongs to another site. 400 unsupported_protocol: update the hub.',
   },
   {
     call: 'POST /sync/v1/push',
     body: 'epoch, instance, parts: stream, from, to, count, prev_hash, hash, encoding, data (base64), is_resend',
     meaning:
-      'The hub takes all parts or none. The answer: acked (the cursors it has committed), limits, intents_waiting, warnings. 409 cursor: the parts do not continue at the cursors of the hub, which the answer lists. 409 unknown_epoch: send hello. 400 invalid_hash, invalid_data, wrong_count, invalid_body: the parts were damaged on their way.',
+      'The hub takes all parts or none. The answer: acked (the cursors it has committed), limits, ' +
+      'intents_waiting, warnings. 409 cursor: the parts do not continue at the cursors of the hub, which the ' +
+      'answer lists. 409 unknown_epoch: send hello. 400 invalid_hash, invalid_data, wrong_count, invalid_body: ' +
+      'the parts were damaged on their way.',
   },
   {
     call: 'POST /sync/v1/latest',
     body: 'epoch, instance, at_ms, is_complete, devices, backlog',
     meaning:
-      'The newest states of devices, as GET /devices/{id} of the gateway returns them. The hub keeps only the newest state of each device.',
+      'The newest states of devices, as GET /devices/{id} of the gateway returns them. The hub keeps only the ' +
+      'newest state of each device.',
   },
   {
     call: 'POST /sync/v1/audit',
     body: 'epoch, instance, kind, day_ms, groups: group, count, sum',
     meaning:
-      'Compares the rows of one day. The answer: resend, the groups to send again as parts with is_resend, and extra, the groups of which the hub has more rows. A group may be in both lists, but only the first time it is compared.',
+      'Compares the rows of one day. The answer: resend, the groups to send again as parts with is_resend, and ' +
+      'extra, the groups of which the hub has more rows. A group may be in both lists, but only the first time ' +
+      'it is compared.',
   },
   {
     call: 'GET /sync/v1/rebuild/:kind?after=NEXT&since=MS',
     body: '',
     meaning:
-      'For a gateway that lost its database: what the hub has of the site, page by page. The kind is entities, audit_entries, notes, lock_events, geofence_events, gps or battery. The answer: count, content (JSON of rows; of gps and battery base64 of blocks), sum (its SHA-256), and next, to be given as after; null ends the kind. GET /sync/v1/rebuild says what there is.',
+      'For a gateway that lost its database: what the hub has of the site, page by page. The kind is entities, ' +
+      'audit_entries, notes, lock_events, geofence_events, gps or battery. The answer: count, content (JSON of ' +
+      'rows; of gps and battery base64 of blocks), sum (its SHA-256), and next, to be given as after; null ends ' +
+      'the kind. GET /sync/v1/rebuild says what there is.',
   },
   {
     call: 'POST /sync/v1/rebuild',
     body: 'epoch, forked_from, ends',
     meaning:
-      'The database that was made of the pages goes on as this epoch, with its streams acknowledged up to their ends: nothing is sent again. The answer: cursors, to be said in the first hello.',
+      'The database that was made of the pages goes on as this epoch, with its streams acknowledged up to their ' +
+      'ends: nothing is sent again. The answer: cursors, to be said in the first hello.',
   },
   {
     call: 'GET /sync/v1/intents?after=N&wait=50',
     body: '',
     meaning:
-      'Returns the intents with a number above N, as soon as there are any; wait is in seconds. The gateway sends the result of each as a note intent_result.',
+      'Returns the intents with a number above N, as soon as there are any; wait is in seconds. The gateway ' +
+      'sends the result of each as a note intent_result.',
   },
 ]
 

@@ -30,9 +30,11 @@ const schemas = {
 }
 const routes = userRoutes(adminOnly, MAX_BODY_BYTES, schemas, {
   create:
-    'The user sees the sites in site_ids: null means all sites, and without it the user sees none. Only this answer shows the key of the user.',
+    'The user sees the sites in site_ids: null means all sites, and without it the user sees none. Only this ' +
+    'answer shows the key of the user.',
   change:
-    'A merge patch (RFC 7396): fields that are left out keep their values. A narrower scope and is_active false take effect at once.',
+    'A merge patch (RFC 7396): fields that are left out keep their values. A narrower scope and is_active false ' +
+    'take effect at once.',
   delete: 'The key of the user is void at once.',
   rotateKey: 'The old key is void at once.',
 })

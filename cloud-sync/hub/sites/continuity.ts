@@ -54,7 +54,8 @@ export class Continuity {
   async trust(siteIds: readonly string[] | null = null): Promise<Trust> {
     if (await this.#look(siteIds)) {
       this.#deps.log.warn(
-        'the database is on another server than before, or went back to an earlier state: no site is ok before its gateway has reported',
+        'the database is on another server than before, or went back to an earlier state: no site is ok before ' +
+          'its gateway has reported',
       )
       this.#trust = { sinceMonotonicMs: this.#deps.monotonicClock.monotonicMs(), because: 'database' }
     }

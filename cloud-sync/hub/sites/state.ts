@@ -56,7 +56,8 @@ export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes,
   if (isTwice) {
     found.push([
       'two_gateways',
-      'Two gateways send as this site, most likely because a disk was copied. The hub keeps what both send. Stop one of them, or give it a site and a key of its own.',
+      'Two gateways send as this site, most likely because a disk was copied. The hub keeps what both send. Stop ' +
+        'one of them, or give it a site and a key of its own.',
     ])
   }
   if (silentMs === null) found.push(['never_seen', neverSeen(figures)])
@@ -136,7 +137,8 @@ const UNREPORTED: Readonly<Record<Trust['because'] | 'never', string>> = {
   never: 'The gateway has not reported yet whether all its data is here.',
   started: 'Since the hub was started the gateway has not reported whether all its data is here.',
   database:
-    'The database of the hub is on another server than before, or went back to an earlier state, and since then the gateway has not reported whether all its data is here.',
+    'The database of the hub is on another server than before, or went back to an earlier state, and since then ' +
+    'the gateway has not reported whether all its data is here.',
 }
 
 function isReportTrusted({ reported_ms: reportedMs }: SiteRow, { trustedSinceMs }: HubTimes): boolean {

@@ -32,7 +32,9 @@ export const TOUR: Tour = {
     },
     {
       title: 'Create a user',
-      text: 'Create one for each program and each tablet, with the devices it may see. The answer has its api_key, which is shown only once; your own admin key was printed when the gateway first started.',
+      text:
+        'Create one for each program and each tablet, with the devices it may see. The answer has its api_key, ' +
+        'which is shown only once; your own admin key was printed when the gateway first started.',
       actions: [
         {
           method: 'POST',
@@ -54,7 +56,9 @@ export const TOUR: Tour = {
     },
     {
       title: 'Publish as that device',
-      text: 'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. The gateway acknowledges a message once it is on the disk. mosquitto_pub reads the password from a file: ps would show -P.',
+      text:
+        'MQTT 3.1.1 on port 1883: client id and user name are the hardware_id. The gateway acknowledges a message ' +
+        'once it is on the disk. mosquitto_pub reads the password from a file: ps would show -P.',
       actions: [
         { command: KEEP_PASSWORD },
         { publish: { topic: 'dev/cart-07/st', payload: { online: true, fw: '1.4.2', type: 'teebox' } } },
@@ -90,7 +94,9 @@ export const TOUR: Tour = {
     },
     {
       title: 'Configure the group',
-      text: 'Settings of the group override defaults of the type, and settings of the device override both. The gateway publishes the result for each device, retained, on dev/{hardware_id}/cfg.',
+      text:
+        'Settings of the group override defaults of the type, and settings of the device override both. The ' +
+        'gateway publishes the result for each device, retained, on dev/{hardware_id}/cfg.',
       actions: [
         { method: 'PUT', path: '/groups/42/config/teebox', body: { realtime_enabled: true } },
         { method: 'PUT', path: '/devices/cart-07/config', body: { key_keyless_state: 'keyless' } },
@@ -129,7 +135,9 @@ export const TOUR: Tour = {
     },
     {
       title: 'See what it drove',
-      text: 'The gateway finds trips and stops of up to 31 days in the GPS history, and says whether the device drives now. With -H "Accept: application/geo+json" the list is a map.',
+      text:
+        'The gateway finds trips and stops of up to 31 days in the GPS history, and says whether the device drives ' +
+        'now. With -H "Accept: application/geo+json" the list is a map.',
       actions: [
         { method: 'GET', path: '/trips/cart-07?from=2026-05-01&to=2026-05-31' },
         { method: 'GET', path: '/trips/cart-07/active' },

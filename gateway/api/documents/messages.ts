@@ -83,12 +83,16 @@ type Described<Message extends { type: string }> = {
 const FROM_CLIENT: Described<ClientMessage> = {
   authenticate: {
     description:
-      'The first message of a connection to /realtime?authenticate=message; the answer is connected, or error and close code 4401.',
+      'The first message of a connection to /realtime?authenticate=message; the answer is connected, or error ' +
+      'and close code 4401.',
     example: { type: 'authenticate', apiKey: 'flt_…' },
   },
   subscribe: {
     description:
-      'Watch these devices too; ["*"] is every device in scope, now and later. With snapshot true the answer is followed by how all of it is. device_data comes for what is newer than the latest state; an older reading, and a first one that is over 5 minutes old, come as device_backfill instead, and a batch of readings is one message. id is optional; the answers repeat it.',
+      'Watch these devices too; ["*"] is every device in scope, now and later. With snapshot true the answer is ' +
+      'followed by how all of it is. device_data comes for what is newer than the latest state; an older ' +
+      'reading, and a first one that is over 5 minutes old, come as device_backfill instead, and a batch of ' +
+      'readings is one message. id is optional; the answers repeat it.',
     example: { type: 'subscribe', hardwareIds: ['cart-07', 'cart-08'], snapshot: true, id: '1' },
   },
   unsubscribe: {
@@ -112,7 +116,8 @@ const FROM_CLIENT: Described<ClientMessage> = {
 const FROM_GATEWAY: Described<ServerMessage> = {
   connected: {
     description:
-      'The key is valid. State comes with subscribe and snapshot, or GET it and apply newer messages. Another started_at is another start of the gateway.',
+      'The key is valid. State comes with subscribe and snapshot, or GET it and apply newer messages. Another ' +
+      'started_at is another start of the gateway.',
     example: { type: 'connected', connectionId: '8f1c…', time: AT, started_at: AT, version: '1.0.0' },
   },
   subscribed: {
@@ -121,12 +126,14 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
   snapshot: {
     description:
-      'How all of a subscribe with snapshot is: its devices as GET /devices shows them, their carts, and all alerts in scope that are not closed. What comes behind it is newer.',
+      'How all of a subscribe with snapshot is: its devices as GET /devices shows them, their carts, and all ' +
+      'alerts in scope that are not closed. What comes behind it is newer.',
     example: { type: 'snapshot', devices: [], carts: [CART], alerts: [], time: AT, id: '1' },
   },
   cart: {
     description:
-      'State, zones, lock, battery flag, alerts, devices or notes of a cart changed; not for each position. To those who watch a device of it.',
+      'State, zones, lock, battery flag, alerts, devices or notes of a cart changed; not for each position. To ' +
+      'those who watch a device of it.',
     example: { type: 'cart', cart: CART, timestamp: AT },
   },
   cart_removed: {
@@ -188,7 +195,8 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
   command_status: {
     description:
-      'The new status of a command this connection sent, or of a lock or unlock whoever sent it; error says why it failed.',
+      'The new status of a command this connection sent, or of a lock or unlock whoever sent it; error says why ' +
+      'it failed.',
     example: {
       type: 'command_status',
       commandId: '1b9d…',
@@ -209,7 +217,8 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
   device_changed: {
     description:
-      'The device was registered, or what people decided of it was changed: name, cart, type or group. It is shown as GET /devices shows it.',
+      'The device was registered, or what people decided of it was changed: name, cart, type or group. It is ' +
+      'shown as GET /devices shows it.',
     example: {
       type: 'device_changed',
       hardwareId: 'cart-07',
@@ -247,12 +256,14 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   },
   alert: {
     description:
-      'An alert was opened, acknowledged or closed; sent to everybody who may see it, whatever the connection subscribes to.',
+      'An alert was opened, acknowledged or closed; sent to everybody who may see it, whatever the connection ' +
+      'subscribes to.',
     example: { type: 'alert', event: 'opened', alert: ALERT, timestamp: AT },
   },
   site_changed: {
     description:
-      'The settings of the site are others now: all of them for those who may read them, else name, time_zone, units and language.',
+      'The settings of the site are others now: all of them for those who may read them, else name, time_zone, ' +
+      'units and language.',
     example: {
       type: 'site_changed',
       site: { name: 'Pebble Creek', time_zone: 'America/New_York', units: 'imperial', language: 'en' },
@@ -261,7 +272,8 @@ const FROM_GATEWAY: Described<ServerMessage> = {
   pong: { description: 'The answer to ping.', example: { type: 'pong', time: AT, id: 3 } },
   recall: {
     description:
-      'All carts were called in, the screen hardwareId has confirmed it, or it is over. For staff and admins; without hardwareId for a screen that is out of scope.',
+      'All carts were called in, the screen hardwareId has confirmed it, or it is over. For staff and admins; ' +
+      'without hardwareId for a screen that is out of scope.',
     example: {
       type: 'recall',
       event: 'confirmed',
@@ -301,7 +313,8 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
     qos: 1,
     retained: false,
     description:
-      'Telemetry: one sample with any of these keys and further ones, with or without ts in milliseconds; an array of samples; or {"boot","up","s":[…]} from a device without a clock. Up to 500 samples, 64 KiB.',
+      'Telemetry: one sample with any of these keys and further ones, with or without ts in milliseconds; an ' +
+      'array of samples; or {"boot","up","s":[…]} from a device without a clock. Up to 500 samples, 64 KiB.',
     example: {
       ts: 1765967400123,
       lat: 28.41,
@@ -315,21 +328,24 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
     qos: 1,
     retained: false,
     description:
-      'A lock event, or an array of them. It may be sent again: the same eid, event and ts of a registered device are one event; cmd names a remote command.',
+      'A lock event, or an array of them. It may be sent again: the same eid, event and ts of a registered ' +
+      'device are one event; cmd names a remote command.',
     example: { eid: '17-42', event: 'unlock', source: 'rfid', code: '04A1B2C3', ts: 1765967400123 },
   },
   st: {
     qos: 1,
     retained: true,
     description:
-      'The device is connected; its last will is {"online":false}, a goodbye {"online":false,"r":"sleep"}. With the first one a device enrols: type is what it is, cart the cart it is in.',
+      'The device is connected; its last will is {"online":false}, a goodbye {"online":false,"r":"sleep"}. With ' +
+      'the first one a device enrols: type is what it is, cart the cart it is in.',
     example: { online: true, fw: '1.4.2', type: 'teebox', boot: 17, cart: '7' },
   },
   ack: {
     qos: 1,
     retained: false,
     description:
-      'The status of a command: acknowledged, completed, or failed with err. Or the version of the configuration or zones it has applied: {"cfg":12}, {"sz":7}. Or that it has stored the password it was sent: {"key":1}.',
+      'The status of a command: acknowledged, completed, or failed with err. Or the version of the configuration ' +
+      'or zones it has applied: {"cfg":12}, {"sz":7}. Or that it has stored the password it was sent: {"key":1}.',
     example: { id: '1b9d…', st: 'completed' },
   },
   cmd: {
@@ -348,7 +364,8 @@ const DEVICE_TOPICS: Record<Uplink | Downlink, Omit<MqttTopic, 'topic' | 'from'>
     qos: 1,
     retained: false,
     description:
-      'The password of the device, sent to the connection with which it came in with the enrolment key. The device stores it, acknowledges with {"key":1} on ack, and logs in with it from then on.',
+      'The password of the device, sent to the connection with which it came in with the enrolment key. The ' +
+      'device stores it, acknowledges with {"key":1} on ack, and logs in with it from then on.',
     example: { password: 'Xk7Jm2Qp9Rt4Wv6Yz8Ab3Cd5Ef1Gh0' },
   },
   tq: {
@@ -382,7 +399,8 @@ export const MQTT_TOPICS: readonly MqttTopic[] = [
     qos: 1,
     retained: true,
     description:
-      'The zones of a group, for tee boxes: integers of 1e-7 degree, p corners as latitude, longitude …, or c centre and r radius in metres; t is a alert, s stop, w slow (k km/h), p parking.',
+      'The zones of a group, for tee boxes: integers of 1e-7 degree, p corners as latitude, longitude …, or c ' +
+      'centre and r radius in metres; t is a alert, s stop, w slow (k km/h), p parking.',
     example: { v: 7, z: [{ i: 'p1', t: 'p', c: [284100000, -815800000], r: 25 }] },
   },
   {
@@ -391,7 +409,9 @@ export const MQTT_TOPICS: readonly MqttTopic[] = [
     qos: 1,
     retained: true,
     description:
-      'The alert of a kind and a cart that is not closed, for programs; empty once it is closed. The name of the cart is percent-encoded, and site for disk, clock, sync, backup, certificate and pin_locked. Read by those who may see the alert.',
+      'The alert of a kind and a cart that is not closed, for programs; empty once it is closed. The name of the ' +
+      'cart is percent-encoded, and site for disk, clock, sync, backup, certificate and pin_locked. Read by ' +
+      'those who may see the alert.',
     example: ALERT,
   },
 ]

@@ -16,7 +16,8 @@ export function createBackupsApi({ backups }: MachineDeps): OpenAPIHono<ApiEnv> 
   api.openapi(
     listRoute('/backups', 'Get how the backups are', {
       description:
-        'Tells where the nightly backups are, which there were after the last good one, and when the next is made. It does not look at the target: a stick may have been pulled out since. For admins.',
+        'Tells where the nightly backups are, which there were after the last good one, and when the next is ' +
+        'made. It does not look at the target: a stick may have been pulled out since. For admins.',
       middleware: [adminOnly],
       request: { query: backupsQuerySchema },
       responses: answers(backupsSchema, 'The nightly backups, also when there are none.', 400, 403),
@@ -62,7 +63,8 @@ export function createBackupsApi({ backups }: MachineDeps): OpenAPIHono<ApiEnv> 
   api.openapi(
     route.post('/backups', 'Make a backup now', {
       description:
-        'Begins a backup to the target of the nightly ones, which goes on by itself; GET /backups says what it came to. The audit log enters it. For admins.',
+        'Begins a backup to the target of the nightly ones, which goes on by itself; GET /backups says what it ' +
+        'came to. The audit log enters it. For admins.',
       middleware: [adminOnly],
       responses: { 202: json(startedBackupSchema, 'It is being made.'), ...problems(403, 409) },
     }),

@@ -13,7 +13,9 @@ export function createClockApi({ clockConfirmation }: MachineDeps): OpenAPIHono<
   api.openapi(
     route.post('/clock/confirm', 'Confirm the clock of the gateway', {
       description:
-        "Says that the gateway's clock is right: what acts by itself may begin, deletion by age goes on, and a doubt that /health shows ends. Holds until the next start, or until the clock is set by more than a minute. Refused when the clock is more than two minutes off the given time: set it first. For admins.",
+        "Says that the gateway's clock is right: what acts by itself may begin, deletion by age goes on, and a " +
+        'doubt that /health shows ends. Holds until the next start, or until the clock is set by more than a ' +
+        'minute. Refused when the clock is more than two minutes off the given time: set it first. For admins.',
       middleware: [adminOnly, jsonBody],
       request: { body: body(clockConfirmationSchema) },
       responses: answers(confirmedClockSchema, 'The clock is confirmed.', 400, 403, 409, 413, 415),

@@ -12,7 +12,9 @@ export function createMachineApi({ machine }: MachineDeps): OpenAPIHono<ApiEnv> 
   api.openapi(
     route.post('/machine/confirm', 'Confirm that this is the same course on a new machine', {
       description:
-        'Ends the notice machine of /health: from now on the gateway belongs to this machine, and the head office is sent everything. For a copy that is to be another course use the command new-site in its place. Changes nothing on the machine of before. For admins.',
+        'Ends the notice machine of /health: from now on the gateway belongs to this machine, and the head ' +
+        'office is sent everything. For a copy that is to be another course use the command new-site in its ' +
+        'place. Changes nothing on the machine of before. For admins.',
       middleware: [adminOnly],
       responses: answers(confirmedMachineSchema, 'The course goes on on this machine.', 403),
     }),

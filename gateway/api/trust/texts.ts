@@ -45,7 +45,8 @@ export const TRUST_TEXTS: Readonly<Record<'en' | 'de', TrustTexts>> = {
         download: 'Download the certificate',
         steps: [
           'Download the certificate and open it.',
-          'Install Certificate, Current User, Place all certificates in the following store: Trusted Root Certification Authorities.',
+          'Install Certificate, Current User, Place all certificates in the following store: Trusted Root ' +
+            'Certification Authorities.',
           'Finish, compare the fingerprint, say Yes, and start the browser again.',
         ],
       },
@@ -53,7 +54,9 @@ export const TRUST_TEXTS: Readonly<Record<'en' | 'de', TrustTexts>> = {
   },
   de: {
     title: 'Diesem Gateway vertrauen',
-    why: 'Das ist auf jedem Tablet einmal zu tun. Danach kann im Netz niemand mehr mitlesen oder ändern, was es zeigt und tut.',
+    why:
+      'Das ist auf jedem Tablet einmal zu tun. Danach kann im Netz niemand mehr mitlesen oder ändern, was es zeigt ' +
+      'und tut.',
     other: 'English',
     compare: 'Vor dem Ja diesen Fingerabdruck mit dem vergleichen, den ein Admin sieht:',
     open: 'App öffnen',
@@ -64,7 +67,8 @@ export const TRUST_TEXTS: Readonly<Record<'en' | 'de', TrustTexts>> = {
         download: 'Zertifikat herunterladen',
         steps: [
           'Das Zertifikat herunterladen.',
-          'Die Einstellungen öffnen und nach „CA-Zertifikat“ suchen (Sicherheit, Weitere Sicherheitseinstellungen, Vom Speicher installieren).',
+          'Die Einstellungen öffnen und nach „CA-Zertifikat“ suchen (Sicherheit, Weitere ' +
+            'Sicherheitseinstellungen, Vom Speicher installieren).',
           'CA-Zertifikat wählen, dann Trotzdem installieren, und cartbarn.crt aus den Downloads nehmen.',
         ],
       },
@@ -84,7 +88,8 @@ export const TRUST_TEXTS: Readonly<Record<'en' | 'de', TrustTexts>> = {
         download: 'Zertifikat herunterladen',
         steps: [
           'Das Zertifikat herunterladen und öffnen.',
-          'Zertifikat installieren, Aktueller Benutzer, Alle Zertifikate in folgendem Speicher speichern: Vertrauenswürdige Stammzertifizierungsstellen.',
+          'Zertifikat installieren, Aktueller Benutzer, Alle Zertifikate in folgendem Speicher speichern: ' +
+            'Vertrauenswürdige Stammzertifizierungsstellen.',
           'Fertig stellen, den Fingerabdruck vergleichen, Ja, und den Browser neu starten.',
         ],
       },

@@ -12,7 +12,8 @@ export const barnTexts = defineTexts({
     noCoordinates: 'These are no coordinates. Latitude first: 52.5007, 13.1246',
     show: 'Show this place',
     nothingKnown:
-      'Nothing says yet where the course is. Switch on a cart with a tracker outdoors, load the drawing of the course, or type coordinates.',
+      'Nothing says yet where the course is. Switch on a cart with a tracker outdoors, load the drawing of the ' +
+      'course, or type coordinates.',
     askFar: (distance: string, cart: string) => `The barn is ${distance} from cart ${cart}: really?`,
     farWhy: 'No other cart is nearer. Carts are in the barn only inside the circle.',
     drag: (margin: string) =>
@@ -42,7 +43,8 @@ export const barnTexts = defineTexts({
     noCoordinates: 'Das sind keine Koordinaten. Breite zuerst: 52.5007, 13.1246',
     show: 'Diesen Ort zeigen',
     nothingKnown:
-      'Noch sagt nichts, wo der Platz ist. Ein Cart mit Tracker im Freien einschalten, die Zeichnung des Platzes laden oder Koordinaten eingeben.',
+      'Noch sagt nichts, wo der Platz ist. Ein Cart mit Tracker im Freien einschalten, die Zeichnung des Platzes ' +
+      'laden oder Koordinaten eingeben.',
     askFar: (distance: string, cart: string) => `Die Halle ist ${distance} von Cart ${cart} entfernt: wirklich?`,
     farWhy: 'Kein anderes Cart ist näher. In der Halle sind Carts nur innerhalb des Kreises.',
     drag: (margin: string) =>

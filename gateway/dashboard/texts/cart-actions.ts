@@ -35,7 +35,8 @@ export const cartActionTexts = defineTexts({
     mayNotDrive: 'May no longer',
     askExempt: (cart: string) => `Where may cart ${cart} drive?`,
     exemptMeans:
-      'Until closing it may drive where others may not, for a golfer with a disability flag. Nothing is counted against it.',
+      'Until closing it may drive where others may not, for a golfer with a disability flag. Nothing is counted ' +
+      'against it.',
     exemptZones: 'May drive in',
     exemptUntil: 'Until (empty: closing)',
     allow: 'Allow it',
@@ -76,7 +77,8 @@ export const cartActionTexts = defineTexts({
     mayNotDrive: 'Darf nicht mehr',
     askExempt: (cart: string) => `Wo darf Cart ${cart} fahren?`,
     exemptMeans:
-      'Bis zur Schließung darf es fahren, wo andere nicht dürfen, für Spieler mit Behinderten-Flagge. Es wird ihm nichts angerechnet.',
+      'Bis zur Schließung darf es fahren, wo andere nicht dürfen, für Spieler mit Behinderten-Flagge. Es wird ' +
+      'ihm nichts angerechnet.',
     exemptZones: 'Darf fahren in',
     exemptUntil: 'Bis (leer: Schließung)',
     allow: 'Erlauben',

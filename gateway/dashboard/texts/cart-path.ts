@@ -14,7 +14,9 @@ export const cartPathTexts = defineTexts({
     until: (time: string) => `until ${time}`,
     noEnd: 'until ended',
     by: (name: string) => `by ${name}`,
-    none: 'No hole has a zone for this yet. Draw a zone on the fairway, give it the number of its hole and switch it off; here it is switched on.',
+    none:
+      'No hole has a zone for this yet. Draw a zone on the fairway, give it the number of its hole and switch it ' +
+      'off; here it is switched on.',
     toZones: 'To the zones',
     working: 'Sending …',
     haveIt: (applied: number, total: number) => `${applied} of ${total} carts have it`,
@@ -31,7 +33,9 @@ export const cartPathTexts = defineTexts({
   },
   de: {
     title: 'Nur auf dem Weg',
-    what: 'Einmal auf eine Bahn tippen: Dort bleiben Carts bis zur Schließung auf dem Weg. Noch einmal tippen beendet es.',
+    what:
+      'Einmal auf eine Bahn tippen: Dort bleiben Carts bis zur Schließung auf dem Weg. Noch einmal tippen beendet ' +
+      'es.',
     all: 'Alle Bahnen',
     allOff: 'Auf allen Bahnen beenden',
     holes: 'Bahnen',
@@ -41,7 +45,9 @@ export const cartPathTexts = defineTexts({
     until: (time: string) => `bis ${time}`,
     noEnd: 'bis es beendet wird',
     by: (name: string) => `von ${name}`,
-    none: 'Noch hat keine Bahn eine Zone dafür. Eine Zone auf das Fairway zeichnen, ihr die Nummer der Bahn geben und sie ausschalten; hier wird sie eingeschaltet.',
+    none:
+      'Noch hat keine Bahn eine Zone dafür. Eine Zone auf das Fairway zeichnen, ihr die Nummer der Bahn geben und ' +
+      'sie ausschalten; hier wird sie eingeschaltet.',
     toZones: 'Zu den Zonen',
     working: 'Sendet …',
     haveIt: (applied: number, total: number) => `${applied} von ${total} Carts haben es`,

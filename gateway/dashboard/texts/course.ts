@@ -67,7 +67,9 @@ export const courseTexts = defineTexts({
   },
   de: {
     title: 'Platz zeichnen',
-    why: 'Der Platz, wie OpenStreetMap ihn kennt, unter den Carts gezeichnet; und ein Foto darunter, wenn es eines gibt.',
+    why:
+      'Der Platz, wie OpenStreetMap ihn kennt, unter den Carts gezeichnet; und ein Foto darunter, wenn es eines ' +
+      'gibt.',
     adminOnly: 'Das kann nur ein Admin ändern.',
     drawing: 'Zeichnung',
     choose: 'Datei wählen',

@@ -24,7 +24,8 @@ export const dayTexts = defineTexts({
     stands: 'Stands',
     heard: (span: string) => `Last heard of ${span} before`,
     noRecords:
-      'No positions on this day. Only the devices that are in the cart now are looked at, and a removed device took its history along.',
+      'No positions on this day. Only the devices that are in the cart now are looked at, and a removed device ' +
+      'took its history along.',
     future: 'This day has not come yet.',
     gaps: 'Some records of this day are damaged and missing here.',
     noTrips: 'No trips on this day.',
@@ -64,7 +65,8 @@ export const dayTexts = defineTexts({
     stands: 'Steht',
     heard: (span: string) => `Zuletzt gehört: ${span} davor`,
     noRecords:
-      'Keine Positionen an diesem Tag. Es zählen nur die Geräte, die jetzt im Cart sind, und ein entferntes Gerät nahm seine Geschichte mit.',
+      'Keine Positionen an diesem Tag. Es zählen nur die Geräte, die jetzt im Cart sind, und ein entferntes ' +
+      'Gerät nahm seine Geschichte mit.',
     future: 'Dieser Tag kommt erst noch.',
     gaps: 'Einige Aufzeichnungen dieses Tages sind beschädigt und fehlen hier.',
     noTrips: 'Keine Fahrten an diesem Tag.',

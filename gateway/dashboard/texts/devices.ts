@@ -80,7 +80,8 @@ export const deviceTexts = defineTexts({
     cancel: 'Cancel',
     importTitle: 'From a spreadsheet',
     importWhat:
-      'A CSV file with the columns hardware_id, device_type, name, cart, group. A new device needs the first two, one that is there only the first.',
+      'A CSV file with the columns hardware_id, device_type, name, cart, group. A new device needs the first ' +
+      'two, one that is there only the first.',
     kinds: (names: string) => `Device types: ${names}`,
     sample: 'Save a sample file',
     choose: 'CSV file',
@@ -187,7 +188,8 @@ export const deviceTexts = defineTexts({
     cancel: 'Abbrechen',
     importTitle: 'Aus einer Tabelle',
     importWhat:
-      'Eine CSV-Datei mit den Spalten hardware_id, device_type, name, cart, group. Ein neues Gerät braucht die ersten beiden, ein vorhandenes nur die erste.',
+      'Eine CSV-Datei mit den Spalten hardware_id, device_type, name, cart, group. Ein neues Gerät braucht die ' +
+      'ersten beiden, ein vorhandenes nur die erste.',
     kinds: (names: string) => `Arten von Geräten: ${names}`,
     sample: 'Beispieldatei speichern',
     choose: 'CSV-Datei',

@@ -20,12 +20,16 @@ export const helpTexts = defineTexts({
     more: 'Mehr lesen (auf Englisch)',
     close: 'Schließen',
     screens: {
-      map: 'Jedes Cart, wo es jetzt ist, und an der Seite, was jemanden braucht: ein Cart antippen, um es zu sperren, zu öffnen oder zu finden.',
+      map:
+        'Jedes Cart, wo es jetzt ist, und an der Seite, was jemanden braucht: ein Cart antippen, um es zu sperren, ' +
+        'zu öffnen oder zu finden.',
       fleet: 'Alle Carts als Liste, das Wichtige zuerst, und welche man am Morgen ausgibt.',
       evening:
-        'Wer drinnen und gesperrt ist, drinnen und offen, noch draußen oder nicht am Laden; ein Knopf sperrt, was in der Halle offen steht.',
+        'Wer drinnen und gesperrt ist, drinnen und offen, noch draußen oder nicht am Laden; ein Knopf sperrt, ' +
+        'was in der Halle offen steht.',
       alerts:
-        'Was jemand ansehen soll, Offenes zuerst; wer einen Alarm bestätigt, bringt ihn auf allen Tablets zum Schweigen.',
+        'Was jemand ansehen soll, Offenes zuerst; wer einen Alarm bestätigt, bringt ihn auf allen Tablets zum ' +
+        'Schweigen.',
       barn: 'Wo die Halle ist: Carts in diesem Kreis sind drinnen, und nur diese werden zusammen gesperrt.',
     },
   },

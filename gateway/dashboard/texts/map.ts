@@ -13,7 +13,8 @@ export const mapTexts = defineTexts({
     counts: { out: 'On course', in: 'In barn', low: 'Low', silent: 'Silent', outside: 'Outside' },
     mapOfCourse: 'Map of the course',
     mapHelp:
-      'Arrow keys move the map, plus and minus zoom. Every cart is also found by the search field, by the counters and in the list beside the map.',
+      'Arrow keys move the map, plus and minus zoom. Every cart is also found by the search field, by the ' +
+      'counters and in the list beside the map.',
     closer: 'Zoom in',
     further: 'Zoom out',
     wholeCourse: 'Whole course',
@@ -45,7 +46,8 @@ export const mapTexts = defineTexts({
     },
     mapOfCourse: 'Karte des Platzes',
     mapHelp:
-      'Pfeiltasten verschieben die Karte, Plus und Minus zoomen. Jedes Cart ist auch über das Suchfeld, die Zähler und die Liste neben der Karte zu finden.',
+      'Pfeiltasten verschieben die Karte, Plus und Minus zoomen. Jedes Cart ist auch über das Suchfeld, die ' +
+      'Zähler und die Liste neben der Karte zu finden.',
     closer: 'Näher',
     further: 'Weiter weg',
     wholeCourse: 'Ganzer Platz',

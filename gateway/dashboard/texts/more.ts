@@ -46,11 +46,13 @@ export const moreTexts = defineTexts({
     setClock: "Set the clock of the gateway's computer; it will ask again.",
     otherMachine: 'This data comes from another machine.',
     otherMachineWhy:
-      'Is it the same course on a new machine, or a copy for another course? Until you say, the head office is sent nothing and no backup is made.',
+      'Is it the same course on a new machine, or a copy for another course? Until you say, the head office is ' +
+      'sent nothing and no backup is made.',
     sameCourse: 'Same course',
     otherCourse: 'Another course',
     newSite:
-      "On the gateway's computer stop the gateway and type: cartbarn new-site --yes. The course then gets keys and carts of its own.",
+      "On the gateway's computer stop the gateway and type: cartbarn new-site --yes. The course then gets keys " +
+      'and carts of its own.',
     asksForAccess: (name: string, check: string) => `“${name}” asks for access: ${check}`,
     moreAsk: (count: number) => `and ${count} more`,
     look: 'Look',
@@ -110,11 +112,13 @@ export const moreTexts = defineTexts({
     setClock: 'Die Uhr am Rechner des Gateways stellen; es fragt wieder.',
     otherMachine: 'Diese Daten kommen von einem anderen Rechner.',
     otherMachineWhy:
-      'Ist es derselbe Platz auf einem neuen Rechner oder eine Kopie für einen anderen Platz? Bis zur Antwort erfährt die Zentrale nichts und wird keine Sicherung gemacht.',
+      'Ist es derselbe Platz auf einem neuen Rechner oder eine Kopie für einen anderen Platz? Bis zur Antwort ' +
+      'erfährt die Zentrale nichts und wird keine Sicherung gemacht.',
     sameCourse: 'Derselbe Platz',
     otherCourse: 'Ein anderer Platz',
     newSite:
-      'Am Rechner des Gateways das Gateway anhalten und eingeben: cartbarn new-site --yes. Der Platz bekommt dann eigene Schlüssel und Carts.',
+      'Am Rechner des Gateways das Gateway anhalten und eingeben: cartbarn new-site --yes. Der Platz bekommt ' +
+      'dann eigene Schlüssel und Carts.',
     asksForAccess: (name: string, check: string) => `„${name}“ bittet um Zugang: ${check}`,
     moreAsk: (count: number) => `und ${count} weitere`,
     look: 'Ansehen',

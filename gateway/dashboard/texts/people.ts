@@ -36,7 +36,9 @@ export const peopleTexts = defineTexts({
     removePin: 'Remove the PIN',
   },
   de: {
-    why: 'Wer was sehen und tun darf: Menschen geben auf einem gemeinsamen Tablet ihre PIN, Programme und neue Tablets einen Schlüssel.',
+    why:
+      'Wer was sehen und tun darf: Menschen geben auf einem gemeinsamen Tablet ihre PIN, Programme und neue ' +
+      'Tablets einen Schlüssel.',
     change: 'Ändern',
     changeOf: (name: string) => `${name} ändern`,
     save: 'Speichern',
@@ -57,7 +59,8 @@ export const peopleTexts = defineTexts({
     newKeyMeans: 'Der alte gilt sofort nicht mehr, und Tablets, die damit angemeldet sind, werden abgemeldet.',
     keyOf: (name: string) => `Schlüssel von ${name}`,
     keyOnce:
-      'Er wird nur jetzt gezeigt. Programme und neue Tablets melden sich damit an; für ein gemeinsames Tablet reicht eine PIN.',
+      'Er wird nur jetzt gezeigt. Programme und neue Tablets melden sich damit an; für ein gemeinsames Tablet ' +
+      'reicht eine PIN.',
     written: 'Ich habe ihn aufgeschrieben',
     leaveKey: (name: string) => `Den Schlüssel von ${name} kann niemand noch einmal zeigen. Verlassen?`,
     disable: 'Abschalten',

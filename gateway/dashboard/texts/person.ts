@@ -30,6 +30,7 @@ export const personTexts = defineTexts({
     key: 'Ihr Schlüssel',
     goOn: 'Weiter',
     nobodyHasPin:
-      'Niemand, der das darf, hat eine PIN. Eine PIN setzen (Mehr, Wer handelt), dann braucht es den Schlüssel nur jetzt.',
+      'Niemand, der das darf, hat eine PIN. Eine PIN setzen (Mehr, Wer handelt), dann braucht es den Schlüssel ' +
+      'nur jetzt.',
   },
 })

@@ -26,7 +26,8 @@ export const signInTexts = defineTexts({
     noSuchZone: 'Take a time zone from the list, such as Europe/Berlin.',
     ownKey: 'Your own key',
     ownKeyHow:
-      'This key opens everything. Keep it where nobody else looks: once you have pressed the button below, nobody can show it again.',
+      'This key opens everything. Keep it where nobody else looks: once you have pressed the button below, ' +
+      'nobody can show it again.',
     keyLost: 'The gateway may have made a new key that did not arrive. Run cartbarn admin-key on its computer.',
     copy: 'Copy',
     copied: 'Copied.',
@@ -68,9 +69,11 @@ export const signInTexts = defineTexts({
     noSuchZone: 'Eine Zeitzone aus der Liste nehmen, etwa Europe/Berlin.',
     ownKey: 'Ihr eigener Schlüssel',
     ownKeyHow:
-      'Dieser Schlüssel öffnet alles. Dort aufheben, wo sonst niemand hinsieht: Nach dem Knopf unten kann ihn niemand mehr zeigen.',
+      'Dieser Schlüssel öffnet alles. Dort aufheben, wo sonst niemand hinsieht: Nach dem Knopf unten kann ihn ' +
+      'niemand mehr zeigen.',
     keyLost:
-      'Vielleicht hat das Gateway einen neuen Schlüssel gemacht, der nicht ankam. Auf seinem Rechner cartbarn admin-key ausführen.',
+      'Vielleicht hat das Gateway einen neuen Schlüssel gemacht, der nicht ankam. Auf seinem Rechner cartbarn ' +
+      'admin-key ausführen.',
     copy: 'Kopieren',
     copied: 'Kopiert.',
     notCopied: 'Dieser Browser kopiert nicht: den Schlüssel markieren und kopieren.',

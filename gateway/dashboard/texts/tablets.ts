@@ -16,7 +16,8 @@ export const tabletTexts = defineTexts({
     makeCode: 'Make a code',
     scan: 'Open this with the camera of the new tablet. Or open the address there, and type the code as the key.',
     trustFirst:
-      'Does its browser warn of this address? Then it does not trust the gateway yet: first open this page there, and do what it says.',
+      'Does its browser warn of this address? Then it does not trust the gateway yet: first open this page ' +
+      'there, and do what it says.',
     isIn: (name: string) => `${name} is signed in.`,
     validFor: (span: string) => `Valid for ${span}, once.`,
     expired: 'This code is too old. Make another.',
@@ -55,7 +56,8 @@ export const tabletTexts = defineTexts({
     makeCode: 'Code machen',
     scan: 'Mit der Kamera des neuen Tablets öffnen. Oder dort die Adresse öffnen und den Code als Schlüssel eingeben.',
     trustFirst:
-      'Warnt sein Browser vor dieser Adresse? Dann vertraut es dem Gateway noch nicht: dort zuerst diese Seite öffnen und tun, was sie sagt.',
+      'Warnt sein Browser vor dieser Adresse? Dann vertraut es dem Gateway noch nicht: dort zuerst diese Seite ' +
+      'öffnen und tun, was sie sagt.',
     isIn: (name: string) => `${name} ist angemeldet.`,
     validFor: (span: string) => `Gilt ${span}, einmal.`,
     expired: 'Dieser Code ist zu alt. Einen neuen machen.',

@@ -128,7 +128,8 @@ export const zonesTexts = defineTexts({
     close: 'Fertig',
     cancel: 'Abbrechen',
     moveHow:
-      'Eine Ecke ziehen verschiebt sie, ein kleiner Punkt wird zur neuen Ecke. Eine Ecke antippen, um sie abzuschneiden.',
+      'Eine Ecke ziehen verschiebt sie, ein kleiner Punkt wird zur neuen Ecke. Eine Ecke antippen, um sie ' +
+      'abzuschneiden.',
     circleHow: 'Den Kreis ziehen verschiebt ihn, seinen Rand ziehen ändert die Größe.',
     cut: 'Diese Ecke weg',
     remove: 'Zone löschen',

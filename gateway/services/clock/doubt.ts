@@ -2,7 +2,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { ClockDoubt, GatewayClock } from './gateway-clock.ts'
 
 const ADVICE =
-  'Nothing is deleted by age until the clock is confirmed or set. If it is right, confirm it with POST /clock/confirm; else set it.'
+  'Nothing is deleted by age until the clock is confirmed or set. If it is right, confirm it with POST ' +
+  '/clock/confirm; else set it.'
 
 /** Says to an admin what is wrong with the clock, what that means and what to do. */
 export function describeDoubt(

@@ -9,4 +9,5 @@ export const NOT_IN_A_BACKUP = [
 
 /** In addition, where it is there and the backup is not encrypted. */
 export const NO_AUTHORITY =
-  'tls/authority.pem, which only encrypted backups contain: without it each tablet and device must trust another authority'
+  'tls/authority.pem, which only encrypted backups contain: without it each tablet and device must trust another ' +
+  'authority'

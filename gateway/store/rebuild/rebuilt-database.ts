@@ -173,7 +173,8 @@ export class RebuiltDatabase {
 
   #setProgress({ site, kind, after, sinceMs, rows, records }: RebuildProgress): void {
     this.connection.run(
-      'INSERT OR REPLACE INTO rebuild_progress (only, site, kind, after, since_ms, rows, records) VALUES (1, ?, ?, ?, ?, ?, ?)',
+      'INSERT OR REPLACE INTO rebuild_progress (only, site, kind, after, since_ms, rows, records) VALUES (1, ?, ' +
+        '?, ?, ?, ?, ?)',
       site,
       kind,
       after,

@@ -31,7 +31,8 @@ export const deviceStateTable = table('device_state', {
   care: {
     what: 'the latest state of the devices',
     meaning:
-      'Devices that are missing in it show no state until they send the next one, and their records are not counted. What is missing comes back when it is sent again.',
+      'Devices that are missing in it show no state until they send the next one, and their records are not ' +
+      'counted. What is missing comes back when it is sent again.',
     afterLoss: [
       `INSERT OR IGNORE INTO device_state (device_id, latest, updated_at_ms)
          SELECT device_id, '{}', updated_at_ms FROM device`,
@@ -217,7 +218,8 @@ export const createDevice = write(
     )
     connection.run('DELETE FROM removed_device WHERE hardware_id = ?', hardwareId)
     connection.run(
-      'INSERT INTO device_state (device_id, latest, updated_at_ms) SELECT device_id, ?, ? FROM device WHERE hardware_id = ?',
+      'INSERT INTO device_state (device_id, latest, updated_at_ms) SELECT device_id, ?, ? FROM device WHERE ' +
+        'hardware_id = ?',
       JSON.stringify(emptyState()),
       nowMs,
       hardwareId,

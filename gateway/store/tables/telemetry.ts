@@ -28,7 +28,8 @@ export const stateChangeTable = table('state_change', {
     what: 'the newest states of devices that sent nothing else',
     hasOwnSums: true,
     meaning:
-      'Devices that are missing in it show their state of up to a minute before. What is missing comes back when it is sent again.',
+      'Devices that are missing in it show their state of up to a minute before. What is missing comes back when ' +
+      'it is sent again.',
   },
 })
 

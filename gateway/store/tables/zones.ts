@@ -19,7 +19,8 @@ export const zoneSetTable = table('zone_set', {
     what: 'the zones of the site',
     isRemembered: true,
     meaning:
-      'If they are missing, the last set that people made is in force again, with nothing switched; carts keep what they have until then.',
+      'If they are missing, the last set that people made is in force again, with nothing switched; carts keep ' +
+      'what they have until then.',
     afterLoss: [
       `INSERT OR IGNORE INTO zone_set (only, version, updated_at_ms, zones)
          SELECT 1, version + 1, at_ms, zones FROM zone_version ORDER BY version DESC LIMIT 1`,

@@ -10,7 +10,7 @@ import { createLog } from '#shared/log.ts'
 import { MAX_BLOCK_RECORDS } from '#shared/telemetry/block.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { BlockTable, blockOf } from '#testing/block-table.ts'
-import { Connection } from '../db/connection.ts'
+
 import { logBlock } from '../ledger/gaps.ts'
 import { Store } from '../store.ts'
 import { deleteDevice } from '../tables/devices.ts'
@@ -24,6 +24,7 @@ import {
   type PurgeStep,
   purgeTelemetryStep,
 } from './deletion.ts'
+import { WriterTables } from './log-tail.ts'
 
 const STREAMS = ['gps', 'battery'] as const
 const START_MS = Date.UTC(2026, 4, 1, 12)
@@ -241,7 +242,7 @@ test('thousands of devices without anything old are passed over in a few steps',
 
 test('how work is found does not depend on how much there is: all by index', (t) => {
   // of its own: one that has read already has its statements
-  const connection = new Connection(open(t).connection.db)
+  const connection = new WriterTables(open(t).connection.db)
   const statements: string[] = []
   const all = connection.statement.bind(connection)
   t.mock.method(connection, 'statement', (sql: string) => {

@@ -30,7 +30,8 @@ interface BlockFigures {
 export async function runBlocks(bench: Workbench, args: readonly string[]): Promise<boolean> {
   const command = createCommandLine('bench blocks', process)
     .description(
-      'Bytes and speed of telemetry blocks, on tracks of the simulator. One thread; rates by CPU time, so that what else ' +
+      'Bytes and speed of telemetry blocks, on tracks of the simulator. One thread; rates by CPU time, so that ' +
+        'what else ' +
         'the machine does counts less.',
     )
     .option('--short', 'shorter tracks: does it work, not how fast')

@@ -33,7 +33,8 @@ export function parseExportOptions(argv: readonly string[], io: CommandIo): Expo
     .addOption(new Option('--all', 'all devices that the key may see, one file each').conflicts('device'))
     .requiredOption(
       '--out <file>',
-      'the file to write, there once it is complete; - is standard output (from a clone with npm run --silent); a folder with --all',
+      'the file to write, there once it is complete; - is standard output (from a clone with npm run --silent); ' +
+        'a folder with --all',
     )
     .addOption(
       new Option('--format <format>', 'by default what the name of the file says; of battery csv or ndjson').choices(

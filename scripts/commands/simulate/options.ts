@@ -97,7 +97,8 @@ export function parseOptions(
     .optionsGroup('Past days, as fast as the gateway takes them:')
     .option(
       '--history <days>',
-      'fill the days before today, and today up to now: 12 hours a day, a fix in 5 s of a cart that is out and in 60 s of one that is in; the same seed and options send the same samples again',
+      'fill the days before today, and today up to now: 12 hours a day, a fix in 5 s of a cart that is out and ' +
+        'in 60 s of one that is in; the same seed and options send the same samples again',
       wholeNumber(0, 3650),
       0,
     )

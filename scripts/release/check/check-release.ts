@@ -102,7 +102,8 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
   },
   'a gateway that stands still is ended by the watchdog and started again': async (machine) => {
     machine.must(
-      'mkdir -p /run/systemd/system/cartbarn.service.d; printf "[Service]\\nWatchdogSec=6\\n" > /run/systemd/system/cartbarn.service.d/soon.conf; systemctl daemon-reload; systemctl restart cartbarn',
+      'mkdir -p /run/systemd/system/cartbarn.service.d; printf "[Service]\\nWatchdogSec=6\\n" > ' +
+        '/run/systemd/system/cartbarn.service.d/soon.conf; systemctl daemon-reload; systemctl restart cartbarn',
     )
     const pid = state(machine, 'MainPID')
     // it lives for three times its patience while it works
@@ -134,7 +135,9 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
   'a port that is taken is tried again until it is free': async (machine) => {
     machine.must('systemctl stop cartbarn; systemd-run --quiet --unit=taker --property=Type=simple sleep infinity')
     machine.must(
-      'systemctl stop taker; printf "[Socket]\\nListenStream=1883\\n[Install]\\n" > /run/systemd/system/taker.socket; printf "[Service]\\nExecStart=/bin/true\\n" > /run/systemd/system/taker.service; systemctl daemon-reload; systemctl start taker.socket',
+      'systemctl stop taker; printf "[Socket]\\nListenStream=1883\\n[Install]\\n" > ' +
+        '/run/systemd/system/taker.socket; printf "[Service]\\nExecStart=/bin/true\\n" > ' +
+        '/run/systemd/system/taker.service; systemctl daemon-reload; systemctl start taker.socket',
     )
     machine.run('systemctl start cartbarn', 30_000)
     await eventually(

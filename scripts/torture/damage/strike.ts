@@ -72,7 +72,8 @@ export function namedPages(dataDir: string, seed: number): NamedPage[] {
   return readDatabase(dataDir, (db) => {
     const pages = db
       .prepare<[], NamedPage>(
-        "SELECT name, pageno AS page FROM dbstat WHERE name <> 'sqlite_schema' AND pagetype <> 'overflow' ORDER BY name, pageno",
+        "SELECT name, pageno AS page FROM dbstat WHERE name <> 'sqlite_schema' AND pagetype <> 'overflow' ORDER " +
+          'BY name, pageno',
       )
       .all()
     const byName = Map.groupBy(pages, ({ name }) => name)

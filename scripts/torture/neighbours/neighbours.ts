@@ -63,7 +63,8 @@ interface Outcome {
 export const neighbours: TortureScenario = {
   name: 'neighbours',
   summary:
-    'careless and hostile clients, some kinds at once, while the gateway is killed under them; nobody else may lose anything',
+    'careless and hostile clients, some kinds at once, while the gateway is killed under them; nobody else may ' +
+    'lose anything',
   run: async (context) => {
     const outcome = await torture(context)
     print(outcome)

@@ -21,10 +21,16 @@ const common = {
     description: 'Seconds it is valid; by default 120 for commands, days for the rest.',
     example: 120,
   }),
-  base_rev: z.string().min(1).max(64).optional().meta({
-    description:
-      'The revision it is based on (GET /sites/{site}/revisions): if the site has changed it since, the intent is superseded.',
-  }),
+  base_rev: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .meta({
+      description:
+        'The revision it is based on (GET /sites/{site}/revisions): if the site has changed it since, the intent ' +
+        'is superseded.',
+    }),
 }
 
 function intentOf<Kind extends (typeof INTENT_KINDS)[number], Body extends z.ZodType>(kind: Kind, body: Body) {

@@ -7,7 +7,8 @@ export const backupTexts = defineTexts({
     why: 'Every night the gateway copies all it stores to another place, encrypted.',
     none: 'This gateway makes no backups: what is only on its disk is lost with it.',
     howTo:
-      'Plug a USB stick into its computer, or use an S3 bucket, and set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE.',
+      'Plug a USB stick into its computer, or use an S3 bucket, and set CARTBARN_BACKUP_TO and ' +
+      'CARTBARN_BACKUP_PASSPHRASE_FILE.',
     target: 'Where',
     lastGood: 'Last good one',
     next: 'Next one',
@@ -18,7 +19,8 @@ export const backupTexts = defineTexts({
     lastFailed: (moment: string) => `The last attempt failed (${moment}):`,
     running: 'A backup is being made …',
     otherMachine:
-      'This data comes from another machine, whose backups these may be: none is made and none deleted until you say at the top of the screen what this is.',
+      'This data comes from another machine, whose backups these may be: none is made and none deleted until you ' +
+      'say at the top of the screen what this is.',
     now: 'Back up now',
     list: 'Backups that are there',
     listWhy: 'As it was after the last good one; the number is what cartbarn restore takes.',
@@ -32,7 +34,8 @@ export const backupTexts = defineTexts({
     why: 'Jede Nacht kopiert das Gateway alles, was es speichert, verschlüsselt an einen anderen Ort.',
     none: 'Dieses Gateway macht keine Sicherungen: Was nur auf seiner Platte ist, geht mit ihr verloren.',
     howTo:
-      'Einen USB-Stick in seinen Rechner stecken oder einen S3-Bucket nehmen, und CARTBARN_BACKUP_TO und CARTBARN_BACKUP_PASSPHRASE_FILE setzen.',
+      'Einen USB-Stick in seinen Rechner stecken oder einen S3-Bucket nehmen, und CARTBARN_BACKUP_TO und ' +
+      'CARTBARN_BACKUP_PASSPHRASE_FILE setzen.',
     target: 'Wohin',
     lastGood: 'Letzte gute',
     next: 'Nächste',
@@ -43,7 +46,8 @@ export const backupTexts = defineTexts({
     lastFailed: (moment: string) => `Der letzte Versuch ist fehlgeschlagen (${moment}):`,
     running: 'Eine Sicherung wird gemacht …',
     otherMachine:
-      'Diese Daten kommen von einem anderen Rechner, dessen Sicherungen das sein können: Es wird keine gemacht und keine gelöscht, bis oben auf dem Bildschirm gesagt ist, was das hier ist.',
+      'Diese Daten kommen von einem anderen Rechner, dessen Sicherungen das sein können: Es wird keine gemacht ' +
+      'und keine gelöscht, bis oben auf dem Bildschirm gesagt ist, was das hier ist.',
     now: 'Jetzt sichern',
     list: 'Vorhandene Sicherungen',
     listWhy: 'Stand nach der letzten guten; die Nummer ist die für cartbarn restore.',

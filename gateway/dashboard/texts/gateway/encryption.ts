@@ -13,7 +13,8 @@ export const encryptionTexts = defineTexts({
     fingerprint: 'Fingerprint',
     trust: 'A tablet is to trust the gateway',
     trustHow:
-      'Each tablet once: point its camera at this, do what the page says for Android, iPad or Windows, and compare the fingerprint.',
+      'Each tablet once: point its camera at this, do what the page says for Android, iPad or Windows, and ' +
+      'compare the fingerprint.',
     certificate: 'Download the certificate',
     profile: 'Download the profile for iPad',
     closed: 'Plain HTTP is closed, and with it the page for new tablets: open it for as long as they need.',
@@ -34,11 +35,13 @@ export const encryptionTexts = defineTexts({
     fingerprint: 'Fingerabdruck',
     trust: 'Ein Tablet soll dem Gateway vertrauen',
     trustHow:
-      'Auf jedem Tablet einmal: seine Kamera darauf richten, tun, was die Seite für Android, iPad oder Windows sagt, und den Fingerabdruck vergleichen.',
+      'Auf jedem Tablet einmal: seine Kamera darauf richten, tun, was die Seite für Android, iPad oder Windows ' +
+      'sagt, und den Fingerabdruck vergleichen.',
     certificate: 'Zertifikat herunterladen',
     profile: 'Profil für das iPad herunterladen',
     closed:
-      'Einfaches HTTP ist geschlossen und damit auch die Seite für neue Tablets: so lange öffnen, wie diese es brauchen.',
+      'Einfaches HTTP ist geschlossen und damit auch die Seite für neue Tablets: so lange öffnen, wie diese es ' +
+      'brauchen.',
     plain: 'Wer noch unverschlüsselt kommt',
     plainWhy: 'Seit dem Start des Gateways. Wenn es niemand mehr ist, schließt CARTBARN_PLAIN_HTTP=off diesen Weg.',
     nobody: 'Niemand.',

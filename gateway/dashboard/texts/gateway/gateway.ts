@@ -23,7 +23,8 @@ export const gatewayTexts = defineTexts({
     keptWhere: 'Set by CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS and CARTBARN_DISK_BUDGET on the gateway.',
     full: {
       alone:
-        'Nothing is deleted to make room, as no head office has it: free the disk, shorten how long things are kept, or raise the budget.',
+        'Nothing is deleted to make room, as no head office has it: free the disk, shorten how long things are ' +
+        'kept, or raise the budget.',
       low: 'History that the head office has is deleted here, oldest first.',
       critical: 'History that the head office does not have is deleted, oldest first: look why it is not up to date.',
     },
@@ -131,10 +132,12 @@ export const gatewayTexts = defineTexts({
     keptWhere: 'Am Gateway gesetzt: CARTBARN_RETENTION_DAYS, CARTBARN_EVENT_RETENTION_DAYS, CARTBARN_DISK_BUDGET.',
     full: {
       alone:
-        'Nichts wird gelöscht, um Platz zu machen, weil keine Zentrale es hat: Platz schaffen, kürzer aufheben oder mehr erlauben.',
+        'Nichts wird gelöscht, um Platz zu machen, weil keine Zentrale es hat: Platz schaffen, kürzer aufheben ' +
+        'oder mehr erlauben.',
       low: 'Hier wird gelöscht, was die Zentrale hat, das Älteste zuerst.',
       critical:
-        'Auch was die Zentrale nicht hat, wird gelöscht, das Älteste zuerst: nachsehen, warum sie nicht auf dem neuesten Stand ist.',
+        'Auch was die Zentrale nicht hat, wird gelöscht, das Älteste zuerst: nachsehen, warum sie nicht auf dem ' +
+        'neuesten Stand ist.',
     },
     ages: 'Wie alt es ist',
     agesWhy: 'Positionen und Spannungen nach dem Monat, aus dem sie sind; die Größen stimmen ungefähr.',
