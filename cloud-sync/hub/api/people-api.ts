@@ -42,7 +42,7 @@ const INTRODUCTION = `The head office of several sites. Each site has a fleet ga
 - **Lists** have \`order=asc\` or \`order=desc\`, and are CSV by \`format=csv\` or \`Accept: text/csv\`: the rows that JSON has, with the names of their fields as header.
 - **Parameters** that are lists are repeated (\`?hardware_ids=a&hardware_ids=b\`) or comma-separated (\`?hardware_ids=a,b\`); \`hardware_ids[]=a\` is the same. Another one that is given twice is an error.`
 
-/** What is read of a site, in the order of the API's document. */
+/** The routes that only read a site, in the order of the API's document. */
 const SITE_ROUTES = [
   SITE_LOCK_EVENTS,
   SITE_GEOFENCE_EVENTS,

@@ -12,7 +12,7 @@ import type { Clock } from '#shared/time.ts'
 import { siteParams } from '#shared/wire/sites.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 
-/** What a request for something of a site is answered from. */
+/** The facts that a request for a site is answered from. */
 interface Asked {
   sql: Sql
   site: string

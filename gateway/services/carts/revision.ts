@@ -2,7 +2,7 @@ import type { Cart } from '../cart.ts'
 
 type Judged = Omit<Cart, 'revision'>
 
-/** A cart judged for the first time, or again: what is the same keeps its number, what is another gets `next`. */
+/** A judged cart with its revision: `next` for each part that differs from `known`. */
 export function withRevision(known: Cart | undefined, judged: Judged, next: number): Cart {
   const revision = {
     shown: known !== undefined && isShownSame(known, judged) ? known.revision.shown : next,
