@@ -461,3 +461,23 @@ test('passwords, keys and what no head office has come from an older database; t
   assert.equal((await again.request('GET', '/devices', { key })).status, 200)
   await again.connect('cart-1', password)
 })
+
+test('a replacement that was killed is finished first, and no second database is made', async (t) => {
+  const dataDir = newFolder(t)
+  mkdirSync(dataDir, { mode: 0o700 })
+  const successor = new Database(join(dataDir, 'cartbarn.db-successor'))
+  successor.pragma('user_version = 1')
+  successor.close()
+  const { err, code } = await restore(
+    {
+      CARTBARN_DATA_DIR: dataDir,
+      CARTBARN_UPSTREAM_URL: 'http://127.0.0.1:9',
+      CARTBARN_UPSTREAM_KEY: `cbs_site_${'k'.repeat(43)}`,
+      CARTBARN_SITE_ID: 'site',
+    },
+    ['--retry-for', '1'],
+  )
+  assert.equal(code, 1)
+  assert.match(err, /has a database already/)
+  assert.deepEqual(readdirSync(dataDir).sort(), ['cartbarn.db', 'cartbarn.lock'])
+})

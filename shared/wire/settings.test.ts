@@ -19,6 +19,11 @@ test('keys that were made at random are taken', () => {
   }
 })
 
+test('a variable of the head office is named with its whole prefix, also one that says it twice', () => {
+  const fault = unknownSettingFault('CARTBARN_PORT', ['PORT'], 'CARTBARN_HUB_')
+  assert.match(fault, /^CARTBARN_HUB_CARTBARN_PORT is no setting/)
+})
+
 for (const [written, says] of [
   ['HTTPPORT', /^CARTBARN_HTTPPORT is no setting of this program; did you mean CARTBARN_HTTP_PORT\?$/],
   ['cartbarn_log_level', /^cartbarn_log_level is no setting .* did you mean CARTBARN_LOG_LEVEL\?$/],

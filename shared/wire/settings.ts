@@ -148,7 +148,7 @@ function settingFault(issue: z.core.$ZodRawIssue): string {
 
 /** A setting that is not among `names` (without `prefix`), as it was written, with the one that was probably meant. */
 export function unknownSettingFault(written: string, names: readonly string[], prefix = PREFIX): string {
-  const shown = /^cartbarn_/i.test(written) ? written : prefix + written
+  const shown = written.toUpperCase().startsWith(prefix) ? written : prefix + written
   const bare = lettersOf(shown)
   const [nearest] = names
     .map((name) => ({ name, edits: editsBetween(bare, lettersOf(prefix + name)) }))
