@@ -41,6 +41,9 @@ function hours() {
   return { opensMinute: 420, closesMinute: 1200 }
 }
 
+/** Of all drills: carts of two of them are never the same one. */
+let lastRevision = 0
+
 /**
  * One cart, what it says, and the rules that judge it once a second, without a gateway: what they find happens at once.
  * `heard` is what became of alerts, as `opened outside`.
@@ -71,7 +74,6 @@ export class CartDrill {
   readonly #arrived = new Arrived({ on: () => undefined })
   #book = new AlertBook()
   #judged: Cart | undefined
-  #lastRevision = 0
 
   constructor(nowMs: number, settings: Partial<SiteSettings> = {}) {
     this.nowMs = nowMs
@@ -207,7 +209,7 @@ export class CartDrill {
     const row = { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow
     const device = { row, contestedAtMs, clock: this.deviceClock } as Cart['devices'][number]
     const judged = { key: '17', devices: [device], said, ground, verdict, notes }
-    this.#judged = withRevision(this.#judged, judged, ++this.#lastRevision)
+    this.#judged = withRevision(this.#judged, judged, ++lastRevision)
     return this.#judged
   }
 

@@ -245,7 +245,9 @@ export class CartTwins {
   }
 
   #compare(): void {
-    assert.deepEqual(this.#lazy.carts.all, this.#eager.carts.all)
+    // numbers of judgements, of which one of them has more
+    const [lazy, eager] = this.#both().map(({ carts }) => carts.all.map(({ revision: _, ...cart }) => cart))
+    assert.deepEqual(lazy, eager)
     assert.deepEqual(this.#lazy.told.splice(0).sort(), this.#eager.told.splice(0).sort())
   }
 }
