@@ -1,7 +1,7 @@
 import { createApp } from '#api/app.ts'
 import { Dashboard } from '#api/dashboard/dashboard.ts'
 import { toDeviceJson } from '#api/shown/device-json.ts'
-import type { WrittenDisk } from '#host/watchdog.ts'
+import type { WrittenDisk } from '#domain/written-disk.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'

@@ -1,16 +1,7 @@
+import type { WrittenDisk } from '#domain/written-disk.ts'
 import type { Part } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type ServiceNews, tellServiceManager } from '#shared/service/manager.ts'
-
-/** The disk, as its writer knows it. */
-export interface WrittenDisk {
-  /** When it last took or refused what was to be written, in milliseconds of `performance.now()`. */
-  readonly answeredAtMs: number
-  /** Whether it takes what is written, and if not, why. */
-  readonly health: { isUsable: boolean; detail: string | null }
-  /** Writes next to nothing, behind all that waits to be written; rejects when that cannot be written. */
-  probe(): Promise<void>
-}
 
 export interface WatchdogOptions {
   disk: WrittenDisk

@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { LATEST_MS } from '#domain/event-time.ts'
 import { GATEWAY } from '#domain/origin.ts'
+import type { WrittenDisk } from '#domain/written-disk.ts'
 import { TLS_FOLDER } from '#shared/authority/authority-folder.ts'
 import { DamagedError, UnavailableError } from '#shared/errors.ts'
 import { folderFault, preparePrivateFolder } from '#shared/files/private-files.ts'
@@ -117,7 +118,10 @@ interface StoreEvents {
  * The database of the gateway: `read`, `readers`, `write`, and `queue` for what devices send. Every SQL statement is
  * behind it.
  */
-export class Store<Message extends Appendable = Appendable> extends EventEmitter<StoreEvents> implements Part {
+export class Store<Message extends Appendable = Appendable>
+  extends EventEmitter<StoreEvents>
+  implements Part, WrittenDisk
+{
   readonly queue: CommitQueue<Message>
   /** Damage that was found in the database since the start. */
   readonly damage: DamageFindings
