@@ -11,11 +11,8 @@ import { auditSchema, helloSchema, latestSchema, pushSchema } from '#shared/wire
 
 /** Gateways wait for as long at most, whatever another one or a person sends. */
 const MOST_MS = 100
-/**
- * Bodies of up to 8 MB. The longest, a page of states with all the values that a body may have, takes 250 to 300 ms of
- * the processor alone and up to 390 beside other work.
- */
-const MOST_MS_OF_SYNC = 500
+/** Bodies of up to 8 MB. */
+const MOST_MS_OF_SYNC = 300
 
 // PGlite does its work in this thread
 const [kind] = LONG_SUITE_KINDS.filter(({ name }) => name !== 'PGlite')
