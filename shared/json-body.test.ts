@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { InvalidRequestError } from './errors.ts'
-import { isNestedTooDeep, readJsonObject } from './json-body.ts'
+import { isNestedTooDeep, readJsonObject, requireSimple } from './json-body.ts'
 
 function nested(levels: number): unknown {
   return JSON.parse(`${'['.repeat(levels)}1${']'.repeat(levels)}`)
@@ -34,6 +34,28 @@ test('a body is refused by the number of its parts before it is parsed', () => {
   assert.equal(read(keys(30_001)), 'too_complex')
   assert.equal(typeof read(numbers(200_001), { mayBeVast: true }), 'object')
   assert.equal(read(`{"a":${'['.repeat(32)}${']'.repeat(32)}}`), 'invalid_body')
+})
+
+test('the keys of each object are counted, those around it after it', () => {
+  const limits = { values: 1000, keys: 1000, keysOfOne: 3 }
+  const isSimple = (json: string) => {
+    try {
+      requireSimple(Buffer.from(json), limits)
+      return true
+    } catch (error) {
+      assert.equal(error instanceof InvalidRequestError && error.code, 'too_complex')
+      return false
+    }
+  }
+  assert.equal(isSimple('[{"a":0,"b":{"c":0,"d":0,"e":{}},"f":0},{"a":0,"b":0,"c":0}]'), true)
+  for (const json of [
+    '{"a":0,"b":0,"c":0,"d":0}',
+    '{"a":{},"b":{"a":0},"c":[{"a":0}],"d":0}',
+    '[{"a":{"a":0,"b":0,"c":0,"d":0}}]',
+    '{"a":0,"b":0,"c":0,"d":0',
+    ']]}{"a":0,"b":0,"c":0,"d":0}',
+  ])
+    assert.equal(isSimple(json), false, json)
 })
 
 test('what stands in a text is no part of a body', () => {

@@ -239,7 +239,9 @@ test('the newest record moves on, and not back; attributes and live messages do 
   const { body } = await g.request('GET', `/devices/${id}/battery/latest`)
   assert.equal(body.timestamp, toIso(nowMs - DAY_MS))
   assert.deepEqual((await g.request('GET', `/devices/${id}`)).body, before)
-  assert.deepEqual(await socket.flush(), [])
+  // carts of other tests may have become silent meanwhile
+  const about = (await socket.flush()).filter((message) => JSON.stringify(message).includes(`"${id}"`))
+  assert.deepEqual(about, [])
 })
 
 test('a device that is deleted meanwhile is 404, and nothing of it stays', async () => {

@@ -3,12 +3,15 @@ import { gunzip } from 'node:zlib'
 import type { z } from 'zod'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { refuseInvalid } from '#shared/http/api-env.ts'
-import { type JsonParts, requireSimple } from '#shared/json-body.ts'
+import { type JsonParts, MAX_KEYS, requireSimple } from '#shared/json-body.ts'
 
 /** What gzip adds to bytes that cannot be compressed. */
 const GZIP_BYTES = 65_536
-/** Bodies of many megabytes: what the states of 20,000 devices have. More would stop the main thread for too long. */
-export const BODY_PARTS: JsonParts = { values: 450_000, keys: 450_000 }
+/**
+ * Bodies of many megabytes: what the states of 20,000 devices have, none larger than the API of a gateway takes. More
+ * would stop the main thread for too long: large objects cost most.
+ */
+export const BODY_PARTS: JsonParts = { values: 450_000, keys: 450_000, keysOfOne: MAX_KEYS }
 /** How long a body may take to arrive. A gateway that needs longer sends less at once. */
 const BODY_MS = 20_000
 

@@ -67,7 +67,8 @@ export function renderSync(): Html {
   return html`<p>For programs that act as a gateway. Send HTTPS requests to <code>/sync/v1</code> with <code>Authorization: Bearer</code> and the key of
     the site. Bodies are JSON, which may be compressed (<code>Content-Encoding: gzip</code>), with at most ${LIMITS.body_bytes} bytes
     when unpacked, ${LIMITS.parts} parts and ${LIMITS.records} rows; larger parts than 20,000 rows have at most 64 rows a
-    byte. A body has at most ${BODY_PARTS.values} values and ${BODY_PARTS.keys} keys (400 too_complex). A body has 20 seconds to arrive. Answers name the limits of the hub; records_per_second is its rate for the site. Errors are problems as in the rest of the API: 401 missing_site_key, invalid_site_key or
+    byte. A body has at most ${BODY_PARTS.values} values and ${BODY_PARTS.keys} keys,
+    ${BODY_PARTS.keysOfOne} in one object (400 too_complex). A body has 20 seconds to arrive. Answers name the limits of the hub; records_per_second is its rate for the site. Errors are problems as in the rest of the API: 401 missing_site_key, invalid_site_key or
     revoked_site_key, 403 wrong_site, 413 payload_too_large and body_timeout (send less in one request), 400 quarantine_full (the hub cannot read the data and its
     quarantine is full), 400 site_full (the hub keeps as much of the site as it may; notes and entities may still go, each in
     a request without other streams), 429 and 503 with <code>Retry-After</code>.</p>
