@@ -1,5 +1,5 @@
 import type { BrokerBudgets } from '#broker/limits.ts'
-import type { DoorBudgets } from '#broker/listeners/admission.ts'
+import type { ListenerBudgets } from '#broker/listeners/admission.ts'
 import { Budgets } from '#shared/budgets/budgets.ts'
 import { FAILED_KEYS } from '#shared/budgets/failed-keys.ts'
 import type { MonotonicClock } from '#shared/time.ts'
@@ -91,7 +91,7 @@ export function createBudgets(config: Config, clock: MonotonicClock) {
         perSecond: config.mqttFailedLoginsPerSecond,
         burst: FAILED_LOGINS_BURST_S * config.mqttFailedLoginsPerSecond,
       }),
-    } satisfies DoorBudgets,
+    } satisfies ListenerBudgets,
     lockEvents: budgets.rates('lock_events', LOCK_EVENTS),
     commandTurns: budgets.turns('waiting_commands', WAITING_COMMANDS),
   }

@@ -1,28 +1,28 @@
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
-import type { Opening } from './opening.ts'
+import type { StartupPage } from './opening.ts'
 
-interface EarlyDoorDeps {
+interface EarlyListenerDeps {
   /** HTTP. */
-  door: Part
-  opening: Opening
-  store: Part & {
+  door: Component
+  opening: StartupPage
+  store: Component & {
     start(onUpgrade: OnUpgrade): Promise<void>
-    noteOpened(): Promise<void>
+    recordMqttOpened(): Promise<void>
   }
   log: Log
   onProgress: OnUpgrade | undefined
 }
 
 /** Opens HTTP in its turn, or as soon as the database has to be upgraded, so that people see what goes on. */
-export class EarlyDoor implements Part {
+export class EarlyListener implements Component {
   /** The store, in whose start that is found out. */
-  readonly withStore: Part
-  readonly #deps: EarlyDoorDeps
+  readonly withStore: Component
+  readonly #deps: EarlyListenerDeps
   #opened: Promise<void> | undefined
 
-  constructor(deps: EarlyDoorDeps) {
+  constructor(deps: EarlyListenerDeps) {
     this.#deps = deps
     const { opening, store, log, onProgress } = deps
     this.withStore = {
@@ -45,7 +45,7 @@ export class EarlyDoor implements Part {
   }
 
   async start(): Promise<void> {
-    await this.#deps.store.noteOpened()
+    await this.#deps.store.recordMqttOpened()
     await this.#open()
     this.#deps.opening.done()
   }

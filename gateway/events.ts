@@ -1,5 +1,5 @@
 import type { Alert } from '#domain/alert.ts'
-import type { ClockWitness } from '#domain/clock-state.ts'
+import type { TimeSource } from '#domain/clock-state.ts'
 import type { Scalar } from '#domain/telemetry.ts'
 import type { Cart } from '#services/cart.ts'
 import type { Device } from '#services/fleet.ts'
@@ -132,7 +132,7 @@ export interface GatewayEvents {
     atMs: number
   }
   /** From now on what acts by itself may go by the clock. */
-  clockConfirmed: { by: ClockWitness; atMs: number }
+  clockConfirmed: { by: TimeSource; atMs: number }
   /** A person says that this course goes on on this machine. */
   machineConfirmed: object
   /** Role or scope changed while the key stays good. */

@@ -1,12 +1,12 @@
 import { createApp } from '#api/app.ts'
 import { Dashboard } from '#api/dashboard/dashboard.ts'
 import { toDeviceJson } from '#api/shown/device-json.ts'
-import type { WrittenDisk } from '#domain/written-disk.ts'
+import type { DiskProbe } from '#domain/written-disk.ts'
 import { Realtime } from '#realtime/realtime.ts'
 import { MqttAccess } from '#services/mqtt-access.ts'
 import type { IntentInbox } from '#services/replication/intent-inbox.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
-import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
+import { type Component, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { diskFolder, programFolder } from '#shared/program-files.ts'
 import { type Config, describeSettings } from './config.ts'
@@ -17,7 +17,7 @@ import { createServices, type GatewayServices, type Overrides } from './services
 import { wireEvents } from './wiring.ts'
 
 /** A running gateway, or one that can be started. */
-export interface Gateway extends Part {
+export interface Gateway extends Component {
   /** The app itself, for requests without a socket. */
   app: ReturnType<typeof createApp>
   /** What people call their course; empty as long as nobody has said. */
@@ -27,7 +27,7 @@ export interface Gateway extends Part {
   /** Takes intents of the head office. */
   intents: IntentInbox
   /** The disk, for those who watch whether the gateway still writes. */
-  disk: WrittenDisk
+  disk: DiskProbe
   /** Addresses in use, once started. */
   addresses(): Addresses
   /** Deletes what is too old by its age, without waiting until it is time to. */
@@ -76,7 +76,7 @@ export function createGateway(config: Config, log: Log, overrides: Overrides = {
   wireEvents(parts)
 
   // stopped last to first: doors, then connections (whose last wills are stored), then what remains to be written
-  const order: Partial<Part>[] = [
+  const order: Partial<Component>[] = [
     ...tls.parts,
     dashboard,
     parts.kernelSync,

@@ -10,10 +10,10 @@ import type { BackupManifest } from '#shared/wire/backups.ts'
 import { BackupSet } from '#store/backups/backup-set.ts'
 import { FolderPlace } from '#store/backups/folder-place.ts'
 import { decodeRows } from '#store/backups/row-codec.ts'
-import { putUnparseableAside } from '#store/damage/contents.ts'
+import { quarantineUnparseable } from '#store/damage/contents.ts'
 import { Connection } from '#store/db/connection.ts'
 import { knownSchema, migrate } from '#store/migrate.ts'
-import { setBlocksAside } from '#store/telemetry/blocks-aside.ts'
+import { detachBlocks } from '#store/telemetry/blocks-aside.ts'
 import { withTemplate } from '#store/template.ts'
 import { openForSetup } from '#store/writer/open.ts'
 import { copyOf, newFolder, newSet, restoreSet, T0 } from '#testing/backup-sets.ts'
@@ -124,8 +124,8 @@ test('backups of every earlier schema are restored, row by row, also with tables
     fillSchema(before)
     if (schema === knownSchema()) {
       before.db.exec("UPDATE geofence_set SET zones = 'no JSON'")
-      assert.equal(putUnparseableAside(before).length, 1)
-      for (let n = 0; n < 2; n++) before.db.transaction(() => setBlocksAside(before)).immediate()
+      assert.equal(quarantineUnparseable(before).length, 1)
+      for (let n = 0; n < 2; n++) before.db.transaction(() => detachBlocks(before)).immediate()
     }
     const asides = before
       .all<{ name: string }>(

@@ -7,8 +7,8 @@ import type { Store } from '#store/store.ts'
 import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
 import type { createBudgets } from './budgets.ts'
 import type { Config } from './config.ts'
-import { EarlyDoor } from './early-door.ts'
-import { Opening } from './opening.ts'
+import { EarlyListener } from './early-door.ts'
+import { StartupPage } from './opening.ts'
 import { createUpgradeHandler, type UpgradeDeps } from './upgrades.ts'
 
 /** How long the body of a request may take. */
@@ -29,7 +29,7 @@ interface HttpDeps extends UpgradeDeps {
 /** Builds the HTTP listener, and what opens it early while the database is upgraded. */
 export function createHttp(deps: HttpDeps) {
   const { app, config, budgets, addresses, store, clock, clockConfirmation, log } = deps
-  const opening = new Opening({ nowMs: () => clock.nowMs(), clockState: () => clockConfirmation.state })
+  const opening = new StartupPage({ nowMs: () => clock.nowMs(), clockState: () => clockConfirmation.state })
   const upgradeToWebSocket = createUpgradeHandler(deps)
   const http = new HttpListener(
     {
@@ -46,7 +46,7 @@ export function createHttp(deps: HttpDeps) {
     (request, ...more) => (opening.isDone ? app.fetch(request, ...more) : opening.answer(request)),
     (request, socket, head) => (opening.isDone ? upgradeToWebSocket(request, socket, head) : opening.refuse(socket)),
   )
-  const door = new EarlyDoor({
+  const door = new EarlyListener({
     door: withPortFaults(http, 'CARTBARN_HTTP_PORT', 'CARTBARN_HOST'),
     opening,
     store,

@@ -12,7 +12,7 @@ const KEEPALIVE_S = 30
 // every timer of this process moves with the clock: those of Aedes, ws and Node's HTTP server too
 test('through 70 minutes a device is online while it is connected, and only then', async (t) => {
   const time = new MovingTime(t)
-  const gateway = await time.during(startGateway({}, { clock: time.clock, heartbeatMs: SECOND_MS }))
+  const gateway = await time.during(startGateway({}, { clock: time.clock, tickMs: SECOND_MS }))
   t.after(() => time.during(gateway.stop()))
   const carts = new Carts(gateway)
   for (const name of ['talks', 'pings', 'rarely-pings', 'breaks-off', 'falls-silent', 'leaves'])

@@ -2,16 +2,16 @@ import { resolve } from 'node:path'
 import { isatty } from 'node:tty'
 import { AddressWatch } from '#host/address-watch.ts'
 import { announcedName, announcedServices, announcedText, markOf } from '#host/announced.ts'
-import { readMachineSigns } from '#host/machine-signs.ts'
+import { readMachineIds } from '#host/machine-signs.ts'
 import { Mdns } from '#host/mdns.ts'
 import { outerAddresses } from '#host/outer-addresses.ts'
-import { tellUpgrade } from '#host/upgrade-news.ts'
+import { notifyUpgrade } from '#host/upgrade-news.ts'
 import { Watchdog } from '#host/watchdog.ts'
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { isLoopback } from '#shared/http/listener.ts'
-import { type Part, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
+import { type Component, runUntilStopped, startAll, stopAll } from '#shared/lifecycle.ts'
 import { createProgramLog, type Log } from '#shared/log.ts'
-import { watchdogPatienceMs } from '#shared/service/manager.ts'
+import { watchdogTimeoutMs } from '#shared/service/manager.ts'
 import { readVersion } from '#shared/version.ts'
 import type { Config } from './config.ts'
 import { reachableUrl } from './default-route.ts'
@@ -21,24 +21,24 @@ import { createGateway, type Gateway } from './gateway.ts'
 export type Addresses = ReturnType<Gateway['addresses']>
 
 /** What runs beside a gateway. */
-export interface Company {
+export interface EmbeddedServices {
   /** Its key stays in this file. */
   keyFile: AdminKeyFile
   /** What it makes is started once the gateway listens, and stopped before it. */
-  create: (addresses: Addresses) => Part
+  create: (addresses: Addresses) => Component
 }
 
 /** Runs a gateway until `stopping` is aborted; resolves with the exit code. */
-export async function runGateway(config: Config, stopping: AbortSignal, company?: Company): Promise<number> {
+export async function runGateway(config: Config, stopping: AbortSignal, company?: EmbeddedServices): Promise<number> {
   const log = await createProgramLog(config.logLevel, isatty(1), process.env.JOURNAL_STREAM)
-  const gateway = createGateway(config, log, { onUpgrade: (step) => tellUpgrade(step) })
+  const gateway = createGateway(config, log, { onUpgrade: (step) => notifyUpgrade(step) })
   // without a certificate it keeps its usual meaning: the terminal is gone
   if (config.tls !== undefined) process.on('SIGHUP', () => void gateway.reloadCertificate())
-  let companion: Part | undefined
-  let watchdog: Part | undefined
-  let addressWatch: Part | undefined
-  let mdns: Part | undefined
-  const announcement: Part = {
+  let companion: Component | undefined
+  let watchdog: Component | undefined
+  let addressWatch: Component | undefined
+  let mdns: Component | undefined
+  const announcement: Component = {
     start: async () => {
       const addresses = gateway.addresses()
       const url = config.publicUrl ?? (await reachableUrl(config.host, addresses.http))
@@ -54,7 +54,7 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
       welcome({ host: config.host, addresses, plain, keyFile, appUrl, setupUrl })
       await companion?.start()
       const { disk } = gateway
-      const watching = new Watchdog({ disk, log, status: `serves ${url}`, patienceMs: watchdogPatienceMs() })
+      const watching = new Watchdog({ disk, log, status: `serves ${url}`, timeoutMs: watchdogTimeoutMs() })
       watchdog = watching
       await watching.start()
       if (config.publicUrl === undefined) {
@@ -78,14 +78,14 @@ export async function runGateway(config: Config, stopping: AbortSignal, company?
     },
   }
   const parts = [gateway, announcement]
-  const program: Part = { start: () => startAll(parts), stop: () => stopAll(parts) }
+  const program: Component = { start: () => startAll(parts), stop: () => stopAll(parts) }
   return runUntilStopped(program, stopping, log)
 }
 
 function createMdns({ host, isAnnounced }: Config, gateway: Gateway, log: Log): Mdns {
   const services = announcedServices(gateway.addresses())
   const text = announcedText(readVersion().replace('cartbarn ', ''), gateway.siteName())
-  const mark = markOf(readMachineSigns(), gateway.identity(), services[0]?.port ?? 0)
+  const mark = markOf(readMachineIds(), gateway.identity(), services[0]?.port ?? 0)
   return new Mdns({
     names: announcedName(mark),
     addresses: () => outerAddresses(host),

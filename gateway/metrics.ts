@@ -2,37 +2,37 @@ import type { SyncAgent } from '#agent/agent.ts'
 import type { BrokerStatus } from '#broker/status/broker-status.ts'
 import type { MqttStats } from '#shared/mqtt-status.ts'
 import { SYNC_STATES, type SyncStatus } from '#shared/sync-status.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 
 const DAY_S = 86_400
 
 /** What the metrics read of the gateway's parts, whenever somebody requests `/metrics`. */
 export interface MetricParts {
-  ingest: { messages: Tally; dropped: Tally; unverifiedTimes: number }
-  delivery: { outcomes: Tally; unfinishedCount: number }
-  gate: { refused: Tally }
-  ownLocks: { sent: Tally }
-  keyGuard: { refused: Tally }
-  sessions: { size: number; actingCount: number; ended: Tally }
-  persons: { tries: Tally }
+  ingest: { messages: Counter; dropped: Counter; unverifiedTimes: number }
+  delivery: { outcomes: Counter; unfinishedCount: number }
+  gate: { refused: Counter }
+  ownLocks: { sent: Counter }
+  keyGuard: { refused: Counter }
+  sessions: { size: number; actingCount: number; ended: Counter }
+  persons: { tries: Counter }
   accessRequests: { size: number }
-  budgets: { refused: Tally }
-  realtime: { sentFrames: number; closed: Tally; connectionCount: number }
+  budgets: { refused: Counter }
+  realtime: { sentFrames: number; closed: Counter; connectionCount: number }
   broker: { status: Pick<BrokerStatus, 'stats'> }
   store: {
-    faults: Tally
+    faults: Counter
     health: { isUsable: boolean }
     commitTimes: { p99S: () => number }
     queue: { waitingRows: number }
-    damage: { counts: Tally }
+    damage: { counts: Counter }
   }
-  damage: { unreadable: Tally; summary: { blocks: number } }
+  damage: { unreadable: Counter; summary: { blocks: number } }
   /** `last` is undefined until the database was checked. */
   backups: { failures: number; status: { lastGoodMs: number | null } | null }
   databaseCheck: { last: { atMs: number; damaged: readonly string[] } | undefined }
-  telemetry: { deleted: Tally }
-  eventDeletion: { deleted: Tally }
-  alerts: { opened: Tally; openCounts(): [kind: string, count: number][] }
+  telemetry: { deleted: Counter }
+  eventDeletion: { deleted: Counter }
+  alerts: { opened: Counter; openCounts(): [kind: string, count: number][] }
   sealing: { counts: { samples: number; failures: number; seconds: number } }
   diskGuard: {
     counts: { droppedUnsent: number; deletedSent: number }
@@ -41,9 +41,9 @@ export interface MetricParts {
   /** Days; 0 is for ever. */
   config: { retentionDays: number; eventRetentionDays: number }
   outbox: {
-    delivered: Tally
-    failed: Tally
-    dropped: Tally
+    delivered: Counter
+    failed: Counter
+    dropped: Counter
     waitingByChannel: () => Iterable<readonly [channel: string, count: number]>
   }
   fleet: { size: number; sharedKeyCount: number; wrongClockCount: number }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { Broker, type BrokerOptions, type NetworkOptions } from '#broker/broker.ts'
 import type { BrokerBudgets } from '#broker/limits.ts'
-import { Connections, type DoorBudgets } from '#broker/listeners/admission.ts'
+import { Connections, type ListenerBudgets } from '#broker/listeners/admission.ts'
 import { TcpListener } from '#broker/listeners/tcp.ts'
 import { TlsListener } from '#broker/listeners/tls.ts'
 import { WebSocketListener } from '#broker/listeners/websocket.ts'
@@ -9,7 +9,7 @@ import { ReadGate } from '#broker/read-gate.ts'
 import { countRows } from '#domain/mqtt-sessions.ts'
 import type { MqttLogin } from '#services/mqtt-access.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
-import { shownHost } from '#shared/http/listener.ts'
+import { urlHost } from '#shared/http/listener.ts'
 import { withPortFaults } from '#shared/http/port-fault.ts'
 import type { Log } from '#shared/log.ts'
 import type { MqttTransport } from '#shared/mqtt-status.ts'
@@ -22,7 +22,7 @@ const RECEIVING_WINDOWS = 10
 
 interface MqttDeps {
   config: Config
-  budgets: { mqtt: BrokerBudgets; mqttDoor: DoorBudgets }
+  budgets: { mqtt: BrokerBudgets; mqttDoor: ListenerBudgets }
   addresses: Pick<ClientAddresses, 'isProxy'>
   store: Pick<Store, 'read' | 'queue'>
   clock: Clock & MonotonicClock
@@ -83,8 +83,8 @@ export function createMqtt({ config, budgets, addresses, store, clock, log, hasF
     ].filter((listener) => listener !== undefined),
     /** Once they listen. */
     urls: () => ({
-      ...(tcp === undefined ? {} : { mqtt: `mqtt://${shownHost(host)}:${tcp.port}` }),
-      ...(tls === undefined ? {} : { mqtts: `mqtts://${shownHost(host)}:${tls.port}` }),
+      ...(tcp === undefined ? {} : { mqtt: `mqtt://${urlHost(host)}:${tcp.port}` }),
+      ...(tls === undefined ? {} : { mqtts: `mqtts://${urlHost(host)}:${tls.port}` }),
     }),
     webSockets: new WebSocketListener(config.mqttPacketBytes, connections, eventsOf('websocket')),
   }

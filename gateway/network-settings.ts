@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
 import { isLoopback } from '#shared/http/listener.ts'
-import { chosenKey, count, missingFaults, PREFIX, type SettingValues, secretFile } from '#shared/wire/settings.ts'
+import { count, missingFaults, PREFIX, type SettingValues, secretFile, userChosenKey } from '#shared/wire/settings.ts'
 
 export const DEFAULT_DATA_DIR = './data'
 
@@ -67,12 +67,12 @@ export const NETWORK = {
     part: 'isAnnounced',
   },
   ADMIN_API_KEY: {
-    schema: chosenKey(24).optional(),
+    schema: userChosenKey(24).optional(),
     help: "the first admin's key, at the first start only; at least 24 characters",
   },
   ADMIN_API_KEY_FILE: secretFile('ADMIN_API_KEY'),
   ENROLMENT_KEY: {
-    schema: chosenKey(16).optional(),
+    schema: userChosenKey(16).optional(),
     help: 'devices may enrol themselves with it; at least 16 characters, 8 of them different',
     part: 'enrolment',
   },

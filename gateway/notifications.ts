@@ -1,5 +1,5 @@
 import type { Carts } from '#services/carts/carts.ts'
-import { Lookups } from '#services/notifications/lookups.ts'
+import { DnsLookups } from '#services/notifications/lookups.ts'
 import { Mailer } from '#services/notifications/mailer.ts'
 import { Outbox } from '#services/notifications/outbox.ts'
 import { placeOfCart } from '#services/notifications/place.ts'
@@ -27,7 +27,7 @@ interface NotificationsDeps {
 /** What tells programs and people of alerts, and what an admin sets up for it. */
 export function createNotifications({ config, site, carts, listeningUrl, ...base }: NotificationsDeps) {
   const outbox = new Outbox({ ...base, random: Math.random })
-  const lookups = new Lookups()
+  const lookups = new DnsLookups()
   const webhooks = new Webhooks({ ...base, outbox, lookups })
   const notifiers = new Notifiers({
     ...base,

@@ -23,7 +23,7 @@ interface OpeningDeps {
  * Answers HTTP in the place of a gateway that is not there yet, as its database is brought to the schema of this
  * program.
  */
-export class Opening {
+export class StartupPage {
   readonly #deps: OpeningDeps
   #progress: UpgradeProgress | null = null
   #isDone = false

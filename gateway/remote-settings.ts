@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { upstreamUrlFault } from '#agent/upstream.ts'
-import { CLOCK_WITNESSES, type ClockWitness } from '#domain/clock-state.ts'
+import { TIME_SOURCES, type TimeSource } from '#domain/clock-state.ts'
 import type { MailSettings } from '#services/notifications/mailer.ts'
 import { count, missingFaults, PREFIX, type SettingValues, secretFile } from '#shared/wire/settings.ts'
 import { webUrlFault } from '#shared/wire/webhooks.ts'
@@ -15,16 +15,16 @@ const witnesses = z
   .string()
   .refine(
     // wider, to ask whether any text is one
-    (text) => namesIn(text).every((name) => (CLOCK_WITNESSES as readonly string[]).includes(name)),
-    `must be some of ${CLOCK_WITNESSES.join(', ')}, comma-separated`,
+    (text) => namesIn(text).every((name) => (TIME_SOURCES as readonly string[]).includes(name)),
+    `must be some of ${TIME_SOURCES.join(', ')}, comma-separated`,
   )
-  .transform((text): readonly ClockWitness[] => CLOCK_WITNESSES.filter((name) => namesIn(text).includes(name)))
+  .transform((text): readonly TimeSource[] => TIME_SOURCES.filter((name) => namesIn(text).includes(name)))
 
 /** Who confirms the clock, where messages to people go, and the head office. */
 export const REMOTE = {
   /** Who may say that the clock is right; an admin always may. */
   CLOCK_CONFIRMED_BY: {
-    schema: witnesses.prefault(CLOCK_WITNESSES.join(',')),
+    schema: witnesses.prefault(TIME_SOURCES.join(',')),
     help:
       'who confirms the clock after a start, so that locks and alerts may act by it; comma-separated; admin always ' +
       'does',

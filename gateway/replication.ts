@@ -2,13 +2,13 @@ import { SyncAgent } from '#agent/agent.ts'
 import { toDeviceStateJson } from '#api/shown/device-json.ts'
 import type { GatewayClock } from '#services/clock/gateway-clock.ts'
 import type { Fleet } from '#services/fleet.ts'
-import type { Origins } from '#services/origins.ts'
+import type { AuditContext } from '#services/origins.ts'
 import type { IntentEffectsDeps } from '#services/replication/intent-effects.ts'
 import { IntentInbox } from '#services/replication/intent-inbox.ts'
 import { LatestStates } from '#services/replication/latest-states.ts'
 import { SyncSource } from '#services/replication/source.ts'
 import type { BlockDamage } from '#services/telemetry/block-damage.ts'
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import type { Log } from '#shared/log.ts'
 import { readVersion } from '#shared/version.ts'
 import type { Store } from '#store/store.ts'
@@ -24,10 +24,10 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
   store: Store
   events: Events
   damage: BlockDamage
-  origins: Origins
+  origins: AuditContext
   /** What a device says of its cart. */
-  cartSaidOf: (hardwareId: string) => object | undefined
-  maintenance: Turns
+  cartReportOf: (hardwareId: string) => object | undefined
+  maintenance: SerialQueue
   machine: { readonly detail: string | null }
   clock: GatewayClock
   log: Log
@@ -35,7 +35,7 @@ interface ReplicationDeps extends Omit<IntentEffectsDeps, 'onResend'> {
 
 /** Builds the inbox for intents of the head office and, if one is set, the agent `sync` that replicates to it. */
 export function createReplication(deps: ReplicationDeps) {
-  const { config, store, events, fleet, clock, log, cartSaidOf, machine } = deps
+  const { config, store, events, fleet, clock, log, cartReportOf, machine } = deps
   const intents = new IntentInbox({
     ...deps,
     allowed: config.upstreamIntents,
@@ -46,7 +46,7 @@ export function createReplication(deps: ReplicationDeps) {
   const sync = new SyncAgent({
     source: new SyncSource({ ...deps, monotonic: clock }),
     inbox: intents,
-    latest: new LatestStates({ fleet, events, toDeviceJson: toDeviceStateJson, cartSaidOf }),
+    latest: new LatestStates({ fleet, events, toDeviceJson: toDeviceStateJson, cartReportOf: cartReportOf }),
     upstream,
     site: upstream.siteId,
     holdMs: upstream.holdMs,

@@ -1,10 +1,10 @@
 import { deviceTypes as builtInTypes } from '#devices/all.ts'
-import { readMachineSigns } from '#host/machine-signs.ts'
+import { readMachineIds } from '#host/machine-signs.ts'
 import { FirstAdminKey } from '#services/admin-key.ts'
 import { Alerts } from '#services/alerts/alerts.ts'
 import { Backups } from '#services/backups.ts'
 import type { Cart } from '#services/cart.ts'
-import { CartNotebook } from '#services/carts/cart-notebook.ts'
+import { CartNotesStore } from '#services/carts/cart-notebook.ts'
 import { Carts } from '#services/carts/carts.ts'
 import { VisibleCarts } from '#services/carts/visible-carts.ts'
 import { ZoneExempts } from '#services/carts/zone-exempts.ts'
@@ -20,8 +20,8 @@ import { Fleet } from '#services/fleet.ts'
 import { Ingest } from '#services/ingest/ingest.ts'
 import type { QueuedMessage } from '#services/ingest/queued-message.ts'
 import { createLocks } from '#services/locks/locks.ts'
-import { OwnMachine } from '#services/machine.ts'
-import { Origins } from '#services/origins.ts'
+import { HostIdentity } from '#services/machine.ts'
+import { AuditContext } from '#services/origins.ts'
 import { createPeople } from '#services/people/people.ts'
 import { Presence } from '#services/presence.ts'
 import { Recall } from '#services/recall/recall.ts'
@@ -37,7 +37,7 @@ import { Trips } from '#services/trips.ts'
 import { Users } from '#services/users.ts'
 import { ZoneSwitches } from '#services/zones/switches.ts'
 import { AdminKeyFile } from '#shared/admin-key-file.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { ClientAddresses } from '#shared/http/client-address.ts'
 import type { Log } from '#shared/log.ts'
 import { Store } from '#store/store.ts'
@@ -58,7 +58,7 @@ export interface Overrides extends ClockOverrides {
   /** Stands for the folder with the build of the app. */
   dashboardDir?: string
   /** How often carts are judged. */
-  heartbeatMs?: number
+  tickMs?: number
   /** Is told of each step of an upgrade of the database, for whoever limits how long a start may take. */
   onUpgrade?: OnUpgrade
 }
@@ -68,11 +68,11 @@ export type GatewayServices = ReturnType<typeof createServices>
 
 /** Builds the store, the broker and the services between them. `listeningUrl` is called once HTTP listens. */
 export function createServices(config: Config, log: Log, overrides: Overrides, listeningUrl: () => string) {
-  const { hasFastLane = true, heartbeatMs, machineRoot } = overrides
+  const { hasFastLane = true, tickMs, machineRoot } = overrides
   const clocks = createClock(overrides)
   const { clock } = clocks
   const events = new Events(log)
-  const origins = new Origins()
+  const origins = new AuditContext()
   const store = new Store<QueuedMessage>(config, log, () => ({ ...origins.current, atMs: clock.nowMs() }))
   const records = { store, events, clock, log }
   const fleet = new Fleet()
@@ -91,18 +91,18 @@ export function createServices(config: Config, log: Log, overrides: Overrides, l
   const { broker } = mqtt
   const configuration = createConfiguration({ ...base, downlink: broker, builtInTypes })
   const { geofences } = configuration
-  const maintenance = new Turns()
+  const maintenance = new SerialQueue()
   const damage = new BlockDamage({ ...base, maintenance })
   const devices = new Devices({ ...base, ...configuration, damage, maintenance })
   const enrolment = new Enrolment({ ...base, ...config.enrolment })
-  const cartNotes = new CartNotebook(base)
+  const cartNotes = new CartNotesStore(base)
   const { startedAtMs } = clocks
-  const carts = new Carts({ ...base, geofences, startedAtMs, heartbeatMs, notes: cartNotes })
+  const carts = new Carts({ ...base, geofences, startedAtMs, tickMs: tickMs, notes: cartNotes })
   const commands = createCommands({ ...base, ...configuration, ...budgets, carts, downlink: broker })
   const { delivery } = commands
   const recall = new Recall({ ...base, ...commands, deviceTypes: configuration.deviceTypes })
   const locks = createLocks({ ...base, ...configuration, ...commands, ...clockTrust, carts })
-  const machine = new OwnMachine({ ...base, readSigns: () => readMachineSigns(machineRoot) })
+  const machine = new HostIdentity({ ...base, readIds: () => readMachineIds(machineRoot) })
   const autoLockAtMs = (cart: Cart) => locks.autoLock.atMs(cart)
   const { intents, sync } = createReplication({
     ...base,
@@ -111,7 +111,7 @@ export function createServices(config: Config, log: Log, overrides: Overrides, l
     damage,
     maintenance,
     machine,
-    cartSaidOf: (hardwareId) => carts.saidOf(hardwareId, autoLockAtMs),
+    cartReportOf: (hardwareId) => carts.saidOf(hardwareId, autoLockAtMs),
   })
   const telemetry = createTelemetry({ ...base, ...clockTrust, damage, maintenance, options: config }, sync)
   const zoneExempts = new ZoneExempts({ ...base, ...configuration })

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
-import { PlainHttp } from '#services/plain-http.ts'
+import { UnencryptedClients } from '#services/plain-http.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { type HostNames, hostNamesOf } from '#shared/authority/host-names.ts'
 import { LeafRenewal } from '#shared/authority/leaf-renewal.ts'
@@ -36,7 +36,7 @@ export function createTls(config: Config, { clock, log }: { clock: Clock; log: L
       },
     },
     /** Undefined without TLS: then all that comes is plain. */
-    plainHttp: shown && new PlainHttp(clock),
+    plainHttp: shown && new UnencryptedClients(clock),
     /** The certificate of the authority in the data folder, without its key; undefined without one that can be read. */
     authority: () => authorityCertificate(config),
     secure: (server: Parameters<Certificate['secure']>[0]) => shown?.secure(server),

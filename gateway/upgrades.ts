@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import type { Login } from '#services/people/login.ts'
-import type { PlainHttp } from '#services/plain-http.ts'
+import type { UnencryptedClients } from '#services/plain-http.ts'
 import { AppError, describeError, InvalidRequestError, NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
 import type { ClientAddresses } from '#shared/http/client-address.ts'
 import { refuseConnection } from '#shared/http/connections/raw-refusal.ts'
@@ -20,7 +20,7 @@ export interface UpgradeDeps {
   webSockets: { upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, address: string): void }
   addresses: ClientAddresses
   /** Undefined without TLS. */
-  plainHttp: PlainHttp | undefined
+  plainHttp: UnencryptedClients | undefined
   log: Log
 }
 

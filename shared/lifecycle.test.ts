@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Part, runUntilStopped } from './lifecycle.ts'
+import { type Component, runUntilStopped } from './lifecycle.ts'
 import { createLog } from './log.ts'
 
 /** Runs a program that is told to stop while its start is under way. */
-async function stopWhileStarting(program: Part, begun: Promise<void>): Promise<number> {
+async function stopWhileStarting(program: Component, begun: Promise<void>): Promise<number> {
   const stopping = new AbortController()
   const ended = runUntilStopped(program, stopping.signal, createLog('silent'))
   await begun
@@ -16,7 +16,7 @@ test('a program that is stopped in the middle of its start ends with 0, and leav
   const begun = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
   let isOpen = false
-  const program: Part = {
+  const program: Component = {
     start: async () => {
       begun.resolve()
       // it notices the stop only once that is done
@@ -35,7 +35,7 @@ test('a program that is stopped in the middle of its start ends with 0, and leav
 test('a start that fails because it was told to end is no failure of the program', async () => {
   const begun = Promise.withResolvers<void>()
   const stopped = Promise.withResolvers<void>()
-  const program: Part = {
+  const program: Component = {
     start: async () => {
       begun.resolve()
       await stopped.promise

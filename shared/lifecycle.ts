@@ -1,9 +1,9 @@
 import { CONFIG_EXIT_CODE, ConfigError, describeError } from './errors.ts'
 import type { Log } from './log.ts'
-import { watchStart } from './start-watch.ts'
+import { watchStartup } from './start-watch.ts'
 
 /** A part of a program: constructing it only assigns, `start()` acts, `stop()` undoes it and may be called twice. */
-export interface Part {
+export interface Component {
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -12,8 +12,8 @@ export interface Part {
  * Starts parts in order, each as far as it has something to start; if one fails, stops those that did start, newest
  * first, and throws its error.
  */
-export async function startAll(parts: readonly Partial<Part>[]): Promise<void> {
-  const started: Partial<Part>[] = []
+export async function startAll(parts: readonly Partial<Component>[]): Promise<void> {
+  const started: Partial<Component>[] = []
   for (const part of parts) {
     try {
       started.push(part)
@@ -26,7 +26,7 @@ export async function startAll(parts: readonly Partial<Part>[]): Promise<void> {
 }
 
 /** Stops parts, last first, all of them even if one fails; then throws the first error. */
-export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
+export async function stopAll(parts: readonly Partial<Component>[]): Promise<void> {
   const errors: unknown[] = []
   for (const part of parts.toReversed()) {
     try {
@@ -43,9 +43,9 @@ export async function stopAll(parts: readonly Partial<Part>[]): Promise<void> {
  * cleanly, also in the middle of its start, 78 when a setting kept it from starting, 1 when it did not start otherwise
  * or did not stop cleanly. A start that hangs ends the process (start-watch.ts).
  */
-export function runUntilStopped(program: Part, stopping: AbortSignal, log: Log): Promise<number> {
+export function runUntilStopped(program: Component, stopping: AbortSignal, log: Log): Promise<number> {
   return new Promise((resolve) => {
-    const endWatch = watchStart()
+    const endWatch = watchStartup()
     const starting = program.start()
     const stop = async () => {
       log.info({ signal: stopping.reason }, 'stopping')

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
-import { hasServiceManager, tellServiceManager } from '#shared/service/manager.ts'
+import { hasServiceManager, notifyServiceManager } from '#shared/service/manager.ts'
 
 /** A start that does anything uses more of a processor than this. */
 const IDLE_SHARE = 0.02
@@ -24,7 +24,7 @@ if (hasServiceManager()) {
  */
 function askForTime(): void {
   if (performance.now() - idleSinceMs > idleMs / 2) return
-  void tellServiceManager({ EXTEND_TIMEOUT_USEC: Math.round(idleMs * 1000) })
+  void notifyServiceManager({ EXTEND_TIMEOUT_USEC: Math.round(idleMs * 1000) })
 }
 
 /** Times of the processor are those of the whole process, in microseconds. */

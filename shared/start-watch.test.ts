@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { watchStart } from './start-watch.ts'
+import { watchStartup } from './start-watch.ts'
 
 const WATCH = JSON.stringify(new URL('./start-watch.ts', import.meta.url).href)
 
@@ -14,7 +14,7 @@ const WATCH = JSON.stringify(new URL('./start-watch.ts', import.meta.url).href)
 async function run(program: string): Promise<{ code: number | null; signal: string | null; stderr: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-start-'))
   const path = join(folder, 'program.mjs')
-  writeFileSync(path, `import { watchStart } from ${WATCH}\n${program}`)
+  writeFileSync(path, `import { watchStartup } from ${WATCH}\n${program}`)
   const child = spawn(process.execPath, [path], { stdio: ['ignore', 'ignore', 'pipe'], timeout: 60_000 })
   const stderr = text(child.stderr)
   const [code, signal] = await once(child, 'exit')
@@ -23,21 +23,21 @@ async function run(program: string): Promise<{ code: number | null; signal: stri
 }
 
 test('a start whose main thread hangs ends with a sentence', async () => {
-  const hangs = `watchStart(500); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`
+  const hangs = `watchStartup(500); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`
   const { signal, stderr } = await run(hangs)
   assert.equal(signal, 'SIGKILL')
   assert.match(stderr, /^cartbarn: the start hung: .*\. Start the program again\.$/m)
 })
 
 test('a start that waits for something that never comes ends with a sentence', async () => {
-  const { signal, stderr } = await run('watchStart(500); await new Promise(() => undefined)')
+  const { signal, stderr } = await run('watchStartup(500); await new Promise(() => undefined)')
   assert.equal(signal, 'SIGKILL')
   assert.match(stderr, /the start hung/)
 })
 
 test('a start that works for longer than that is left alone, and so is a program that has started', async () => {
   const works = `
-    const end = watchStart(1200)
+    const end = watchStartup(1200)
     const until = performance.now() + 3000
     while (performance.now() < until) await new Promise((resolve) => setImmediate(resolve))
     await end()
@@ -46,7 +46,7 @@ test('a start that works for longer than that is left alone, and so is a program
 })
 
 test('the watch may be ended twice', async () => {
-  const end = watchStart()
+  const end = watchStartup()
   await end()
   await end()
 })

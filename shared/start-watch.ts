@@ -10,7 +10,7 @@ const IDLE_LIMIT_MS = 120_000
  * loop alive: Node waits for V8's helper threads in a blocking way when nothing does, and they may wait for the main
  * thread (nodejs/node#54918). Returns what ends the watch; it may be called twice.
  */
-export function watchStart(idleMs = IDLE_LIMIT_MS): () => Promise<void> {
+export function watchStartup(idleMs = IDLE_LIMIT_MS): () => Promise<void> {
   const worker = startThread('start-watch', { workerData: { idleMs } })
   return async () => {
     await worker.terminate()

@@ -15,7 +15,7 @@ export function partHash(part: HashedPart, data: Uint8Array): string {
 }
 
 /** The order-free sum of hashes of rows, 64 bits in 16 hexadecimal digits. */
-export class RowSum {
+export class RowHashSum {
   #sum = 0n
   count = 0
 

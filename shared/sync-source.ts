@@ -58,7 +58,7 @@ export interface SyncSourcePort {
   /** Stores which site this database belongs to; for the first time only. */
   claim(site: string): Promise<void>
   /** Puts what the streams get piece by piece into them at once. */
-  tellAll(): Promise<void>
+  queueAll(): Promise<void>
   /** What waits; it may be some seconds old unless it is to be `isFresh`. */
   backlog(signal: AbortSignal, isFresh?: boolean): Promise<Record<SyncStream, StreamBacklog>>
 

@@ -1,5 +1,5 @@
 /** Counts by reason, cheap enough for every message. Reasons come from code, never from a device, so it stays small. */
-export class Tally {
+export class Counter {
   readonly #counts: Map<string, number>
 
   /** Reasons that are reported with 0 before they occur. */

@@ -13,12 +13,12 @@ export const THREADS = {
 } as const
 
 /** In an executable, what runs the code that the name of its thread says. */
-export const LOADER = 'code/loader.cjs'
+export const THREAD_ENTRY = 'code/loader.cjs'
 
 /** Starts a thread by its name: the one place that knows where the code of threads is. */
 export function startThread(name: keyof typeof THREADS, options: WorkerOptions): Worker {
   return isExecutable
-    ? new Worker(readProgramFile(LOADER).toString(), { ...options, name, eval: true })
+    ? new Worker(readProgramFile(THREAD_ENTRY).toString(), { ...options, name, eval: true })
     : new Worker(new URL(THREADS[name], import.meta.url), { ...options, name })
 }
 
@@ -26,7 +26,7 @@ export function startThread(name: keyof typeof THREADS, options: WorkerOptions):
  * Lets the other threads of the machine go before this one. Only on Linux, where it counts for the thread that asks. A
  * sandbox may refuse it: the thread then works beside the others, as it must work.
  */
-export function letOthersFirst(niceness: number): void {
+export function lowerThreadPriority(niceness: number): void {
   if (platform() !== 'linux') return
   try {
     // 0 is this thread, not the process

@@ -1,15 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { isOff } from '#shared/clock-offset.ts'
 import { ConflictError, UnavailableError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { IntentInboxPort, LatestStatesPort, SyncSourcePort } from '#shared/sync-source.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncFileReceipt } from '#shared/wire/replication/sync-file.ts'
 import { Auditor } from './audit.ts'
-import { type AuditScope, EVERYTHING } from './audit-plan.ts'
+import { type AuditScope, FULL_SCOPE } from './audit-plan.ts'
 import { LONGEST_BACKOFF_MS } from './backoff.ts'
 import { Cursors } from './cursors.ts'
 import { exportLines } from './export.ts'
@@ -66,11 +66,11 @@ const COUNT_TIMEOUT_MS = 2_000
  * Replicates a gateway to its head office: live data first, then the backlog, then rows that an audit finds missing
  * there. Data counts as sent only when the hub has acknowledged it.
  */
-export class SyncAgent implements Part {
+export class SyncAgent implements Component {
   /** How requests failed, by reason. */
-  readonly failures = new Tally(FAILURES)
+  readonly failures = new Counter(FAILURES)
   /** Bytes sent, by kind of request. */
-  readonly sentBytes: Tally
+  readonly sentBytes: Counter
   /** The loops, for tests that run single steps without timers. */
   readonly loops: Readonly<
     Record<'link' | 'events' | 'latest' | 'telemetry' | 'history' | 'intents' | 'audit' | 'monitor', Loop>
@@ -258,7 +258,7 @@ export class SyncAgent implements Part {
   }
 
   /** Compares `scope` with the hub (everything by default) as soon as the backlog has been sent. */
-  async audit(scope: AuditScope = EVERYTHING): Promise<void> {
+  async audit(scope: AuditScope = FULL_SCOPE): Promise<void> {
     await this.#auditor.request(scope)
     this.loops.audit.wake()
   }
@@ -272,7 +272,7 @@ export class SyncAgent implements Part {
   async *exportLines(signal: AbortSignal): AsyncGenerator<string> {
     const { source, site, program, clock, latest } = this.#options
     await this.#requireOurs()
-    await source.tellAll()
+    await source.queueAll()
     const devices = latest
       .hardwareIds()
       .map((hardwareId) => latest.deviceJson(hardwareId))

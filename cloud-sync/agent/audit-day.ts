@@ -6,10 +6,10 @@ import type { StreamPart, SyncSourcePort } from '#shared/sync-source.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { NO_CURSOR } from '#shared/wire/replication/replicated.ts'
 import type { AuditGroup, AuditKind, SyncPart, SyncStream } from '#shared/wire/replication/sync.ts'
-import type { AuditCount, ProvenGroups } from './audit-plan.ts'
+import type { AuditCount, VerifiedGroups } from './audit-plan.ts'
 import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'
-import type { Outcome } from './outcome.ts'
+import type { RequestResult } from './outcome.ts'
 import type { Priorities } from './priorities.ts'
 import { toBase64 } from './stream-sender.ts'
 import type { Upstream } from './upstream.ts'
@@ -32,7 +32,7 @@ export type OpenGroups = ReadonlyMap<string, number>
 /** The result of a day: rows, and the groups of which the hub has more, which need not be sent once more. */
 export interface ComparedDay {
   readonly count: AuditCount
-  readonly proven: ProvenGroups
+  readonly proven: VerifiedGroups
   readonly open: OpenGroups
 }
 
@@ -68,7 +68,7 @@ export class DayAudit {
   async compare(
     kind: AuditKind,
     day: number | null,
-    { proven, open }: { proven: ProvenGroups; open: OpenGroups | undefined },
+    { proven, open }: { proven: VerifiedGroups; open: OpenGroups | undefined },
     signal: AbortSignal,
   ): Promise<ComparedDay> {
     const { clock, log } = this.#deps
@@ -95,7 +95,7 @@ export class DayAudit {
     kind: AuditKind,
     day: number | null,
     before: readonly AuditGroup[],
-    { proven, open }: { proven: ProvenGroups; open: OpenGroups | undefined },
+    { proven, open }: { proven: VerifiedGroups; open: OpenGroups | undefined },
     signal: AbortSignal,
   ): Promise<ComparedDay> {
     const { flush } = this.#deps
@@ -169,7 +169,7 @@ export class DayAudit {
     return rows
   }
 
-  async #request<Answer>(request: () => Promise<Outcome<Answer>>, signal: AbortSignal): Promise<Answer> {
+  async #request<Answer>(request: () => Promise<RequestResult<Answer>>, signal: AbortSignal): Promise<Answer> {
     const { cursors, link, priorities } = this.#deps
     const asked = cursors.known
     const outcome = await priorities.run(PRIORITY, signal, request)
@@ -229,7 +229,7 @@ function isFixed(groups: readonly AuditGroup[]): boolean {
   return groups.every(({ through_ms }) => through_ms !== undefined)
 }
 
-function isDoubtful(group: AuditGroup, compared: Compared, proven: ProvenGroups): boolean {
+function isDoubtful(group: AuditGroup, compared: Compared, proven: VerifiedGroups): boolean {
   return compared.extra.has(group.group) && proven[group.group] !== proofOf(group, compared)
 }
 

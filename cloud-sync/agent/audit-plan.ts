@@ -20,12 +20,12 @@ export type AuditCount = z.infer<typeof auditCountSchema>
  * as both counts stay the same, the hub lacks none of their rows.
  */
 const provenGroupsSchema = z.record(z.string(), z.string())
-export type ProvenGroups = Readonly<z.infer<typeof provenGroupsSchema>>
+export type VerifiedGroups = Readonly<z.infer<typeof provenGroupsSchema>>
 
 const auditScopeSchema = z.object({ kind: auditKindSchema.nullable(), dayMs: z.number().nullable() })
 /** What to compare; null means all kinds or all days. */
 export type AuditScope = Readonly<z.infer<typeof auditScopeSchema>>
-export const EVERYTHING: AuditScope = { kind: null, dayMs: null }
+export const FULL_SCOPE: AuditScope = { kind: null, dayMs: null }
 
 /** What is kept of audits over a restart. Times in milliseconds. */
 export const auditRecordSchema = z.object({
@@ -53,10 +53,10 @@ export type AuditRecord = z.infer<typeof auditRecordSchema>
 const MAX_WANTED = 100
 
 /** Adds a requested scope, unless one of `wanted` is the same or includes it. */
-export function withWanted(wanted: readonly AuditScope[], scope: AuditScope): AuditScope[] {
+export function addScope(wanted: readonly AuditScope[], scope: AuditScope): AuditScope[] {
   if (wanted.some((known) => includes(known, scope))) return [...wanted]
   const others = wanted.filter((known) => !includes(scope, known))
-  return others.length < MAX_WANTED ? [...others, scope] : [{ ...EVERYTHING }]
+  return others.length < MAX_WANTED ? [...others, scope] : [{ ...FULL_SCOPE }]
 }
 
 export function isEverything({ kind, dayMs }: AuditScope): boolean {
@@ -64,7 +64,7 @@ export function isEverything({ kind, dayMs }: AuditScope): boolean {
 }
 
 /** The days of a kind that were asked for; entities have none, and are meant by their name. */
-export function daysWanted(
+export function requestedDays(
   wanted: readonly AuditScope[],
   kind: AuditKind,
   days: readonly (number | null)[],
@@ -87,7 +87,7 @@ const ROTATION_DAYS = 25
  * The days to compare tonight: the newest ones, and the older ones that were compared longest ago, enough to compare
  * each day within `ROTATION_DAYS`. `days` are oldest first.
  */
-export function daysOfTonight(
+export function daysToAudit(
   days: readonly (number | null)[],
   auditedAtMs: Readonly<Record<string, number>>,
   nowMs: number,

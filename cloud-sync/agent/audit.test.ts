@@ -4,7 +4,7 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { Audit } from '#shared/wire/replication/sync.ts'
 import { type AgentRig, startRig } from '#sync-testing/agent-rig.ts'
-import { daysOfTonight, nightOf } from './audit-plan.ts'
+import { daysToAudit, nightOf } from './audit-plan.ts'
 
 const DAY = Date.UTC(2026, 3, 30)
 
@@ -167,7 +167,7 @@ test('in thirty nights every day has had its turn, and the newest had it every n
   const turns = new Map<number, number>()
   for (let night = 0; night < 30; night++) {
     const nowMs = today + night * DAY_MS
-    const tonight = daysOfTonight(days, auditedAtMs, nowMs)
+    const tonight = daysToAudit(days, auditedAtMs, nowMs)
     assert.ok(tonight.length < 30)
     for (const day of tonight) {
       if (day === null) continue

@@ -5,14 +5,14 @@ import {
   type AuditCount,
   type AuditRecord,
   type AuditScope,
+  addScope,
   auditRecordSchema,
-  daysOfTonight,
-  daysWanted,
-  EVERYTHING,
+  daysToAudit,
+  FULL_SCOPE,
   isEverything,
   nightOf,
-  type ProvenGroups,
-  withWanted,
+  requestedDays,
+  type VerifiedGroups,
 } from './audit-plan.ts'
 import { JsonFile } from './json-file.ts'
 import type { AgentClock } from './link.ts'
@@ -114,7 +114,7 @@ export class Auditor {
 
   /** The same for everything; rejects when the request could not be written to the disk. */
   async requestEverything(): Promise<void> {
-    this.#want(EVERYTHING)
+    this.#want(FULL_SCOPE)
     await this.#file.write(this.#record)
   }
 
@@ -125,7 +125,7 @@ export class Auditor {
     const running = this.#running ?? []
     const others = this.#record.wanted.filter((known) => !running.includes(known))
     // a request counts on its own, even if an equal one is under way
-    this.#record = { ...this.#record, wanted: [...running, ...withWanted(others, { ...scope })] }
+    this.#record = { ...this.#record, wanted: [...running, ...addScope(others, { ...scope })] }
   }
 
   /** Nothing was compared yet. */
@@ -197,8 +197,8 @@ export class Auditor {
       this.#forgetOthers(kind, all)
       const days =
         wanted.length > 0
-          ? daysWanted(wanted, kind, all)
-          : daysOfTonight(all, this.#record.days[kind] ?? {}, startedAtMs)
+          ? requestedDays(wanted, kind, all)
+          : daysToAudit(all, this.#record.days[kind] ?? {}, startedAtMs)
       this.#closeOthers(kind, days)
       const total: AuditCount = { rows: 0, confirmed: 0, resent: 0, extra: 0 }
       for (const day of days) {
@@ -246,7 +246,7 @@ export class Auditor {
     for (const name of this.#open.keys()) if (name.startsWith(`${kind}/`) && !names.has(name)) this.#open.delete(name)
   }
 
-  #keep(kind: AuditKind, day: number | null, groups: ProvenGroups, isConfirmed: boolean): void {
+  #keep(kind: AuditKind, day: number | null, groups: VerifiedGroups, isConfirmed: boolean): void {
     const { days, proven } = this.#record
     const { [nameOf(kind, day)]: _, ...others } = proven
     const kept = Object.values(others).reduce((sum, of) => sum + Object.keys(of).length, 0)

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { SyncSourcePort } from '#shared/sync-source.ts'
@@ -28,7 +28,7 @@ export interface KnownCursors {
 }
 
 /** How the hub's cursors compare to what is known here. */
-export type Reconciled =
+export type CursorComparison =
   /** The same cursors, or those after parts whose answers were lost. */
   | 'known'
   /** The hub has less than it once acknowledged; its cursors hold now. */
@@ -52,7 +52,7 @@ export class Cursors {
   /** Where an earlier version kept the same; gone once it is kept here. */
   readonly #earlierFile: JsonFile<typeof sideFileSchema>
   #isEarlierGone = false
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   readonly #attempts = new Map<SyncStream, Attempt[]>()
   #acked: SyncCursors
   #generation = 0
@@ -113,7 +113,7 @@ export class Cursors {
   }
 
   /** Takes the hub's cursors, unless they are nothing this gateway can have caused. */
-  reconcile(hub: SyncCursors, asked: KnownCursors): Promise<Reconciled> {
+  reconcile(hub: SyncCursors, asked: KnownCursors): Promise<CursorComparison> {
     return this.#turns.take(async () => {
       if (asked.generation !== this.#generation) return 'known'
       const taken: Partial<Record<SyncStream, SyncCursor>> = {}

@@ -19,7 +19,7 @@ export interface Exchange {
 }
 
 /** The answer is longer than any answer of a hub. */
-export class LongAnswerError extends Error {}
+export class ResponseTooLargeError extends Error {}
 
 /** Sends requests over kept-alive connections. Never follows a redirect: the key is for this host only. */
 export class HttpExchange {
@@ -82,7 +82,7 @@ async function readText(response: IncomingMessage, maxBytes: number): Promise<st
   let bytes = 0
   for await (const chunk of response) {
     bytes += chunk.length
-    if (bytes > maxBytes) throw new LongAnswerError(`the answer is longer than ${maxBytes} bytes`)
+    if (bytes > maxBytes) throw new ResponseTooLargeError(`the answer is longer than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   if (!response.complete) throw new Error('the answer was cut off')

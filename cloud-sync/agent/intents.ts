@@ -1,5 +1,5 @@
 import type { IntentInboxPort } from '#shared/sync-source.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/replicated.ts'
 import type { Intent } from '#shared/wire/replication/sync.ts'
 import { Backoff } from './backoff.ts'
@@ -16,7 +16,7 @@ interface IntentsDeps {
   readonly clock: AgentClock
   readonly hubClock: HubClock
   readonly random: () => number
-  readonly failures: Tally
+  readonly failures: Counter
   /** There are results to send. */
   readonly onReceived: () => void
 }

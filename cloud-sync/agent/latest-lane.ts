@@ -24,7 +24,7 @@ const FIRST_PRIORITY = 0
 const PRIORITY = 1
 const LOOK_MS = 1_000
 /** How often the hub hears of this gateway when nothing changes. */
-const HEARTBEAT_MS = 30_000
+const TICK_MS = 30_000
 /** How often all states are sent, in case a change announced itself to no one. */
 const ALL_MS = 900_000
 const ENVELOPE_BYTES = 1_024
@@ -56,7 +56,7 @@ export class LatestLane {
     if (waitMs > 0) return waitMs
     this.#collect()
     if (clock.monotonicMs() - this.#sentAllAtMs >= ALL_MS) this.#isAllUnsent = true
-    const isSilent = clock.monotonicMs() - this.#sentAtMs >= HEARTBEAT_MS
+    const isSilent = clock.monotonicMs() - this.#sentAtMs >= TICK_MS
     if (!this.#isAllUnsent && this.#unsent.size === 0 && !isSilent) return LOOK_MS
     const priority = this.#isFirst ? FIRST_PRIORITY : PRIORITY
     return priorities.run(priority, signal, async () => {

@@ -2,13 +2,13 @@ import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
 import type { SyncSourcePort } from '#shared/sync-source.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import { type HelloAnswer, SYNC_PROTOCOL, type SyncLimits, type SyncWarning } from '#shared/wire/replication/sync.ts'
 import { Backoff, LONGEST_BACKOFF_MS } from './backoff.ts'
-import type { Cursors, KnownCursors, Reconciled } from './cursors.ts'
+import type { CursorComparison, Cursors, KnownCursors } from './cursors.ts'
 import { ForkGuard } from './fork-guard.ts'
-import type { Failure, Outcome } from './outcome.ts'
+import type { Failure, RequestResult } from './outcome.ts'
 import type { Upstream } from './upstream.ts'
 
 export type LinkState = 'connecting' | 'up' | 'waiting' | 'refused' | 'other_site' | 'other_machine'
@@ -30,7 +30,7 @@ interface LinkDeps {
   readonly clock: AgentClock
   readonly random: () => number
   readonly log: Log
-  readonly failures: Tally
+  readonly failures: Counter
   readonly longestBackoffMs: number
   readonly heldBy: () => string | null
   /** The hub has said hello. */
@@ -183,7 +183,7 @@ export class Link {
   }
 
   /** The request failed. Its sender handles parts that the hub refuses. */
-  async failed<Answer>(outcome: Exclude<Outcome<Answer>, { kind: 'ok' }>, asked: KnownCursors): Promise<void> {
+  async failed<Answer>(outcome: Exclude<RequestResult<Answer>, { kind: 'ok' }>, asked: KnownCursors): Promise<void> {
     const { cursors, failures } = this.#deps
     failures.add(outcome.kind === 'retry' ? outcome.reason : outcome.kind)
     if (outcome.kind !== 'retry') this.#heard()
@@ -265,7 +265,7 @@ export class Link {
     this.#records = perSecond === 0 ? null : { perSecond, bucket: new TokenBucket(rate, this.#deps.clock) }
   }
 
-  async #reconcile(reconciled: Reconciled): Promise<void> {
+  async #reconcile(reconciled: CursorComparison): Promise<void> {
     if (reconciled === 'foreign') return this.#fork(FOREIGN)
     if (reconciled === 'went_back') this.#wentBack()
   }

@@ -1,4 +1,4 @@
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { Backoff } from './backoff.ts'
@@ -17,7 +17,7 @@ const LONGEST_MS = 60_000
 /** Repeats a step: after the time that the last one returned, or at once when woken. Logs errors and backs off. */
 export class Loop {
   readonly #deps: LoopDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   readonly #backoff: Backoff
   #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined

@@ -5,7 +5,7 @@ import { cursorProblemSchema, type SyncCursors } from '#shared/wire/replication/
 export type RetryReason = 'network' | 'timeout' | 'busy' | 'unavailable' | 'bad_answer'
 
 /** What became of a request to the hub. */
-export type Outcome<Answer> =
+export type RequestResult<Answer> =
   | { readonly kind: 'ok'; readonly answer: Answer }
   /** The cursors of the hub are different; it took nothing. */
   | { readonly kind: 'cursor'; readonly cursors: SyncCursors }
@@ -54,7 +54,7 @@ export function retry(
 export function readOutcome<Schema extends z.ZodType>(
   { status, text, retryAfter }: RawAnswer,
   schema: Schema,
-): Outcome<z.output<Schema>> {
+): RequestResult<z.output<Schema>> {
   const value = parseJson(text)
   if (status === 200) {
     const parsed = schema.safeParse(value)
@@ -78,7 +78,7 @@ export function readOutcome<Schema extends z.ZodType>(
   return retry('bad_answer', detail)
 }
 
-function readConflict(code: string, detail: string, value: unknown): Outcome<never> {
+function readConflict(code: string, detail: string, value: unknown): RequestResult<never> {
   if (code === 'unknown_epoch' || code === 'ahead' || code === 'foreign_epoch') return { kind: code, detail }
   const conflict = cursorProblemSchema.safeParse(value)
   if (conflict.success) return { kind: 'cursor', cursors: conflict.data.cursors }

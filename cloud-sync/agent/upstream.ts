@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { constants, gzip as gzipCallback } from 'node:zlib'
 import type { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import {
   type RebuildKind,
   type RebuildOffer,
@@ -29,9 +29,9 @@ import {
   type PushAnswer,
   pushAnswerSchema,
 } from '#shared/wire/replication/sync.ts'
-import { HttpExchange, LongAnswerError } from './http-exchange.ts'
+import { HttpExchange, ResponseTooLargeError } from './http-exchange.ts'
 import type { HubClock } from './hub-clock.ts'
-import { type Outcome, readOutcome, retry } from './outcome.ts'
+import { type RequestResult, readOutcome, retry } from './outcome.ts'
 
 const gzip = promisify(gzipCallback)
 
@@ -67,7 +67,7 @@ export type Density = 'loose' | 'dense'
 /** The hub over HTTP: each request has a timeout, each answer a maximum size and a schema. Never throws. */
 export class Upstream {
   /** Bytes of compressed bodies, by kind of request. */
-  readonly sentBytes = new Tally(['hello', 'push', 'latest', 'audit', 'rebuild'])
+  readonly sentBytes = new Counter(['hello', 'push', 'latest', 'audit', 'rebuild'])
   readonly host: string
   readonly #exchange: HttpExchange
   readonly #isShared: boolean
@@ -92,24 +92,24 @@ export class Upstream {
     if (!this.#isShared) this.#exchange.close()
   }
 
-  hello(hello: Hello, signal: AbortSignal): Promise<Outcome<HelloAnswer>> {
+  hello(hello: Hello, signal: AbortSignal): Promise<RequestResult<HelloAnswer>> {
     return this.#post('hello', hello, helloAnswerSchema, this.#timeouts.short, signal)
   }
 
-  push(push: Push, signal: AbortSignal, density: Density = 'loose'): Promise<Outcome<PushAnswer>> {
+  push(push: Push, signal: AbortSignal, density: Density = 'loose'): Promise<RequestResult<PushAnswer>> {
     return this.#post('push', push, pushAnswerSchema, this.#timeouts.push, signal, density)
   }
 
-  latest(latest: Latest, signal: AbortSignal): Promise<Outcome<z.infer<typeof latestAnswerSchema>>> {
+  latest(latest: Latest, signal: AbortSignal): Promise<RequestResult<z.infer<typeof latestAnswerSchema>>> {
     return this.#post('latest', latest, latestAnswerSchema, this.#timeouts.short, signal)
   }
 
-  audit(audit: Audit, signal: AbortSignal): Promise<Outcome<AuditAnswer>> {
+  audit(audit: Audit, signal: AbortSignal): Promise<RequestResult<AuditAnswer>> {
     return this.#post('audit', audit, auditAnswerSchema, this.#timeouts.audit, signal)
   }
 
   /** Waits for intents behind `after`; none after `waitS` seconds. */
-  async intents(after: number, waitS: number, signal: AbortSignal): Promise<Outcome<readonly Intent[]>> {
+  async intents(after: number, waitS: number, signal: AbortSignal): Promise<RequestResult<readonly Intent[]>> {
     const path = `/sync/v1/intents?after=${after}&wait=${waitS}`
     const timeoutMs = waitS * 1000 + this.#timeouts.intents
     const outcome = await this.#request('GET', path, undefined, intentsAnswerSchema, timeoutMs, signal)
@@ -117,7 +117,7 @@ export class Upstream {
   }
 
   /** What the hub can give back to a gateway that lost its database. */
-  rebuildOffer(signal: AbortSignal): Promise<Outcome<RebuildOffer>> {
+  rebuildOffer(signal: AbortSignal): Promise<RequestResult<RebuildOffer>> {
     return this.#request('GET', REBUILD, undefined, rebuildOfferSchema, this.#timeouts.short, signal)
   }
 
@@ -125,7 +125,7 @@ export class Upstream {
   async rebuildPage(
     { kind, after, sinceMs }: { kind: RebuildKind; after: string | null; sinceMs: number },
     signal: AbortSignal,
-  ): Promise<Outcome<RebuildPage>> {
+  ): Promise<RequestResult<RebuildPage>> {
     const query = `since=${Math.max(0, sinceMs)}${after === null ? '' : `&after=${encodeURIComponent(after)}`}`
     const path = `${REBUILD}/${kind}?${query}`
     const page = await this.#request('GET', path, undefined, rebuildPageSchema, this.#timeouts.audit, signal)
@@ -134,7 +134,7 @@ export class Upstream {
   }
 
   /** Says as which epoch the database goes on that was made of the pages. */
-  rebuilt(rebuilt: Rebuilt, signal: AbortSignal): Promise<Outcome<RebuiltAnswer>> {
+  rebuilt(rebuilt: Rebuilt, signal: AbortSignal): Promise<RequestResult<RebuiltAnswer>> {
     return this.#post('rebuild', rebuilt, rebuiltAnswerSchema, this.#timeouts.audit, signal)
   }
 
@@ -145,7 +145,7 @@ export class Upstream {
     timeoutMs: number,
     signal: AbortSignal,
     density: Density = 'loose',
-  ): Promise<Outcome<z.output<Schema>>> {
+  ): Promise<RequestResult<z.output<Schema>>> {
     const { Z_HUFFMAN_ONLY, Z_DEFAULT_STRATEGY } = constants
     const strategy = density === 'dense' ? Z_HUFFMAN_ONLY : Z_DEFAULT_STRATEGY
     const body = await gzip(JSON.stringify(value), { strategy })
@@ -160,7 +160,7 @@ export class Upstream {
     schema: Schema,
     timeoutMs: number,
     signal: AbortSignal,
-  ): Promise<Outcome<z.output<Schema>>> {
+  ): Promise<RequestResult<z.output<Schema>>> {
     const timeout = AbortSignal.timeout(timeoutMs)
     const hear = this.#hubClock?.ask()
     try {
@@ -186,7 +186,7 @@ export class Upstream {
       return readOutcome(answer, schema)
     } catch (error) {
       if (timeout.aborted) return retry('timeout', `no answer within ${timeoutMs / 1000} s`)
-      if (error instanceof LongAnswerError) return retry('bad_answer', error.message)
+      if (error instanceof ResponseTooLargeError) return retry('bad_answer', error.message)
       return retry('network', describeNetworkError(error), { isLocal: LOCAL_CODES.includes(codeOf(error)) })
     }
   }

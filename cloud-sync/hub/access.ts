@@ -11,7 +11,7 @@ export function isHubAdmin({ role }: HubUser): boolean {
 }
 
 /** Whether the user is shown codes of lock events as they are. */
-export function seesCodes(user: HubUser): boolean {
+export function canSeeCodes(user: HubUser): boolean {
   return isHubAdmin(user) || !user.masksCodes
 }
 

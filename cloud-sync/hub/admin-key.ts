@@ -3,7 +3,7 @@ import { changeHubUser, hasHubAdmin, hubUserByKey, listHubUsers } from '#hub/sto
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { preparePrivateFolder } from '#shared/files/private-files.ts'
 import { hashSecret, newHubKey } from '#shared/ids.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import { typedCommand } from '#shared/typed-command.ts'
@@ -25,7 +25,7 @@ const LOOK_MS = 2_000
  * and is removed when this hub has seen a use of the key. Of several hubs that start on one empty database, one makes
  * the admin, and only its file stays.
  */
-export class HubAdminKey implements Part {
+export class HubAdminKey implements Component {
   readonly #deps: HubAdminKeyDeps
   readonly #givenKey: string | undefined
   #waitingHash: string | undefined

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { FolderLock } from '#hub/store/database/folder-lock.ts'
-import { PgliteDatabase, SUCCESSOR } from '#hub/store/database/pglite.ts'
+import { NEXT_DATABASE, PgliteDatabase } from '#hub/store/database/pglite.ts'
 import { schemaTables } from '#hub/store/database/schema.ts'
 import { describeError } from '#shared/errors.ts'
 
@@ -80,7 +80,7 @@ export async function restoreHub(dataDir: string, path: string, atMs: number): P
     const current = join(dataDir, DATABASE)
     const kept = join(dataDir, `postgres-before-${new Date(atMs).toISOString().replace(/[:.]/g, '-')}`)
     const hadOne = existsSync(current)
-    const successor = join(dataDir, SUCCESSOR)
+    const successor = join(dataDir, NEXT_DATABASE)
     rmSync(successor, { recursive: true, force: true })
     renameSync(work, successor)
     syncFolder(dataDir)

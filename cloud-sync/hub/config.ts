@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ConfigError } from '#shared/errors.ts'
 import { withSecretFiles } from '#shared/files/secret-files.ts'
 import { proxiesSetting } from '#shared/http/client-address.ts'
-import { chosenKey, count, type FieldsOf, type Setting, SettingTable, secretFile } from '#shared/wire/settings.ts'
+import { count, type FieldsOf, type Setting, SettingTable, secretFile, userChosenKey } from '#shared/wire/settings.ts'
 
 const PREFIX = 'CARTBARN_HUB_'
 /** What commands that ask a hub read of the same environment before version 1. */
@@ -35,7 +35,7 @@ const SETTINGS = {
     help: 'folder of the embedded database, which the hub uses without a URL; created with mode 0700',
   },
   ADMIN_API_KEY: {
-    schema: chosenKey(24).optional(),
+    schema: userChosenKey(24).optional(),
     help: 'key of the first admin, used at the first start only; at least 24 characters',
   },
   ADMIN_API_KEY_FILE: secretFile('HUB_ADMIN_API_KEY'),

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type HubCommand, hubCommandSchema } from './commands.ts'
 
@@ -20,7 +20,7 @@ const MAX_REQUEST_CHARACTERS = 65_536
  * Runs the commands of `cartbarn hub …` while this process has the embedded database open. The permissions of its
  * folder decide who may send commands.
  */
-export class ControlSocket implements Part {
+export class ControlSocket implements Component {
   readonly #path: string
   readonly #run: (command: HubCommand) => Promise<string>
   readonly #log: Log
@@ -77,7 +77,7 @@ export class ControlSocket implements Part {
 }
 
 /** Gives a running hub a command; undefined when none listens. */
-export async function askRunningHub(dataDir: string, command: HubCommand): Promise<Answer | undefined> {
+export async function sendHubCommand(dataDir: string, command: HubCommand): Promise<Answer | undefined> {
   const socket = createConnection({ path: socketPath(dataDir), allowHalfOpen: true })
   try {
     await once(socket, 'connect')

@@ -11,9 +11,9 @@ import { Certificate } from '#shared/http/certificate.ts'
 import { ClientAddresses } from '#shared/http/client-address.ts'
 import { HttpListener } from '#shared/http/listener.ts'
 import { withPortFaults } from '#shared/http/port-fault.ts'
-import { type Part, startAll, stopAll } from '#shared/lifecycle.ts'
+import { type Component, startAll, stopAll } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { type Clock, systemClock } from '#shared/time.ts'
 import { HubAdminKey } from './admin-key.ts'
 import { runHubCommand } from './commands.ts'
@@ -40,7 +40,7 @@ function createContinuityCheck(continuity: Continuity, log: Log): RepeatedTask {
   })
 }
 
-export interface Hub extends Part {
+export interface Hub extends Component {
   readonly app: ReturnType<typeof createHubApp>
   readonly database: Database
   readonly sites: Sites
@@ -51,7 +51,7 @@ export interface Hub extends Part {
   readonly retention: RepeatedTask
   readonly storageCount: RepeatedTask
   /** Requests of gateways that were refused, by reason. */
-  readonly refused: Tally
+  readonly refused: Counter
   /** Where it listens, once it is started. */
   url(): string
 }
@@ -134,7 +134,7 @@ export function createHub(config: HubConfig, log: Log, overrides: HubOverrides =
       ? [new ControlSocket(config.dataDir, (command) => runHubCommand({ sites, adminKey, database }, command), log)]
       : []
   // stopped in reverse order: first the HTTP listener, then waiting gateways, then background work
-  const parts: Partial<Part>[] = [
+  const parts: Partial<Component>[] = [
     ...(certificate === undefined ? [] : [certificate]),
     database,
     continuity,

@@ -1,7 +1,7 @@
 import type { Sql } from '#hub/store/database/database.ts'
 import { lastIntents } from '#hub/store/intents.ts'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 
 const POLL_MS = 2_000
@@ -16,7 +16,7 @@ interface Waiter {
  * Gateways that wait for intents. An intent that this hub creates wakes its gateway at once; those of other hubs are
  * found by polling the table, with one query for all gateways.
  */
-export class IntentWatch implements Part {
+export class IntentWatch implements Component {
   readonly #sql: Sql
   readonly #log: Log
   readonly #pollMs: number

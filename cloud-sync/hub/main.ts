@@ -5,20 +5,20 @@ import { FolderInUseError } from '#hub/store/database/folder-lock.ts'
 import { openDatabase } from '#hub/store/database/open.ts'
 import { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { isLoopback } from '#shared/http/listener.ts'
-import { type Part, runUntilStopped } from '#shared/lifecycle.ts'
+import { type Component, runUntilStopped } from '#shared/lifecycle.ts'
 import { createLog, createProgramLog } from '#shared/log.ts'
 import { systemClock } from '#shared/time.ts'
 import { HubAdminKey } from './admin-key.ts'
 import { type HubCommand, runHubCommand } from './commands.ts'
 import type { HubConfig } from './config.ts'
-import { askRunningHub } from './control-socket.ts'
+import { sendHubCommand } from './control-socket.ts'
 import { createHub } from './hub.ts'
 
 /** Runs a hub until `stopping` is aborted; resolves with the exit code. */
 export async function runHub(config: HubConfig, stopping: AbortSignal): Promise<number> {
   const log = await createProgramLog(config.logLevel, isatty(1), process.env.JOURNAL_STREAM)
   const hub = createHub(config, log)
-  const program: Part = {
+  const program: Component = {
     start: async () => {
       await hub.start()
       log.info({ http: hub.url(), database: describeDatabase(config) }, 'listening')
@@ -65,7 +65,7 @@ export async function manageHub(config: HubConfig, command: HubCommand): Promise
 
 /** The running hub has the embedded database open, so it runs the command. */
 async function askHub(dataDir: string, command: HubCommand): Promise<string> {
-  const answer = await askRunningHub(dataDir, command)
+  const answer = await sendHubCommand(dataDir, command)
   if (answer === undefined)
     throw new Error(
       `another process is using ${dataDir} and does not accept commands: stop it, or try again in a moment`,

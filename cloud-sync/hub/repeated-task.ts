@@ -1,5 +1,5 @@
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 
 interface TaskOptions {
@@ -13,7 +13,7 @@ interface TaskOptions {
 }
 
 /** Does a task again and again, one run after the other. A run that fails is logged, and the next one tries again. */
-export class RepeatedTask implements Part {
+export class RepeatedTask implements Component {
   readonly #options: TaskOptions
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> = Promise.resolve()

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePort } from '#shared/sync-source.ts'
 import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { AuditGroup, AuditKind, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
@@ -100,7 +100,7 @@ export class MemorySource implements SyncSourcePort {
     return this.#identity
   }
 
-  async tellAll(): Promise<void> {
+  async queueAll(): Promise<void> {
     // nothing of it comes piece by piece
   }
 
@@ -145,9 +145,9 @@ export function atMsOf({ day, seq }: TestRow): number {
 
 /** Count and sum by group, and the time of the newest row. */
 export function groupsOf(rows: readonly TestRow[]): AuditGroup[] {
-  const sums = new Map<string, { sum: RowSum; through_ms: number }>()
+  const sums = new Map<string, { sum: RowHashSum; through_ms: number }>()
   for (const row of rows) {
-    const { sum, through_ms } = sums.get(row.group) ?? { sum: new RowSum(), through_ms: row.day }
+    const { sum, through_ms } = sums.get(row.group) ?? { sum: new RowHashSum(), through_ms: row.day }
     sum.addText(row.id)
     sums.set(row.group, { sum, through_ms: Math.max(through_ms, atMsOf(row)) })
   }

@@ -87,13 +87,13 @@ export function admitSession(c: Context<ApiEnv>, { keyGuard, sessions, persons }
 }
 
 /** For whom a reader thread works: users take turns, and what a client has left behind is not done. */
-export function askerOf(c: Context<ApiEnv>): JobOptions {
+export function readerOwnerOf(c: Context<ApiEnv>): JobOptions {
   return { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
 }
 
 /** How a list is read: the newest items at once; what skips or seeks gives way to devices and to other reads. */
 export function listerOf(c: Context<ApiEnv>, isDeep: boolean): JobOptions {
-  return isDeep ? { ...askerOf(c), isPartOfLongRead: true } : { ...askerOf(c), isShort: true }
+  return isDeep ? { ...readerOwnerOf(c), isPartOfLongRead: true } : { ...readerOwnerOf(c), isShort: true }
 }
 
 export const adminOnly: MiddlewareHandler<ApiEnv> = async (c, next) => {

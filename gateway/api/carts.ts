@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { seesCodes } from '#domain/access.ts'
+import { canSeeCodes } from '#domain/access.ts'
 import type { Cart } from '#services/cart.ts'
 import type { CartNotesPatch } from '#services/carts/cart-notebook.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
@@ -79,7 +79,7 @@ export function createCartsApi({
   api.get(list.getRoutingPath(), list.asTable, (c) => {
     const { caller } = c.get('user')
     const seen = inOrder(visibleCarts.all(caller), queries.of(c).order)
-    return jsonText(c, texts.of(seen, !seesCodes(caller)))
+    return jsonText(c, texts.of(seen, !canSeeCodes(caller)))
   })
 
   api.openapi(
@@ -90,7 +90,7 @@ export function createCartsApi({
     (c) => {
       const { caller } = c.var.user
       const cart = visibleCarts.require(caller, c.req.valid('param').cart)
-      return c.json(toCartJson(visibleCarts.shown(cart), !seesCodes(caller)), 200)
+      return c.json(toCartJson(visibleCarts.shown(cart), !canSeeCodes(caller)), 200)
     },
   )
 
@@ -110,7 +110,7 @@ export function createCartsApi({
       const by = { userId, name: users.find(userId)?.row.name ?? '' }
       await cartNotes.change(key, toNotesPatch(c.req.valid('json')), by)
       carts.touch(key)
-      return c.json(toCartJson(visibleCarts.shown(visibleCarts.require(caller, key)), !seesCodes(caller)), 200)
+      return c.json(toCartJson(visibleCarts.shown(visibleCarts.require(caller, key)), !canSeeCodes(caller)), 200)
     },
   )
 

@@ -2,7 +2,7 @@ import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import { type Caller, visibleHardwareIds } from '#domain/access.ts'
-import type { Asked, Asking } from '#services/commands/commands.ts'
+import type { CommandBody, CommandCaller } from '#services/commands/commands.ts'
 import { requireMayForce } from '#services/commands/lock-gate.ts'
 import type { CommandRequest } from '#services/commands/request.ts'
 import { shownParams } from '#services/commands/shown-params.ts'
@@ -28,7 +28,7 @@ import {
 import { groupIdParams } from '#shared/wire/groups.ts'
 import { deviceIdParams } from '#shared/wire/schema/params.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
-import { type ApiEnv, adminOnly, askerOf, createApi, staffOnly } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
 import type { CommandsDeps, DevicesDeps } from './deps.ts'
 
 const CREATED = 'Written down, and sent if the device is there; see status.'
@@ -83,7 +83,7 @@ export function createCommandsApi({
       const { hardwareId, shortId } = devices.requireVisible(c.var.user.caller, c.req.valid('param').id).row
       const query = c.req.valid('query')
       const asked = { ...query, hardwareId, shortId, visibleHardwareIds: [hardwareId] }
-      return c.json(pageOf(await commands.list(asked, askerOf(c)), query, c.var.user.caller), 200)
+      return c.json(pageOf(await commands.list(asked, readerOwnerOf(c)), query, c.var.user.caller), 200)
     },
   )
 
@@ -100,7 +100,7 @@ export function createCommandsApi({
       const { caller } = c.var.user
       const which = { hardwareId: hardware_id, shortId: registration?.shortId }
       const asked = { ...query, ...which, visibleHardwareIds: visibleHardwareIds(caller) }
-      return c.json(pageOf(await commands.list(asked, askerOf(c)), query, c.var.user.caller), 200)
+      return c.json(pageOf(await commands.list(asked, readerOwnerOf(c)), query, c.var.user.caller), 200)
     },
   )
 
@@ -172,12 +172,12 @@ function toRequest(fields: z.infer<typeof newCommandSchema>): CommandRequest {
   return force === true ? { ...request, force } : request
 }
 
-function asking(c: Context<ApiEnv>, idempotencyKey: string | undefined): Asking {
+function asking(c: Context<ApiEnv>, idempotencyKey: string | undefined): CommandCaller {
   const { user } = c.var
   return { caller: user.caller, idempotencyKey, callerNow: () => requireStillIn(user) }
 }
 
-function answerOne(c: Context<ApiEnv>, asked: Asked) {
+function answerOne(c: Context<ApiEnv>, asked: CommandBody) {
   const [command] = asked.commands
   if (command === undefined) throw new Error('no command')
   markRepeated(c, asked)
@@ -185,7 +185,7 @@ function answerOne(c: Context<ApiEnv>, asked: Asked) {
   return toCommandJson(command, c.var.user.caller)
 }
 
-function markRepeated(c: Context<ApiEnv>, { isRepeated }: Pick<Asked, 'isRepeated'>): void {
+function markRepeated(c: Context<ApiEnv>, { isRepeated }: Pick<CommandBody, 'isRepeated'>): void {
   if (isRepeated) c.header('idempotency-replayed', 'true')
 }
 

@@ -1,6 +1,6 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { DrawnCourse } from '#services/course.ts'
-import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
+import { answerPhoto, notModifiedResponse, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
 import { bytesBodyUpTo, unreadJsonUpTo } from '#shared/http/request-guards.ts'
 import { answers, body, described } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
@@ -17,7 +17,7 @@ import {
   proposedZonesSchema,
 } from '#shared/wire/course.ts'
 import { toSiteFeaturesJson } from '#shared/wire/zones-json.ts'
-import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, readerOwnerOf } from './api-env.ts'
 import type { CourseDeps } from './deps.ts'
 import { answerTagged, Representations } from './representations.ts'
 
@@ -56,7 +56,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     }),
     async (c) => {
       const bytes = new Uint8Array(await c.req.arrayBuffer())
-      const { version, counts } = await course.replace(bytes, askerOf(c))
+      const { version, counts } = await course.replace(bytes, readerOwnerOf(c))
       return c.json({ success: true as const, version, counts }, 200)
     },
   )
@@ -80,7 +80,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     }),
     async (c) => {
       const known = course.current.photo
-      const same = known && answerKnownPhoto(c, known)
+      const same = known && notModifiedResponse(c, known)
       if (same !== null) return described(same)
       const { photo, image } = await course.image(c.var.user.caller.userId, c.req.raw.signal)
       return answerPhoto(c, photo, image)
@@ -105,7 +105,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
     }),
     async (c) => {
       const bytes = new Uint8Array(await c.req.arrayBuffer())
-      const { version, photo } = await course.placePhoto(bytes, c.req.valid('query').corners, askerOf(c))
+      const { version, photo } = await course.placePhoto(bytes, c.req.valid('query').corners, readerOwnerOf(c))
       return c.json({ success: true as const, version, photo: toPhotoJson(photo) }, 200)
     },
   )
@@ -134,7 +134,7 @@ export function createCourseApi({ course, site }: CourseDeps): OpenAPIHono<ApiEn
       responses: answers(proposedZonesSchema, 'The zones.', 400, 403, 409),
     }),
     async (c) => {
-      const zones = await course.proposeZones(site.settings.language, askerOf(c))
+      const zones = await course.proposeZones(site.settings.language, readerOwnerOf(c))
       return c.json({ type: 'FeatureCollection' as const, features: toSiteFeaturesJson(zones) }, 200)
     },
   )

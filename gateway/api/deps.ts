@@ -2,7 +2,7 @@ import type { X509Certificate } from 'node:crypto'
 import type { z } from 'zod'
 import type { Alerts } from '#services/alerts/alerts.ts'
 import type { Backups } from '#services/backups.ts'
-import type { CartNotebook } from '#services/carts/cart-notebook.ts'
+import type { CartNotesStore } from '#services/carts/cart-notebook.ts'
 import type { Carts } from '#services/carts/carts.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import type { ClockConfirmation } from '#services/clock/confirmation.ts'
@@ -18,18 +18,18 @@ import type { Enrolment } from '#services/devices/enrolment.ts'
 import type { DeviceImport } from '#services/devices/import.ts'
 import type { Fleet } from '#services/fleet.ts'
 import type { CartLocks } from '#services/locks/cart-locks.ts'
-import type { OwnMachine } from '#services/machine.ts'
+import type { HostIdentity } from '#services/machine.ts'
 import type { Notifiers } from '#services/notifiers.ts'
-import type { Origins } from '#services/origins.ts'
+import type { AuditContext } from '#services/origins.ts'
 import type { AccessRequests } from '#services/people/access-requests.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
-import type { OpenAnswers } from '#services/people/open-answers.ts'
+import type { OpenResponses } from '#services/people/open-answers.ts'
 import type { PairingCodes } from '#services/people/pairing-codes.ts'
 import type { Persons } from '#services/people/persons.ts'
 import type { Sessions } from '#services/people/sessions.ts'
 import type { SetUp } from '#services/people/set-up.ts'
 import type { SignIn } from '#services/people/sign-in.ts'
-import type { PlainHttp } from '#services/plain-http.ts'
+import type { UnencryptedClients } from '#services/plain-http.ts'
 import type { Presence } from '#services/presence.ts'
 import type { Recall } from '#services/recall/recall.ts'
 import type { Reports } from '#services/reports.ts'
@@ -70,9 +70,9 @@ export interface PeopleDeps {
   accessRequests: AccessRequests
   setUp: Pick<SetUp, 'isOf' | 'makeKey'>
   signIn: Pick<SignIn, 'begin'>
-  openAnswers: OpenAnswers
+  openAnswers: OpenResponses
   keyGuard: KeyGuard
-  origins: Origins
+  origins: AuditContext
 }
 
 /** Devices, and what they are configured with. */
@@ -107,7 +107,7 @@ export interface CourseDeps {
   course: CourseDrawing
   carts: Pick<Carts, 'touch' | 'all' | 'allNow' | 'seenBy'>
   visibleCarts: VisibleCarts
-  cartNotes: Pick<CartNotebook, 'change'>
+  cartNotes: Pick<CartNotesStore, 'change'>
   rounds: Pick<Rounds, 'running' | 'find'>
 }
 
@@ -132,7 +132,7 @@ export interface RecordsDeps {
 
 /** The computer, its disk and its clock. */
 export interface MachineDeps {
-  machine: Pick<OwnMachine, 'detail' | 'confirm'>
+  machine: Pick<HostIdentity, 'detail' | 'confirm'>
   damage: Pick<BlockDamage, 'summary'>
   databaseCheck: Pick<DatabaseCheck, 'last'>
   backups: Pick<Backups, 'status' | 'nextMs' | 'begin'>
@@ -158,7 +158,7 @@ export interface NetworkDeps {
   /** What the gateway shows over TLS; undefined without TLS. */
   certificate: { isFor(host: string): boolean; readonly status: CertificateStatus } | undefined
   /** Who still uses plain HTTP; undefined without TLS. */
-  plainHttp: PlainHttp | undefined
+  plainHttp: UnencryptedClients | undefined
   /** The certificate that tablets are told to trust; undefined without an authority of our own. */
   authority: () => X509Certificate | undefined
   /** Who watches what on `/realtime`. */

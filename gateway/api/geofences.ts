@@ -37,7 +37,7 @@ const isLegacy: MiddlewareHandler<ApiEnv> = async (c, next) => {
 }
 
 /** Up to a tenth of a metre: never less than it is. */
-export function upToTenth(metres: number): number {
+export function ceilToTenth(metres: number): number {
   return Math.ceil(metres * 10) / 10
 }
 
@@ -72,7 +72,7 @@ export function createGeofencesApi(deps: DevicesDeps & ZonesDeps): OpenAPIHono<A
         teebox: {
           topic: zonesTopic(groupId),
           ok: true as const,
-          ...(lossM > 0 && { simplified_m: upToTenth(lossM) }),
+          ...(lossM > 0 && { simplified_m: ceilToTenth(lossM) }),
         },
       },
       ...(warnings.length > 0 && { warnings }),

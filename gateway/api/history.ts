@@ -20,7 +20,7 @@ import type { JobOptions } from '#store/readers/pool.ts'
 import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
-import { warnOfMissing } from './missing-records.ts'
+import { addMissingWarning } from './missing-records.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
 export function createHistoryApi({ devices, store, downloads }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {
@@ -30,7 +30,7 @@ export function createHistoryApi({ devices, store, downloads }: DevicesDeps & Re
     const device = devices.requireVisible(c.var.user.caller, id)
     const format = historyFormat(c, stream, query)
     const request = { ...pageRequest(stream, device, query), format }
-    warnOfMissing(c, store, [device], request)
+    addMissingWarning(c, store, [device], request)
     const ask = { owner: c.var.user.caller.userId, signal: c.req.raw.signal }
     if (format === 'gpx') await writeForward(request, ask)
     const { hardwareId, name } = device.row

@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { seesCodes, visibleHardwareIds } from '#domain/access.ts'
+import { canSeeCodes, visibleHardwareIds } from '#domain/access.ts'
 import type { Fleet } from '#services/fleet.ts'
 import { paginationOf, requireOrder, requirePage } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
@@ -45,7 +45,7 @@ export function createLockEventsApi({ store, fleet }: DevicesDeps & RecordsDeps)
       const registration = hardware_id === undefined ? undefined : fleet.registrationOf(hardware_id)
       const range = { hardwareId: hardware_id, registration, fromMs: from, toMs: to }
       const { caller } = c.var.user
-      const masksCodes = !seesCodes(caller)
+      const masksCodes = !canSeeCodes(caller)
       const found = await store.readers.run(
         'lockEvents',
         { ...query, ...range, masksCodes, visibleHardwareIds: visibleHardwareIds(caller) },

@@ -10,7 +10,7 @@ const HEADER = 'cartbarn-warning'
  * Says what an answer about a range may lack because it lies in damaged blocks, in a header and in what is returned;
  * empty where nothing is missing.
  */
-export function warnOfMissing(
+export function addMissingWarning(
   c: Context,
   store: Pick<Store, 'read'>,
   devices: readonly Device[],

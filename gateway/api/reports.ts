@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { Cart } from '#services/cart.ts'
-import type { CartSilence } from '#services/reports.ts'
+import type { SignalLoss } from '#services/reports.ts'
 import { RateLimitedError } from '#shared/errors.ts'
 import { fromE7, fromMilli } from '#shared/geo.ts'
 import { inOrder } from '#shared/http/api-env.ts'
@@ -25,9 +25,9 @@ import {
   utilisationSchema,
 } from '#shared/wire/reports.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
-import { type ApiEnv, askerOf, createApi, staffOnly } from './api-env.ts'
+import { type ApiEnv, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
 import type { CourseDeps, RecordsDeps } from './deps.ts'
-import { warnOfMissing } from './missing-records.ts'
+import { addMissingWarning } from './missing-records.ts'
 
 interface Range {
   fromMs: number
@@ -61,7 +61,7 @@ function toTrafficJson({ fromMs, toMs }: Range, grid: TrafficGrid): TrafficJson 
 }
 
 /** Where carts fell silent, as the API shows it. */
-function toSilencesJson({ fromMs, toMs }: Range, silentAfterS: number, silences: readonly CartSilence[]): SilencesJson {
+function toSilencesJson({ fromMs, toMs }: Range, silentAfterS: number, silences: readonly SignalLoss[]): SilencesJson {
   return {
     from: toIso(fromMs),
     to: toIso(toMs),
@@ -97,7 +97,7 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     }
     try {
       const carts = visibleCarts.all(c.var.user.caller)
-      return { found: await work(carts, askerOf(c)), carts }
+      return { found: await work(carts, readerOwnerOf(c)), carts }
     } finally {
       downloads.release(userId)
     }
@@ -110,7 +110,7 @@ export function createReportsApi(deps: CourseDeps & RecordsDeps): OpenAPIHono<Ap
     range: { fromMs: number; toMs: number },
   ) {
     const devices = carts.flatMap((cart) => cart.devices)
-    return warnOfMissing(c, store, devices, { stream, ...range })
+    return addMissingWarning(c, store, devices, { stream, ...range })
   }
 
   api.openapi(

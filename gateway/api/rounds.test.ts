@@ -90,7 +90,7 @@ async function runs(cart: string, isRight: (round: RoundJson) => boolean = () =>
 const played = ({ holes }: RoundJson) => holes.map(({ hole }) => hole)
 
 before(async () => {
-  g = await startGateway({}, { clock, heartbeatMs: 20 })
+  g = await startGateway({}, { clock, tickMs: 20 })
   course = new Course(g, clock)
   keys = await createCallers(g, ['nobody-has-this'])
   await g.request('PATCH', '/site', { body: { time_zone: 'Europe/Berlin' } })

@@ -17,9 +17,9 @@ import {
   toPaceJson,
   toRoundJson,
 } from '#shared/wire/rounds.ts'
-import { type ApiEnv, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, createApi, readerOwnerOf } from './api-env.ts'
 import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
-import { warnOfMissing } from './missing-records.ts'
+import { addMissingWarning } from './missing-records.ts'
 
 /**
  * Rounds that go on as JSON, for tablets that ask all the time: what stays the same until the next hole is written
@@ -87,7 +87,7 @@ export function createRoundsApi({
     const { order } = queries.of(c)
     const { whole, parts } = cartsFor(c)
     const keys = whole.map(({ key }) => key)
-    const running = await rounds.running(keys, parts, { ...askerOf(c), isShort: true })
+    const running = await rounds.running(keys, parts, { ...readerOwnerOf(c), isShort: true })
     return jsonText(c, texts.of(inOrder(running, order), site.settings.minutesPerHole, clock.nowMs()))
   })
 
@@ -105,9 +105,9 @@ export function createRoundsApi({
       const range = requireTripRange(from, to)
       const { whole, parts } = cartsFor(c)
       const asked = [...whole, ...parts].filter(({ key }) => cart === undefined || key === cart)
-      const found = await rounds.find(asked, { ...range, ...page, asker: askerOf(c) })
+      const found = await rounds.find(asked, { ...range, ...page, asker: readerOwnerOf(c) })
       const devices = asked.flatMap((one) => one.devices)
-      const missing = warnOfMissing(c, store, devices, { stream: 'gps', ...range })
+      const missing = addMissingWarning(c, store, devices, { stream: 'gps', ...range })
       const nowMs = clock.nowMs()
       const shown = found.map((one) => toRoundJson(one, site.settings.minutesPerHole, nowMs))
       return c.json({ rounds: shown, pagination: paginationOf(page, shown), ...missing }, 200)

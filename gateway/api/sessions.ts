@@ -3,7 +3,7 @@ import type { Context } from 'hono'
 import { z } from 'zod'
 import type { Login } from '#services/people/login.ts'
 import type { Session } from '#services/people/session.ts'
-import type { Proof } from '#services/people/sign-in.ts'
+import type { SignInCredential } from '#services/people/sign-in.ts'
 import { NotFoundError, UnauthenticatedError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'
@@ -231,7 +231,7 @@ function requireSession({ session }: Login): Session {
 }
 
 /** The schema takes exactly one of the three. */
-function toProof(given: z.infer<typeof newSessionSchema>): Proof {
+function toProof(given: z.infer<typeof newSessionSchema>): SignInCredential {
   const { code, api_key, name = BROWSER, request_id = '', secret = '' } = given
   if (code !== undefined) return { code }
   if (api_key !== undefined) return { apiKey: api_key, name }

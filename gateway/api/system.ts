@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
-import { describeDoubt } from '#services/clock/doubt.ts'
+import { describeClockFault } from '#services/clock/doubt.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { sessionTokenIn } from '#shared/http/session-cookie.ts'
@@ -56,7 +56,7 @@ export function createHealthApi({
           ? {
               subscriptions: realtime.summary(),
               ...(detail === null ? {} : { detail }),
-              ...toDoubtJson(clock),
+              ...toClockFaultJson(clock),
               ...(machine.detail === null ? {} : { machine_detail: machine.detail }),
               ...(damage.summary.blocks === 0 ? {} : { damaged_telemetry: toDamagedJson(damage.summary) }),
               ...(databaseCheck.last === undefined ? {} : { last_check_at: toIso(databaseCheck.last.atMs) }),
@@ -74,9 +74,11 @@ export function createHealthApi({
   return api
 }
 
-function toDoubtJson(clock: MachineDeps['clock']): Pick<z.infer<typeof healthSchema>, 'clock_doubt' | 'clock_detail'> {
+function toClockFaultJson(
+  clock: MachineDeps['clock'],
+): Pick<z.infer<typeof healthSchema>, 'clock_doubt' | 'clock_detail'> {
   const { doubt } = clock
-  return doubt === null ? {} : { clock_doubt: doubt, clock_detail: describeDoubt(doubt, clock) }
+  return doubt === null ? {} : { clock_doubt: doubt, clock_detail: describeClockFault(doubt, clock) }
 }
 
 function toFoundDamageJson(findings: readonly DamageFinding[]): Pick<z.infer<typeof healthSchema>, 'damage'> {

@@ -21,7 +21,7 @@ import {
   storedMonthsSchema,
   telemetryStatsSchema,
 } from '#shared/wire/telemetry.ts'
-import { type ApiEnv, adminOnly, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, adminOnly, createApi, readerOwnerOf } from './api-env.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
 import { DeviceTexts } from './shown/device-texts.ts'
 
@@ -105,7 +105,7 @@ export function createTelemetryApi({
       responses: answers(storedMonthsSchema, 'Bytes by month.', 400, 403),
     }),
     async (c) => {
-      const months = await store.readers.run('storedMonths', {}, askerOf(c))
+      const months = await store.readers.run('storedMonths', {}, readerOwnerOf(c))
       return c.json({ months: [...inOrder(months, c.req.valid('query').order)] }, 200)
     },
   )

@@ -15,9 +15,9 @@ import {
   replaySchema,
   TRACK_RANGE_MAX_MS,
 } from '#shared/wire/tracks.ts'
-import { type ApiEnv, askerOf, createApi, staffOnly } from './api-env.ts'
+import { type ApiEnv, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
 import type { CourseDeps, RecordsDeps } from './deps.ts'
-import { warnOfMissing } from './missing-records.ts'
+import { addMissingWarning } from './missing-records.ts'
 
 interface Range {
   fromMs: number
@@ -29,7 +29,7 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDep
   const api = createApi()
 
   function trackAsker(c: Context<ApiEnv>) {
-    return { ...askerOf(c), userId: c.var.user.row.userId }
+    return { ...readerOwnerOf(c), userId: c.var.user.row.userId }
   }
 
   function missingIn(
@@ -39,7 +39,9 @@ export function createTracksApi({ visibleCarts, tracks, store, site }: CourseDep
     streams: readonly ('gps' | 'battery')[],
   ): { warnings?: string[] } {
     const devices = tracked.map(({ device }) => device)
-    const warnings = streams.flatMap((stream) => warnOfMissing(c, store, devices, { stream, ...range }).warnings ?? [])
+    const warnings = streams.flatMap(
+      (stream) => addMissingWarning(c, store, devices, { stream, ...range }).warnings ?? [],
+    )
     return warnings.length === 0 ? {} : { warnings }
   }
 

@@ -38,9 +38,9 @@ import {
   tripsQuerySchema,
   tripsSchema,
 } from '#shared/wire/trips.ts'
-import { type ApiEnv, askerOf, createApi } from './api-env.ts'
+import { type ApiEnv, createApi, readerOwnerOf } from './api-env.ts'
 import type { CourseDeps, DevicesDeps, MachineDeps, RecordsDeps } from './deps.ts'
-import { warnOfMissing } from './missing-records.ts'
+import { addMissingWarning } from './missing-records.ts'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
 export function createTripsApi({
@@ -75,7 +75,7 @@ export function createTripsApi({
     file: string,
     more: { devicesQueried?: number } = {},
   ): Promise<never> {
-    const missing = warnOfMissing(c, store, found, { stream: 'gps', ...search.range })
+    const missing = addMissingWarning(c, store, found, { stream: 'gps', ...search.range })
     if (format === 'geojson') return streamMap(c, await trips.features(found, search), file)
     const lists = await trips.find(found, search)
     if (format === 'csv') return streamTripTable(c, lists, search.order, file)
@@ -97,7 +97,7 @@ export function createTripsApi({
       requireFewDevices(hardware_ids ?? [], ACTIVE_DEVICES_MAX)
       const found = queriedDevices(c.var.user.caller, hardware_ids)
       const search = activeTripQuery(query, site.tripDefaults)
-      const activeTrips = await trips.active(found, { ...search, asker: askerOf(c) })
+      const activeTrips = await trips.active(found, { ...search, asker: readerOwnerOf(c) })
       return c.json(toActiveTripsJson([...inOrder(activeTrips, order)], found.length, search), 200)
     },
   )
@@ -118,7 +118,7 @@ export function createTripsApi({
         range,
         config: tripConfigOf(query, site.tripDefaults),
         order: query.order,
-        asker: askerOf(c),
+        asker: readerOwnerOf(c),
       }
       return answer(c, found, search, tripFormat(c, query), 'trips', { devicesQueried: found.length })
     },
@@ -139,7 +139,7 @@ export function createTripsApi({
         range,
         config: tripConfigOf(query, site.tripDefaults),
         order: query.order,
-        asker: askerOf(c),
+        asker: readerOwnerOf(c),
       }
       return answer(c, [device], search, tripFormat(c, query), `trips-${device.row.hardwareId}`)
     },
@@ -154,7 +154,7 @@ export function createTripsApi({
     async (c) => {
       const device = devices.requireVisible(c.var.user.caller, c.req.valid('param').hardwareId)
       const search = activeTripQuery(c.req.valid('query'), site.tripDefaults)
-      const [activeTrip] = await trips.active([device], { ...search, asker: askerOf(c) })
+      const [activeTrip] = await trips.active([device], { ...search, asker: readerOwnerOf(c) })
       return c.json(toDeviceActiveTripJson(device.row.hardwareId, activeTrip, search), 200)
     },
   )
@@ -174,11 +174,11 @@ export function createTripsApi({
         range,
         config: tripConfigOf(query, site.tripDefaults),
         order: 'asc' as const,
-        asker: askerOf(c),
+        asker: readerOwnerOf(c),
       }
       const [found] = await trips.find([device], search)
       const sums = found?.sums ?? sumsOf({ trips: [], stops: [], positionsAnalyzed: 0 })
-      const missing = warnOfMissing(c, store, [device], { stream: 'gps', ...range })
+      const missing = addMissingWarning(c, store, [device], { stream: 'gps', ...range })
       return c.json({ ...toTripSummaryJson(device.row.hardwareId, range, sums), ...missing }, 200)
     },
   )

@@ -14,7 +14,7 @@ let staff: { userId: string; key: string }
 let admin: { userId: string; key: string }
 
 before(async () => {
-  g = await startGateway({}, { clock, heartbeatMs: 20 })
+  g = await startGateway({}, { clock, tickMs: 20 })
   admin = { userId: await g.adminId(), key: ADMIN_KEY }
   keys = await createCallers(g, ['cart-1'])
   staff = await g.createUser({ name: 'Jo', role: 'staff', allowed_hardware_ids: ['*'] })

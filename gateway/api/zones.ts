@@ -32,7 +32,7 @@ import { toSiteFeaturesJson, withSwitches } from '#shared/wire/zones-json.ts'
 import type { ZoneVersionRow } from '#store/tables/zones.ts'
 import { type ApiEnv, adminOnly, createApi } from './api-env.ts'
 import type { DevicesDeps, PeopleDeps, ZonesDeps } from './deps.ts'
-import { upToTenth } from './geofences.ts'
+import { ceilToTenth } from './geofences.ts'
 import { answerTagged, Representations, requireIfMatch } from './representations.ts'
 
 const zonesBody = jsonBodyUpTo(1_048_576, { mayBeList: true })
@@ -74,7 +74,7 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
       version: set.version,
       count: set.zones.length,
       published: published.map(({ groupId, topic, simplifiedM, bytes }) => {
-        return { group_id: groupId, topic, ok: true, simplified_m: upToTenth(simplifiedM), bytes }
+        return { group_id: groupId, topic, ok: true, simplified_m: ceilToTenth(simplifiedM), bytes }
       }),
       warnings: [...simplified(published), ...gone(set), ...completed(given)],
     }
@@ -88,7 +88,7 @@ export function createZonesApi({ zones, groups, users }: PeopleDeps & DevicesDep
     return published
       .filter(({ simplifiedM }) => simplifiedM >= SEEN_M)
       .map(({ groupId, simplifiedM }) => {
-        const detail = `zones of group ${groupId} lost corners to fit into 16 KiB: their edges are off by up to ${upToTenth(simplifiedM)} m`
+        const detail = `zones of group ${groupId} lost corners to fit into 16 KiB: their edges are off by up to ${ceilToTenth(simplifiedM)} m`
         return { code: 'simplified', group_id: groupId, zone_id: null, detail }
       })
   }

@@ -28,7 +28,7 @@ import { Delivery, type LiveMessage } from './delivery.ts'
 import { FastLane, readInFrontOf } from './fast-lane.ts'
 import { takeOver } from './id-contest.ts'
 import { Intake } from './intake.ts'
-import { type BrokerBudgets, limitBehind } from './limits.ts'
+import { type BrokerBudgets, limitOf } from './limits.ts'
 import { Logins } from './login.ts'
 import { BrokerPersistence, SESSION_MARK } from './mqtt-sessions/broker-persistence.ts'
 import type { Session } from './mqtt-sessions/session.ts'
@@ -40,7 +40,7 @@ import { BrokerStatus } from './status/broker-status.ts'
 import { printable, Refusals } from './status/refusals.ts'
 import { SysTopics } from './status/sys-topics.ts'
 import { refuseSubscription } from './subscription-right.ts'
-import { closePredecessor } from './takeover.ts'
+import { closePreviousSession } from './takeover.ts'
 
 export interface BrokerOptions {
   maxPayloadBytes: number
@@ -125,8 +125,8 @@ export class Broker<Login> implements Downlink {
       port: () => this.#port,
       refused: this.refusals.counts,
       maxTopicLevels: deps.options.maxTopicLevels,
-      closePredecessor: (successor, done) =>
-        closePredecessor(this.#aedes, successor.client.id, done, (predecessor) =>
+      closePreviousSession: (successor, done) =>
+        closePreviousSession(this.#aedes, successor.client.id, done, (predecessor) =>
           this.#takenOver(this.#connections.of(predecessor), successor),
         ),
     })
@@ -324,7 +324,7 @@ export class Broker<Login> implements Downlink {
     const isClosed = this.#connections.withClientId(clientId) !== undefined
     const isSessionDiscarded = this.sessions.get(clientId) !== undefined
     if (!isClosed && !isSessionDiscarded) return undefined
-    await new Promise<void>((resolve) => closePredecessor(this.#aedes, clientId, resolve))
+    await new Promise<void>((resolve) => closePreviousSession(this.#aedes, clientId, resolve))
     await this.sessions.discard(clientId)
     return { isClosed, isSessionDiscarded }
   }
@@ -501,7 +501,7 @@ export class Broker<Login> implements Downlink {
   }
 
   #note(client: Client, error: Error): void {
-    const limit = limitBehind(error)
+    const limit = limitOf(error)
     if (limit !== undefined) this.#connections.refuse(client, limit)
     else this.refusals.counts.add(client.id ? 'client_error' : 'connection_error')
     this.#log.debug({ clientId: printable(client.id), reason: error.message }, 'an MQTT connection ended with an error')

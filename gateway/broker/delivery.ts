@@ -1,4 +1,4 @@
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import type { RetainedPacket } from './aedes-internals.ts'
 import type { Session } from './mqtt-sessions/session.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'
@@ -20,9 +20,9 @@ export interface LiveMessage {
 /** What becomes of a message that a subscription of a connected client has matched. */
 export class Delivery {
   readonly #sessions: Sessions
-  readonly #counts: Tally
+  readonly #counts: Counter
 
-  constructor(sessions: Sessions, counts: Tally) {
+  constructor(sessions: Sessions, counts: Counter) {
     this.#sessions = sessions
     this.#counts = counts
   }

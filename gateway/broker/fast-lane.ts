@@ -74,7 +74,7 @@ export class FastLane<Login> {
     this.#held = undefined
     if (identity === undefined || topic === undefined || !isAtPacket(client)) return bytes
     const from = this.#connection.storing === 0 ? this.#take(bytes, identity, topic) : 0
-    const to = wholePackets(bytes, from)
+    const to = completePacketsEnd(bytes, from)
     if (!startsOnLane(bytes, to, PLAIN_PUBLISH, MAX_PACKET_BYTES)) return bytes.subarray(from)
     // a copy: what came may be much more
     this.#held = Buffer.from(bytes.subarray(to))
@@ -189,7 +189,7 @@ function endOf(bytes: Buffer, at: number): number | undefined {
 }
 
 /** Where the last packet ends that is wholly there, from `at` on; the end of all where no packet can be told. */
-function wholePackets(bytes: Buffer, at: number): number {
+function completePacketsEnd(bytes: Buffer, at: number): number {
   let wholeTo = at
   while (wholeTo < bytes.length) {
     const endsAt = endOf(bytes, wholeTo)

@@ -46,7 +46,7 @@ const REFUSAL_BY_AEDES_MESSAGE = new Map<string, (typeof LIMIT_REFUSALS)[number]
 ])
 
 /** The limit behind an error that ended a connection, if it has not been counted yet. */
-export function limitBehind(error: Error): string | undefined {
+export function limitOf(error: Error): string | undefined {
   // ws: a frame announced more than `maxPayload`
   if ('code' in error && error.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'packet_too_large'
   return REFUSAL_BY_AEDES_MESSAGE.get(error.message)

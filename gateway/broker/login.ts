@@ -2,7 +2,7 @@ import type { AuthenticateError, Client, ConnectPacket } from 'aedes'
 import type { BrokerPort } from '#domain/broker-port.ts'
 import { isTopicName } from '#domain/mqtt-topics.ts'
 import { newUuid } from '#shared/ids.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { pauseUntilConnack, requestedWill } from './aedes-internals.ts'
 import { ownClientId } from './client-ids.ts'
 import type { Connection } from './connection.ts'
@@ -25,10 +25,10 @@ interface LoginsDeps<Login> {
   connections: Connections<Login>
   sessions: Sessions
   port: () => BrokerPort<Login>
-  refused: Tally
+  refused: Counter
   maxTopicLevels: number
   /** Closes the connection whose client id another takes, and calls back when it is off the list. */
-  closePredecessor: (successor: Connection<Login>, done: () => void) => void
+  closePreviousSession: (successor: Connection<Login>, done: () => void) => void
 }
 
 /** Decides on each CONNECT: who is logged in and with which session, or when the refusal is sent. */
@@ -64,12 +64,12 @@ export class Logins<Login> {
     password: Buffer | undefined,
     done: (error: AuthenticateError | null, isFine: boolean) => void,
   ): void {
-    const { connections, port, maxTopicLevels, closePredecessor } = this.#deps
+    const { connections, port, maxTopicLevels, closePreviousSession } = this.#deps
     const connection = connections.of(client)
     if (connection === undefined) return
     const { isUnnamed, address } = connection
     const will = requestedWill(client)
-    const outcome = judgeLogin(
+    const outcome = decideLogin(
       { clientId: client.id, isClean: client.clean, isUnnamed, address, will, username, password },
       { port: port(), maxTopicLevels },
     )
@@ -83,7 +83,7 @@ export class Logins<Login> {
     connection.owner = owner
     // what is written down and who is taken over goes by it
     client.id = clientId
-    closePredecessor(connection, () => {
+    closePreviousSession(connection, () => {
       // its end has passed, so no event would release what it takes; Aedes does not go on with it either
       if (client.closed) return
       const refusal = connections.admit(connection, owner)
@@ -142,7 +142,7 @@ interface LoginRules<Login> {
 }
 
 /** Who a CONNECT logs in, and under which client id the broker keeps it; or why it is refused. */
-function judgeLogin<Login>(
+function decideLogin<Login>(
   { clientId, isClean, isUnnamed, address, will, username, password }: LoginRequest,
   { port, maxTopicLevels }: LoginRules<Login>,
 ): { login: Login; owner: string; clientId: string } | { reason: string; returnCode: ReturnCode } {

@@ -6,7 +6,7 @@ import { connectedClient } from './aedes-internals.ts'
  * on to register [MQTT-3.1.4-2]. Aedes does both at once, and half of the time the successor is struck off the list.
  * `onClose` is called once for each connection that is closed, before it is.
  */
-export function closePredecessor(
+export function closePreviousSession(
   aedes: Aedes,
   clientId: string,
   done: () => void,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deviceTypePutSchema } from '#shared/wire/device-types.ts'
-import { misfits } from '#shared/wire/schema/object-schema.ts'
+import { validate } from '#shared/wire/schema/object-schema.ts'
 import { deviceTypes } from './all.ts'
 import { FETCH_GEOFENCES_NAME } from './commands.ts'
 
@@ -26,7 +26,7 @@ for (const type of deviceTypes) {
       ),
     })
     assert.equal(put.error, undefined)
-    assert.deepEqual(misfits(configSchema, defaults), [])
+    assert.deepEqual(validate(configSchema, defaults), [])
   })
 
   test(`${name} obeys ${FETCH_GEOFENCES_NAME} if, and only if, it downloads its zones`, () => {

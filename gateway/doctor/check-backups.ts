@@ -5,7 +5,7 @@ import type { BackupSettings } from '#services/backups.ts'
 import { HOUR_MS, toIso } from '#shared/time.ts'
 import { mountFault } from '#store/backups/mount.ts'
 import { isS3Target } from '#store/backups/s3/s3-address.ts'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import { attempt, type Machine } from './machine.ts'
 import type { Sandbox } from './service.ts'
 
@@ -28,7 +28,7 @@ export function checkBackups(
 ): Finding[] {
   if (settings === undefined)
     return [
-      mind(
+      warning(
         ABOUT,
         'none at night: what is only on this machine is lost with its disk',
         `put a stick in, set CARTBARN_BACKUP_TO and CARTBARN_BACKUP_PASSPHRASE_FILE; or now and then: cartbarn backup FILE; ${PAGE}`,
@@ -38,7 +38,7 @@ export function checkBackups(
   // whether a store answers, a backup itself says
   if (isS3Target(target)) return [judgeAge(machine, dataDir, target)]
   const fault = mountFault(target, { mustBeMounted, dataDir })
-  const place = fault === null ? judgePlace(dataDir, target) : [wrong(ABOUT, fault, 'lsblk')]
+  const place = fault === null ? judgePlace(dataDir, target) : [failure(ABOUT, fault, 'lsblk')]
   return [judgeAge(machine, dataDir, target), ...place, ...judgeSandbox(dataDir, target, sandbox)]
 }
 
@@ -46,15 +46,15 @@ function judgeAge(machine: Machine, dataDir: string, target: string): Finding {
   const noted = attempt(() => notedSchema.parse(JSON.parse(readFileSync(join(dataDir, 'backups.json'), 'utf8'))))
   const todo = `cartbarn backup ${target} says why; ${PAGE}`
   if (noted === undefined || noted.target !== target)
-    return mind(ABOUT, `none yet in ${target}`, 'start the gateway: it makes one in the night')
+    return warning(ABOUT, `none yet in ${target}`, 'start the gateway: it makes one in the night')
   const { sinceMs, lastGoodMs } = noted
   const isOverdue = machine.nowMs() - Math.max(lastGoodMs ?? 0, sinceMs) >= OVERDUE_MS
   if (lastGoodMs === null)
     return isOverdue
-      ? wrong(ABOUT, `no good one in ${target} since ${toIso(sinceMs)}`, todo)
-      : mind(ABOUT, `none yet in ${target}`, 'wait for the night, or look at /health then')
+      ? failure(ABOUT, `no good one in ${target} since ${toIso(sinceMs)}`, todo)
+      : warning(ABOUT, `none yet in ${target}`, 'wait for the night, or look at /health then')
   const says = `the last good one in ${target} is of ${toIso(lastGoodMs)}`
-  return isOverdue ? wrong(ABOUT, says, todo) : ok(ABOUT, says)
+  return isOverdue ? failure(ABOUT, says, todo) : ok(ABOUT, says)
 }
 
 /** A user who types doctor may write where the service may not. */
@@ -62,10 +62,10 @@ function judgeSandbox(dataDir: string, target: string, sandbox: Sandbox | undefi
   const path = resolve(target)
   const isBelow = (folder: string) => folder !== '' && `${path}/`.startsWith(`${resolve(folder)}/`)
   if (sandbox?.isHomeHidden && ['/home', '/root', '/run/user'].some(isBelow))
-    return [wrong(ABOUT, `${path} is hidden from the service`, 'set CARTBARN_BACKUP_TO to a folder elsewhere')]
+    return [failure(ABOUT, `${path} is hidden from the service`, 'set CARTBARN_BACKUP_TO to a folder elsewhere')]
   if (sandbox === undefined || !sandbox.isStrict || [dataDir, ...sandbox.writable].some(isBelow)) return []
   return [
-    wrong(
+    failure(
       ABOUT,
       `${path} is read-only for the service`,
       `sudo systemctl edit cartbarn, add the lines [Service] and ReadWritePaths=-${path}, then sudo systemctl restart cartbarn`,
@@ -79,7 +79,7 @@ function judgePlace(dataDir: string, target: string): Finding[] {
   const data = attempt(() => statSync(dataDir))
   if (place === undefined || data === undefined || place.dev !== data.dev) return []
   return [
-    mind(
+    warning(
       ABOUT,
       `${target} is on the disk of the data: a backup beside the database protects from nothing`,
       `set CARTBARN_BACKUP_TO to a folder on another disk, as a stick; ${PAGE}`,

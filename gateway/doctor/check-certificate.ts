@@ -3,7 +3,7 @@ import { hostname, networkInterfaces } from 'node:os'
 import { describeError } from '#shared/errors.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import { checkPemPair, type KeyPairFiles, readPemPair } from '#shared/tls.ts'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import type { Machine } from './machine.ts'
 import type { Running } from './running.ts'
 
@@ -21,24 +21,24 @@ export async function checkCertificate(
   said?: Running['health']['certificate'],
 ): Promise<Finding> {
   const about = 'certificate'
-  if (files === undefined) return mind(about, 'none: others on the network can read keys and positions', PAGE)
+  if (files === undefined) return warning(about, 'none: others on the network can read keys and positions', PAGE)
   try {
     const pair = checkPemPair(await readPemPair(files, SETTINGS), SETTINGS)
     const nowMs = machine.nowMs()
     const until = toIso(pair.expiresAtMs).slice(0, 10)
     if (pair.validFromMs > nowMs)
-      return wrong(about, `valid only from ${toIso(pair.validFromMs)} on`, 'is the clock right? timedatectl')
-    if (pair.expiresAtMs < nowMs) return wrong(about, `expired on ${until}`, `renew it; ${PAGE}`)
+      return failure(about, `valid only from ${toIso(pair.validFromMs)} on`, 'is the clock right? timedatectl')
+    if (pair.expiresAtMs < nowMs) return failure(about, `expired on ${until}`, `renew it; ${PAGE}`)
     if (said?.detail !== undefined)
-      return wrong(about, `valid until ${until}, and another cannot be made: ${said.detail}`, PAGE)
+      return failure(about, `valid until ${until}, and another cannot be made: ${said.detail}`, PAGE)
     const names = ownNames()
     const x509 = new X509Certificate(pair.cert)
     const isOurs = names.some((name) => x509.checkHost(name) ?? x509.checkIP(name))
-    if (!isOurs) return mind(about, `names none of ${names.join(', ')}, by which this machine is called`, PAGE)
-    if (pair.expiresAtMs - nowMs < SOON_MS) return mind(about, `expires on ${until}`, `renew it; ${PAGE}`)
+    if (!isOurs) return warning(about, `names none of ${names.join(', ')}, by which this machine is called`, PAGE)
+    if (pair.expiresAtMs - nowMs < SOON_MS) return warning(about, `expires on ${until}`, `renew it; ${PAGE}`)
     return ok(about, `valid until ${until}, and fits its key and this machine`)
   } catch (error) {
-    return wrong(about, describeError(error), PAGE)
+    return failure(about, describeError(error), PAGE)
   }
 }
 

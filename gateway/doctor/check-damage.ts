@@ -7,7 +7,7 @@ import { DAMAGE_NOTES, databasePath } from '#store/db/files.ts'
 import { isMarkedOpen, requireWholeCopy } from '#store/db/open-mark.ts'
 import { damagedBlocks } from '#store/telemetry/damaged-blocks.ts'
 import { requireOwnFile } from '#store/upgrade/whose-database.ts'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
@@ -29,16 +29,16 @@ interface Damage {
  * user may read it. Where nothing can be known it says so.
  */
 export function checkDamage(dataDir: string, running: Running | undefined): Finding[] {
-  const damage = running?.isAdmin === true ? toldBy(running) : foundIn(dataDir, running !== undefined)
+  const damage = running?.isAdmin === true ? reportedBy(running) : foundIn(dataDir, running !== undefined)
   if (damage === undefined)
-    return [mind(ABOUT, 'whether anything is damaged cannot be known by this user', 'sudo cartbarn doctor')]
+    return [warning(ABOUT, 'whether anything is damaged cannot be known by this user', 'sudo cartbarn doctor')]
   const { findings, blocks, records } = damage
   const all = findings.map(({ place, outcome, detail }) =>
     outcome === 'mended'
-      ? mind(ABOUT, `${place}: ${detail}`, 'watch the disk')
-      : wrong(ABOUT, `${place}: ${detail}`, REPAIR),
+      ? warning(ABOUT, `${place}: ${detail}`, 'watch the disk')
+      : failure(ABOUT, `${place}: ${detail}`, REPAIR),
   )
-  if (blocks > 0) all.push(wrong(ABOUT, telemetryInWords(blocks, records), REPAIR))
+  if (blocks > 0) all.push(failure(ABOUT, telemetryInWords(blocks, records), REPAIR))
   return all.length === 0 ? [ok(ABOUT, 'no damage is known')] : all
 }
 
@@ -59,7 +59,7 @@ function telemetryInWords(blocks: number, records: number): string {
   return `${what} (${records === 0 ? 'how many records that are cannot be read' : `${records} records that are known of`})`
 }
 
-function toldBy({ health }: Running): Damage {
+function reportedBy({ health }: Running): Damage {
   const { blocks = 0, records = 0 } = health.damaged_telemetry ?? {}
   return { findings: health.damage ?? [], blocks, records }
 }

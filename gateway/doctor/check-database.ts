@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { databasePath } from '#store/db/files.ts'
 import { checkDamage, databaseRefusal, REPAIR } from './check-damage.ts'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
@@ -35,13 +35,13 @@ function readDatabaseFile(dataDir: string): DatabaseFile {
 export function checkDatabase(dataDir: string, running: Running | undefined): Finding[] {
   const path = databasePath(dataDir)
   const fault = faultOfLook(path)
-  if (fault === 'EACCES') return [mind(ABOUT, `this user may not look at ${path}`, 'sudo cartbarn doctor')]
-  if (fault !== undefined) return [mind(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
+  if (fault === 'EACCES') return [warning(ABOUT, `this user may not look at ${path}`, 'sudo cartbarn doctor')]
+  if (fault !== undefined) return [warning(ABOUT, `there is none in ${dataDir} yet`, 'start the gateway: it makes one')]
   const file = attempt(() => readDatabaseFile(dataDir))
-  if (file === undefined) return [wrong(ABOUT, `${path} cannot be read as a database`, REPAIR)]
+  if (file === undefined) return [failure(ABOUT, `${path} cannot be read as a database`, REPAIR)]
   const size = `${Math.ceil(file.bytes / 1e6).toLocaleString('en')} MB`
   const refusal = running === undefined ? databaseRefusal(dataDir) : undefined
-  if (refusal !== undefined) return [wrong(ABOUT, refusal, PAGE)]
+  if (refusal !== undefined) return [failure(ABOUT, refusal, PAGE)]
   return [
     ok(ABOUT, `schema ${file.schema}, ${size}`),
     ...checkDamage(dataDir, running),
@@ -63,17 +63,21 @@ function judgeHealth({ health }: Running): Finding[] {
   const findings: Finding[] = []
   if (health.status !== 'ok')
     findings.push(
-      wrong(
+      failure(
         ABOUT,
         `the gateway can store nothing (${health.detail ?? 'an admin key says why'})`,
         'see docs/when-something-is-wrong.md, The disk is full or gone',
       ),
     )
   if (health.disk !== undefined)
-    findings.push(mind('disk', health.disk.detail, 'see docs/operation.md, The data folder'))
+    findings.push(warning('disk', health.disk.detail, 'see docs/operation.md, The data folder'))
   if (health.clock !== 'confirmed')
     findings.push(
-      mind('clock', `the gateway calls it ${health.clock}, and locks nothing by itself`, 'confirm it in the app: More'),
+      warning(
+        'clock',
+        `the gateway calls it ${health.clock}, and locks nothing by itself`,
+        'confirm it in the app: More',
+      ),
     )
   return findings
 }

@@ -2,7 +2,7 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { hardwareTimesMs } from '#services/clock/hardware-clock.ts'
 import { isTimeSynchronized } from '#services/clock/time-sync.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import { attempt, fileOf, type Machine } from './machine.ts'
 import type { Running } from './running.ts'
 import type { Service } from './service.ts'
@@ -20,7 +20,7 @@ export async function checkClock(machine: Machine): Promise<Finding> {
   const year = new Date(nowMs).getUTCFullYear()
   const text = new Date(nowMs).toISOString().slice(0, 16).replace('T', ' ')
   if (year < FIRST_YEAR || year > LAST_YEAR)
-    return wrong(
+    return failure(
       'clock',
       `it shows ${text} UTC, which cannot be`,
       "sudo timedatectl set-time 'YYYY-MM-DD HH:MM:SS', or connect the internet",
@@ -32,7 +32,7 @@ export async function checkClock(machine: Machine): Promise<Finding> {
   const hardware = hardwareTimesMs(fileOf(machine, 'sys/class/rtc'))
   if (hardware.some((ms) => Math.abs(ms - nowMs) < 2 * MINUTE_MS))
     return ok('clock', `${text} UTC, as its battery clock has it`)
-  return mind(
+  return warning(
     'clock',
     `${text} UTC, and nobody keeps it: compare it with yours`,
     'sudo timedatectl set-ntp true, or confirm it in the app (More)',
@@ -43,7 +43,7 @@ export async function checkClock(machine: Machine): Promise<Finding> {
 export function checkSameMachine(running: Running | undefined): Finding[] {
   if (running?.health.machine === undefined) return []
   return [
-    wrong(
+    failure(
       'machine',
       'the data was used on another machine: until you say what this is, the head office is sent nothing and no ' +
         'nightly backup is made',
@@ -60,7 +60,7 @@ export function checkMemory(machine: Machine): Finding[] {
   if (!Number.isFinite(kilobytes)) return []
   const free = Math.round(kilobytes / 1024)
   if (free < LOW_MEMORY_MB)
-    return [mind('memory', `${free} MB are left`, 'ps aux --sort=-rss | head, and stop what is not needed')]
+    return [warning('memory', `${free} MB are left`, 'ps aux --sort=-rss | head, and stop what is not needed')]
   return [ok('memory', `${free} MB are free`)]
 }
 
@@ -70,14 +70,14 @@ export function checkService(service: Service | undefined): Finding[] {
   const { activeState, result, restarts } = service
   if (activeState !== 'active')
     return [
-      wrong(
+      failure(
         'service',
         `cartbarn.service is ${activeState} (${result})`,
         'journalctl -u cartbarn -n 50, then sudo systemctl restart cartbarn',
       ),
     ]
   if (restarts > 0)
-    return [mind('service', `it was restarted ${restarts} times`, 'journalctl -u cartbarn -p warning -n 50')]
+    return [warning('service', `it was restarted ${restarts} times`, 'journalctl -u cartbarn -p warning -n 50')]
   return [ok('service', 'cartbarn.service is active')]
 }
 
@@ -93,14 +93,14 @@ export function checkDisk(machine: Machine, dataDir: string, isRunning: boolean)
   const findings: Finding[] = []
   if (mount?.options.split(',').includes('ro'))
     findings.push(
-      wrong('disk', `${mount.place} is read-only`, 'sudo dmesg | tail -30: a dying disk or card is set to it'),
+      failure('disk', `${mount.place} is read-only`, 'sudo dmesg | tail -30: a dying disk or card is set to it'),
     )
-  if (share < NO_FREE_SHARE) findings.push(wrong('disk', room, todo))
-  else if (share < LOW_FREE_SHARE) findings.push(mind('disk', room, todo))
+  if (share < NO_FREE_SHARE) findings.push(failure('disk', room, todo))
+  else if (share < LOW_FREE_SHARE) findings.push(warning('disk', room, todo))
   else findings.push(ok('disk', room))
   if (mount !== undefined && /^(tmpfs|ramfs|overlay)$/.test(mount.type) && isRunning)
     findings.push(
-      mind('disk', `the data folder is on ${mount.type}, which does not last`, 'use a volume or a disk for it'),
+      warning('disk', `the data folder is on ${mount.type}, which does not last`, 'use a volume or a disk for it'),
     )
   return findings
 }

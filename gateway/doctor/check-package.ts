@@ -1,4 +1,4 @@
-import { type Finding, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok } from './finding.ts'
 import type { Machine } from './machine.ts'
 
 const ABOUT = 'package'
@@ -16,7 +16,7 @@ export async function checkPackage(machine: Machine): Promise<Finding[]> {
   if (state === undefined || ABSENT.includes(state)) return []
   if (error !== 'ok' || state === 'half-installed')
     return [
-      wrong(
+      failure(
         ABOUT,
         `cartbarn ${version} is only partly installed (${state})`,
         'install its file again: sudo dpkg --force-confold --install ./cartbarn_VERSION_ARCHITECTURE.deb',
@@ -24,7 +24,7 @@ export async function checkPackage(machine: Machine): Promise<Finding[]> {
     ]
   if (INSTALLED.includes(state)) return [ok(ABOUT, `cartbarn ${version} is installed`)]
   return [
-    wrong(
+    failure(
       ABOUT,
       `cartbarn ${version} is ${state}: its installation did not end, and the next start takes the new program`,
       CONFIGURE,

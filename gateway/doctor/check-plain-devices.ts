@@ -1,6 +1,6 @@
 import type { Config } from '#gateway/config.ts'
 import { mqttClientListSchema } from '#shared/wire/mqtt-status.ts'
-import { type Finding, mind, ok } from './finding.ts'
+import { type Finding, ok, warning } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
@@ -23,7 +23,7 @@ export async function checkPlainDevices(
   const shown = plain.slice(0, SHOWN).join(', ')
   const more = plain.length > SHOWN ? ` and ${plain.length - SHOWN} more` : ''
   return [
-    mind(
+    warning(
       ABOUT,
       `${plain.length} still use port ${mqttPort} without TLS: ${shown}${more}`,
       'leave that port open until they use CARTBARN_MQTTS_PORT; see docs/security.md, TLS',

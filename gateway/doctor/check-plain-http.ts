@@ -1,5 +1,5 @@
 import { tlsSchema } from '#shared/wire/tls.ts'
-import { type Finding, mind, ok } from './finding.ts'
+import { type Finding, ok, warning } from './finding.ts'
 import { attempt } from './machine.ts'
 import type { Running } from './running.ts'
 
@@ -23,7 +23,7 @@ export async function checkPlainHttp(running: Running | undefined): Promise<Find
     .join(', ')
   const more = uses.length > SHOWN ? ` and ${uses.length - SHOWN} more` : ''
   return [
-    mind(
+    warning(
       ABOUT,
       `${uses.length} used it since the gateway was started: ${shown}${more}`,
       'leave CARTBARN_PLAIN_HTTP on until they use https://; see docs/security.md, TLS',

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import type { Config } from '#gateway/config.ts'
 import { listenOn } from '#shared/budgets/listen.ts'
-import { PORT_OF_ROOT, portHolder } from '#shared/http/port-fault.ts'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { PORT_OF_ROOT, portOwner } from '#shared/http/port-fault.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import type { Machine } from './machine.ts'
 
 interface Door {
@@ -22,7 +22,7 @@ export async function checkPorts(machine: Machine, config: Config, isRunning: bo
     ...present('MQTT', config.mqttPort, 'CARTBARN_MQTT_PORT'),
     ...present('MQTTS', config.mqttsPort, 'CARTBARN_MQTTS_PORT'),
   ]
-  const ours = isRunning ? portHolder(config.httpPort, machine.root)?.pid : undefined
+  const ours = isRunning ? portOwner(config.httpPort, machine.root)?.pid : undefined
   return Promise.all(doors.map((door) => checkDoor(machine, config.host, door, { isRunning, ours })))
 }
 
@@ -41,18 +41,18 @@ async function checkDoor(
   const fault = await whyNotFree(host, port)
   if (fault === undefined)
     return isRunning
-      ? wrong(about, `${name}: nobody listens, though the gateway runs`, 'restart it: the settings were changed')
+      ? failure(about, `${name}: nobody listens, though the gateway runs`, 'restart it: the settings were changed')
       : ok(about, `${name}: free`)
   if (fault === 'EADDRNOTAVAIL')
-    return wrong(about, `this machine does not have the address ${host}`, 'set CARTBARN_HOST to another one')
+    return failure(about, `this machine does not have the address ${host}`, 'set CARTBARN_HOST to another one')
   if (fault === 'EACCES')
-    return mind(about, `${name}: is for root only`, `set ${setting} to 1024 or more, or ${PORT_OF_ROOT}`)
-  const holder = portHolder(port, machine.root)
+    return warning(about, `${name}: is for root only`, `set ${setting} to 1024 or more, or ${PORT_OF_ROOT}`)
+  const holder = portOwner(port, machine.root)
   const isOther = ours !== undefined && holder?.pid !== undefined && holder.pid !== ours
   if (isRunning && !isOther) return ok(about, `${name}: the gateway listens`)
   const pid = holder?.pid
   const stop = pid === undefined ? 'sudo cartbarn doctor says who' : `sudo kill ${pid}, or stop its service`
-  return wrong(about, `${name}: taken by ${holder?.words ?? 'another program'}`, `${stop}; or set ${setting}`)
+  return failure(about, `${name}: taken by ${holder?.words ?? 'another program'}`, `${stop}; or set ${setting}`)
 }
 
 /** Why nobody else could listen there; undefined when it is free. */

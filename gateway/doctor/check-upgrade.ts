@@ -1,5 +1,5 @@
 import { readProgramRecord } from '#store/upgrade/program-record.ts'
-import { type Finding, mind } from './finding.ts'
+import { type Finding, warning } from './finding.ts'
 
 /** Whether the last upgrade of the data folder failed and was undone. */
 export function checkUpgrade(dataDir: string): Finding[] {
@@ -9,7 +9,7 @@ export function checkUpgrade(dataDir: string): Finding[] {
   if (swapped === undefined || swapped.to !== record?.program) return []
   const at = new Date(swapped.atMs).toISOString()
   return [
-    mind(
+    warning(
       'upgrade',
       `${swapped.from} could not run, and ${swapped.to} is back since ${at} (${swapped.reason})`,
       'see docs/when-something-is-wrong.md, After an upgrade',

@@ -3,11 +3,11 @@ import { HttpExchange } from '#agent/http-exchange.ts'
 import type { Config } from '#gateway/config.ts'
 import { describeError } from '#shared/errors.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import type { Machine } from './machine.ts'
 import type { Running } from './running.ts'
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 const ABOUT = 'head office'
 const MAX_ANSWER_BYTES = 1 << 20
 
@@ -24,7 +24,7 @@ export async function checkUpstream(
   try {
     await lookup(url.hostname.replace(/^\[|\]$/g, ''))
   } catch {
-    return [wrong(ABOUT, `the name ${url.hostname} is not known here`, 'check CARTBARN_UPSTREAM_URL and the DNS')]
+    return [failure(ABOUT, `the name ${url.hostname} is not known here`, 'check CARTBARN_UPSTREAM_URL and the DNS')]
   }
   const exchange = new HttpExchange(url)
   try {
@@ -35,13 +35,13 @@ export async function checkUpstream(
       body: undefined,
       maxAnswerBytes: MAX_ANSWER_BYTES,
       headers: { authorization: `Bearer ${upstream.key}`, accept: 'application/json' },
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     return [judge(url.host, status), ...judgeClock(machine, hubMs)]
   } catch (error) {
     const reason = describeError(error) || 'no connection'
     return [
-      wrong(ABOUT, `${url.host} cannot be reached (${reason})`, 'is the internet there? ping 1.1.1.1; timedatectl'),
+      failure(ABOUT, `${url.host} cannot be reached (${reason})`, 'is the internet there? ping 1.1.1.1; timedatectl'),
     ]
   } finally {
     exchange.close()
@@ -50,10 +50,10 @@ export async function checkUpstream(
 
 function judge(host: string, status: number): Finding {
   if (status === 401 || status === 403)
-    return wrong(ABOUT, `${host} refuses the site key`, 'ask the head office for another one: hub site rotate')
-  if (status >= 500) return wrong(ABOUT, `${host} answers ${status}`, 'tell the head office')
+    return failure(ABOUT, `${host} refuses the site key`, 'ask the head office for another one: hub site rotate')
+  if (status >= 500) return failure(ABOUT, `${host} answers ${status}`, 'tell the head office')
   return status === 404
-    ? wrong(ABOUT, `at ${host} is no hub`, 'check CARTBARN_UPSTREAM_URL')
+    ? failure(ABOUT, `at ${host} is no hub`, 'check CARTBARN_UPSTREAM_URL')
     : ok(ABOUT, `${host} answers and takes the site key`)
 }
 
@@ -62,5 +62,5 @@ function judgeClock(machine: Machine, hubMs: number | null): Finding[] {
   const offMs = Math.abs(hubMs - machine.nowMs())
   if (offMs < MINUTE_MS) return []
   const minutes = Math.round(offMs / MINUTE_MS)
-  return [mind(ABOUT, `its clock and this one differ by ${minutes} minutes`, 'timedatectl')]
+  return [warning(ABOUT, `its clock and this one differ by ${minutes} minutes`, 'timedatectl')]
 }

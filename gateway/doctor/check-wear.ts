@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
-import { type Finding, mind, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 import { attempt, fileOf, type Machine } from './machine.ts'
 
 /** Wear of `smartctl --json`, of those fields that are about it. */
@@ -22,8 +22,8 @@ export async function checkWear(machine: Machine, dataDir: string): Promise<Find
   if (percent === undefined)
     return ok('wear', `cannot be known of ${name}: it does not tell, or only to root with smartmontools`)
   const says = `${name} has used ${percent} % of its life`
-  if (percent >= GONE_PERCENT) return wrong('wear', says, REPLACE)
-  return percent >= WORN_PERCENT ? mind('wear', says, REPLACE) : ok('wear', says)
+  if (percent >= GONE_PERCENT) return failure('wear', says, REPLACE)
+  return percent >= WORN_PERCENT ? warning('wear', says, REPLACE) : ok('wear', says)
 }
 
 /** The folder of the whole disk in sysfs, of a device number as Linux has it (makedev(3)). */

@@ -14,7 +14,7 @@ import { checkPorts } from './check-ports.ts'
 import { checkUpgrade } from './check-upgrade.ts'
 import { checkUpstream } from './check-upstream.ts'
 import { checkWear } from './check-wear.ts'
-import { type Finding, ok, wrong } from './finding.ts'
+import { type Finding, failure, ok } from './finding.ts'
 import type { Machine } from './machine.ts'
 import { findRunning, type Running } from './running.ts'
 import { findService, type Service } from './service.ts'
@@ -60,7 +60,7 @@ function findSettings(
     return {
       ...found,
       config: undefined,
-      findings: error.message.split('\n').map((line) => wrong(ABOUT, line, todo)),
+      findings: error.message.split('\n').map((line) => failure(ABOUT, line, todo)),
     }
   }
 }

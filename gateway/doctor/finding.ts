@@ -13,13 +13,13 @@ export interface Finding {
 }
 
 export const ok = (about: string, says: string): Finding => ({ about, level: 'ok', says })
-export const mind = (about: string, says: string, todo: string): Finding => ({
+export const warning = (about: string, says: string, todo: string): Finding => ({
   about,
   level: 'mind',
   says,
   todo,
 })
-export const wrong = (about: string, says: string, todo: string): Finding => ({
+export const failure = (about: string, says: string, todo: string): Finding => ({
   about,
   level: 'wrong',
   says,

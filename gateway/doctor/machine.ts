@@ -13,7 +13,7 @@ export interface Machine {
   ask(program: string, argv: readonly string[]): Promise<string | null>
 }
 
-const PATIENCE_MS = 10_000
+const TIMEOUT_MS = 10_000
 const MAX_BYTES = 16 << 20
 
 /** The machine it runs on. */
@@ -23,7 +23,7 @@ export function thisMachine(userId: number): Machine {
 
 function ask(program: string, argv: readonly string[]): Promise<string | null> {
   return new Promise((resolve) => {
-    execFile(program, argv, { timeout: PATIENCE_MS, maxBuffer: MAX_BYTES }, (error, output) =>
+    execFile(program, argv, { timeout: TIMEOUT_MS, maxBuffer: MAX_BYTES }, (error, output) =>
       resolve(error === null ? output : null),
     )
   })

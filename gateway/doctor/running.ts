@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Config } from '#gateway/config.ts'
-import { askThisMachine, originOf } from '#shared/http/ask-this-machine.ts'
+import { originOf, requestLocal } from '#shared/http/ask-this-machine.ts'
 import { healthSchema } from '#shared/wire/system.ts'
 
 /** The gateway as it answers now. */
@@ -18,7 +18,7 @@ export async function findRunning(
   key: string | undefined,
 ): Promise<Running | undefined> {
   const origin = originOf(host, httpPort, tls !== undefined)
-  const get = (path: string) => askThisMachine(`${origin}${path}`, key)
+  const get = (path: string) => requestLocal(`${origin}${path}`, key)
   const answer = await get('/health')
   if (answer === null) return undefined
   const { data: health } = healthSchema.safeParse(parse(answer.text))

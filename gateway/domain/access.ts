@@ -6,7 +6,7 @@ export interface Caller {
   role: Role
   /** Null and empty both mean no device, `*` alone every device; irrelevant for an admin. */
   allowedHardwareIds: ReadonlySet<string> | null
-  /** As it was set; see `seesCodes`. */
+  /** As it was set; see `canSeeCodes`. */
   masksCodes?: boolean
 }
 
@@ -44,12 +44,12 @@ export function withoutAdminRights(caller: Caller): Caller {
  * A person who acts on a shared tablet: the lower of the two roles, and the devices that both see. What is done is the
  * person's doing.
  */
-export function actingOn(tablet: Caller, person: Caller): Caller {
+export function pinUserAccess(tablet: Caller, person: Caller): Caller {
   return {
     userId: person.userId,
     role: RANKS[tablet.role] < RANKS[person.role] ? tablet.role : person.role,
     allowedHardwareIds: seenByBoth(tablet, person),
-    masksCodes: !seesCodes(tablet) || !seesCodes(person),
+    masksCodes: !canSeeCodes(tablet) || !canSeeCodes(person),
   }
 }
 
@@ -59,6 +59,6 @@ function seenByBoth(one: Caller, other: Caller): ReadonlySet<string> {
 }
 
 /** Whether the caller is shown codes of lock events as they are. */
-export function seesCodes(caller: Caller): boolean {
+export function canSeeCodes(caller: Caller): boolean {
   return isStaff(caller) || caller.masksCodes !== true
 }

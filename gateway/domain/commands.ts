@@ -1,14 +1,14 @@
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 
 /** Why the gateway ends a command that a device might still have obeyed. */
-export const FAILURES = [
+export const FAILURE_REASONS = [
   'superseded',
   'device_removed',
   'cart_is_moving',
   'position_unknown',
   'admin_required',
 ] as const
-export type CommandFailure = (typeof FAILURES)[number]
+export type CommandFailure = (typeof FAILURE_REASONS)[number]
 
 /** How far a command has come. */
 export interface CommandProgress {
@@ -17,11 +17,11 @@ export interface CommandProgress {
   acknowledgedAtMs: number | null
   completedAtMs: number | null
   error: string | null
-  lateAck: LateAck | null
+  lateAck: LateAcknowledgement | null
 }
 
 /** What a device said about a command that was over. */
-export interface LateAck {
+export interface LateAcknowledgement {
   status: AckStatus
   error: string | null
   atMs: number
@@ -41,11 +41,11 @@ const UNFINISHED: readonly CommandStatus[] = ['pending', 'published', 'acknowled
 export const LOCK = 'lock'
 
 /** Of these a newer one takes the place of an older one that was not sent yet: the last command counts. */
-export const SUPERSEDING: readonly string[] = [LOCK, 'unlock']
+export const SUPERSEDABLE: readonly string[] = [LOCK, 'unlock']
 
 /** Whether a command locks or unlocks: everybody who sees the device is to know. */
 export function isOfLock({ command }: { command: string }): boolean {
-  return SUPERSEDING.includes(command)
+  return SUPERSEDABLE.includes(command)
 }
 
 export function isFinal(status: CommandStatus): boolean {

@@ -1,4 +1,4 @@
-import { misfits, type ObjectSchema } from '#shared/wire/schema/object-schema.ts'
+import { type ObjectSchema, validate } from '#shared/wire/schema/object-schema.ts'
 
 /** Keys and their values, of one layer or of several merged. */
 export type ConfigLayer = Readonly<Record<string, unknown>>
@@ -38,7 +38,7 @@ export function checkLayer(
   schema: ObjectSchema,
   layer: ConfigLayer,
 ): { wrong: { name: string; detail: string }[]; unknown: string[] } {
-  const found = misfits(schema, layer)
+  const found = validate(schema, layer)
   return {
     wrong: found.filter(({ kind }) => kind === 'wrong'),
     unknown: found.filter(({ kind }) => kind === 'unknown').map(({ name }) => name),

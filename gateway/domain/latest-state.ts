@@ -31,7 +31,7 @@ export interface LatestState {
   /** It has asked the gateway for the time; absent if it never did. */
   asksForTime?: boolean
   /** The versions it said it has applied, of its configuration and of the zones of its group. */
-  applied: { [What in Applicable]?: AppliedVersion }
+  applied: { [What in VersionedTopic]?: AppliedVersion }
 }
 
 /** How many times of a device nobody could judge, the earliest and the latest of them. */
@@ -42,7 +42,7 @@ export interface UnverifiedTimes {
 }
 
 /** What is published to a device in versions, by the last level of its topic. */
-export type Applicable = 'cfg' | 'sz'
+export type VersionedTopic = 'cfg' | 'sz'
 
 export interface AppliedVersion {
   version: number

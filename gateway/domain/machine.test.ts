@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type MachineSigns, mergedSigns, otherBy } from './machine.ts'
+import { type MachineIds, mergeMachineIds, mismatchedId } from './machine.ts'
 
-const PI: MachineSigns = { board: ['b1'], network: ['n1', 'n2'], system: ['s1'] }
+const PI: MachineIds = { board: ['b1'], network: ['n1', 'n2'], system: ['s1'] }
 
-const CASES: [name: string, known: MachineSigns, now: MachineSigns, by: string | null][] = [
+const CASES: [name: string, known: MachineIds, now: MachineIds, by: string | null][] = [
   ['the same', PI, PI, null],
   ['nothing is known yet', {}, PI, null],
   ['nothing can be read now', PI, {}, null],
@@ -31,17 +31,17 @@ const CASES: [name: string, known: MachineSigns, now: MachineSigns, by: string |
 
 for (const [name, known, now, by] of CASES)
   test(`${name}: ${by === null ? 'no other machine' : `another by its ${by}`}`, () => {
-    assert.equal(otherBy(known, now), by)
+    assert.equal(mismatchedId(known, now), by)
   })
 
 test('what cannot be read this time stays known, and network cards add up', () => {
-  assert.deepEqual(mergedSigns(PI, { network: ['n3'], system: ['s2'] }), {
+  assert.deepEqual(mergeMachineIds(PI, { network: ['n3'], system: ['s2'] }), {
     board: ['b1'],
     system: ['s2'],
     network: ['n3', 'n1', 'n2'],
   })
-  assert.deepEqual(mergedSigns(PI, {}), PI)
-  let signs: MachineSigns = {}
-  for (let i = 0; i < 100; i++) signs = mergedSigns(signs, { network: [`n${i}`] })
+  assert.deepEqual(mergeMachineIds(PI, {}), PI)
+  let signs: MachineIds = {}
+  for (let i = 0; i < 100; i++) signs = mergeMachineIds(signs, { network: [`n${i}`] })
   assert.deepEqual([signs.network?.length, signs.network?.[0]], [16, 'n99'])
 })

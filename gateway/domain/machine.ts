@@ -3,11 +3,11 @@
  * Raspberry Pi; of a PC that of the product, then of its board), network cards that are built in, and the id that the
  * system made for itself.
  */
-export const MACHINE_SIGNS = ['board', 'product', 'product_board', 'network', 'system'] as const
-export type MachineSign = (typeof MACHINE_SIGNS)[number]
+export const MACHINE_ID_KINDS = ['board', 'product', 'product_board', 'network', 'system'] as const
+export type MachineId = (typeof MACHINE_ID_KINDS)[number]
 
 /** Values of the signs that could be read, as hashes: several network cards, of the others one. */
-export type MachineSigns = Readonly<Partial<Record<MachineSign, readonly string[]>>>
+export type MachineIds = Readonly<Partial<Record<MachineId, readonly string[]>>>
 
 /** Cards that came later than others, or were switched off for a while, stay known. */
 const MOST_VALUES = 16
@@ -17,15 +17,15 @@ const MOST_VALUES = 16
  * said. The strongest sign that both have decides: a card with another network card or a new system is the same
  * machine, and a cloned system on another board is not.
  */
-export function otherBy(known: MachineSigns, now: MachineSigns): MachineSign | null {
-  const sign = MACHINE_SIGNS.find((one) => valuesOf(known, one).length > 0 && valuesOf(now, one).length > 0)
+export function mismatchedId(known: MachineIds, now: MachineIds): MachineId | null {
+  const sign = MACHINE_ID_KINDS.find((one) => valuesOf(known, one).length > 0 && valuesOf(now, one).length > 0)
   if (sign === undefined) return null
   const values = valuesOf(known, sign)
   return valuesOf(now, sign).some((value) => values.includes(value)) ? null : sign
 }
 
 /** What is known of one machine after another look at it: what could not be read this time stays. */
-export function mergedSigns(known: MachineSigns, now: MachineSigns): MachineSigns {
+export function mergeMachineIds(known: MachineIds, now: MachineIds): MachineIds {
   const network = [...new Set([...valuesOf(now, 'network'), ...valuesOf(known, 'network')])]
   return {
     ...known,
@@ -34,6 +34,6 @@ export function mergedSigns(known: MachineSigns, now: MachineSigns): MachineSign
   }
 }
 
-function valuesOf(signs: MachineSigns, sign: MachineSign): readonly string[] {
+function valuesOf(signs: MachineIds, sign: MachineId): readonly string[] {
   return signs[sign] ?? []
 }

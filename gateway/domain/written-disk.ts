@@ -1,5 +1,5 @@
 /** The disk, as its writer knows it. */
-export interface WrittenDisk {
+export interface DiskProbe {
   /** The time of its last answer to a write, in milliseconds of `performance.now()`. */
   readonly answeredAtMs: number
   /** `detail` is why it takes no writes; null while it does. */

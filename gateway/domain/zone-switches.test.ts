@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { SiteZone } from '#shared/zones/zone.ts'
 import {
+  expireOverrides,
   NO_SWITCHES,
   replaceZones,
   type SwitchableZones,
   switchZones,
-  undoSwitches,
-  widestZones,
   withoutSwitches,
+  zonesWithPendingOverrides,
 } from './zone-switches.ts'
 
 const IDS = ['a', 'b', 'c'] as const
@@ -77,7 +77,7 @@ test('a zone is what was said last until its time is over, and then what it was 
           )
           told.set(id, { drawn: isEnabled, said: null })
         }
-        site = undoSwitches(site, nowMs) ?? site
+        site = expireOverrides(site, nowMs) ?? site
         for (const [id, { drawn, said }] of told)
           if (said?.untilMs != null && said.untilMs <= nowMs) told.set(id, { drawn, said: null })
 
@@ -95,7 +95,7 @@ test('a zone is what was said last until its time is over, and then what it was 
           wanted.map((one) => one?.drawn),
         )
         assert.deepEqual(
-          widestZones(site).map(({ isEnabled }) => isEnabled),
+          zonesWithPendingOverrides(site).map(({ isEnabled }) => isEnabled),
           wanted.map((one) => one?.drawn === true || one?.said?.isEnabled === true),
         )
       }
@@ -108,8 +108,8 @@ test('zones that nothing changes for are the same objects', () => {
   const switched = switchZones(site, new Set(['a', 'b']), { isEnabled: true, sinceMs: 1, untilMs: 5, by: BY })
   assert.equal(switched.zones[0], site.zones[0])
   assert.notEqual(switched.zones[1], site.zones[1])
-  assert.equal(undoSwitches(switched, 4), null)
-  assert.deepEqual(undoSwitches(switched, 5), { zones: site.zones, switches: new Map() })
+  assert.equal(expireOverrides(switched, 4), null)
+  assert.deepEqual(expireOverrides(switched, 5), { zones: site.zones, switches: new Map() })
 })
 
 test('a zone that is gone, or drawn anew with the same words, is switched no more', () => {

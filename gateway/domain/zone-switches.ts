@@ -40,7 +40,7 @@ export function switchZones(
 }
 
 /** Undoes the switches whose time is over; null when there is none. */
-export function undoSwitches({ zones, switches }: SwitchableZones, nowMs: number): SwitchableZones | null {
+export function expireOverrides({ zones, switches }: SwitchableZones, nowMs: number): SwitchableZones | null {
   const over = new Map([...switches].filter(([, { untilMs }]) => untilMs !== null && untilMs <= nowMs))
   if (over.size === 0) return null
   return {
@@ -66,7 +66,7 @@ export function withoutSwitches({ zones, switches }: SwitchableZones): readonly 
 }
 
 /** With every zone enabled that is so now or will be when its switch is undone: devices must have room for these. */
-export function widestZones({ zones, switches }: SwitchableZones): readonly SiteZone[] {
+export function zonesWithPendingOverrides({ zones, switches }: SwitchableZones): readonly SiteZone[] {
   const waiting = zones.filter(({ id, isEnabled }) => !isEnabled && switches.get(id)?.wasEnabled === true)
   if (waiting.length === 0) return zones
   return zones.map((zone) => (waiting.includes(zone) ? withEnabled(zone, true) : zone))

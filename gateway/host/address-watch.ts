@@ -1,4 +1,4 @@
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 
 const LOOK_MS = 5_000
 
@@ -14,7 +14,7 @@ interface AddressWatchOptions {
  * Watches the address that people reach the gateway at: at a boot the network comes later, and a router may give
  * another one.
  */
-export class AddressWatch implements Part {
+export class AddressWatch implements Component {
   readonly #options: AddressWatchOptions
   #known: string
   #looking: Promise<void> = Promise.resolve()

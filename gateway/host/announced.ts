@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { MachineSigns } from '#domain/machine.ts'
+import type { MachineIds } from '#domain/machine.ts'
 
 /** Where a gateway listens, as URLs. */
 export interface ListeningUrls {
@@ -61,7 +61,7 @@ export interface AnnouncedName {
  * The mark in the names of a gateway, the same at each start and another on each machine and for each gateway of one:
  * by what tells the machine from others, or else by the identity of its data.
  */
-export function markOf(signs: MachineSigns, identity: string, httpPort: number): string {
+export function markOf(signs: MachineIds, identity: string, httpPort: number): string {
   const [machine = identity] = signs.board ?? signs.system ?? signs.network ?? []
   return createHash('sha256').update(`${machine} ${httpPort}`).digest('hex').slice(0, 4)
 }

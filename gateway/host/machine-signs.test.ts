@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { FakeMachine, type FakeParts } from '#testing/fake-machine.ts'
-import { readMachineSigns } from './machine-signs.ts'
+import { readMachineIds } from './machine-signs.ts'
 
 const UUID = '4c4c4544-0043-3510-8052-b4c04f564231'
 const SYSTEM_ID = '3d1219c7c4c5404aaa1f6d2a48adfda4'
 const CARD = { address: 'dc:a6:32:01:02:03' }
 
 function signsOf(t: TestContext, parts: FakeParts): string[] {
-  return Object.keys(readMachineSigns(new FakeMachine(t, parts).root))
+  return Object.keys(readMachineIds(new FakeMachine(t, parts).root))
 }
 
 test('a Raspberry Pi is told by its board, its cards and its system, none of which is stored as it is', (t) => {
   const parts = { board: '10000000abcdef01', systemId: SYSTEM_ID, cards: [CARD] }
   const { root } = new FakeMachine(t, parts)
-  const signs = readMachineSigns(root)
+  const signs = readMachineIds(root)
   assert.deepEqual(Object.keys(signs), ['board', 'network', 'system'])
-  assert.deepEqual(readMachineSigns(root), signs)
+  assert.deepEqual(readMachineIds(root), signs)
   assert.doesNotMatch(JSON.stringify(signs), /abcdef01|dc:a6|3d1219c7/)
-  const other = readMachineSigns(new FakeMachine(t, { ...parts, board: '10000000abcdef02' }).root)
+  const other = readMachineIds(new FakeMachine(t, { ...parts, board: '10000000abcdef02' }).root)
   assert.notDeepEqual(other.board, signs.board)
   assert.deepEqual([other.network, other.system], [signs.network, signs.system])
 })
@@ -78,7 +78,7 @@ for (const [name, parts] of [
 
 test('where nothing can be read nothing is known', (t) => {
   assert.deepEqual(signsOf(t, {}), [])
-  assert.deepEqual(readMachineSigns('/no/such/root'), {})
+  assert.deepEqual(readMachineIds('/no/such/root'), {})
   // a folder in the place of a file
   assert.deepEqual(signsOf(t, { files: { 'etc/machine-id/x': '' } }), [])
 })

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MachineSign, MachineSigns } from '#domain/machine.ts'
+import type { MachineId, MachineIds } from '#domain/machine.ts'
 
 /**
  * Files with one value. Of a PC only root may read them. Source: Linux,
  * Documentation/ABI/testing/sysfs-firmware-dmi-entries
  */
-const SERIALS: readonly (readonly [MachineSign, string])[] = [
+const SERIALS: readonly (readonly [MachineId, string])[] = [
   // where /proc/device-tree leads to, which a service may not see
   ['board', 'sys/firmware/devicetree/base/serial-number'],
   ['product', 'sys/class/dmi/id/product_uuid'],
@@ -25,9 +25,9 @@ const CONTAINER_MARKS = ['.dockerenv', 'run/.containerenv', 'run/systemd/contain
  * What tells this machine from others, as far as it can be read; `root` is another `/` for tests. Hashed, so that
  * neither a backup nor a copy of the database says what the machine is. Never throws.
  */
-export function readMachineSigns(root = '/'): MachineSigns {
-  const found: [MachineSign, string[]][] = [
-    ...SERIALS.map(([sign, path]): [MachineSign, string[]] => [sign, serialIn(textOf(root, path))]),
+export function readMachineIds(root = '/'): MachineIds {
+  const found: [MachineId, string[]][] = [
+    ...SERIALS.map(([sign, path]): [MachineId, string[]] => [sign, serialIn(textOf(root, path))]),
     ['network', builtInAddresses(root)],
     ['system', systemId(root)],
   ]
@@ -73,7 +73,7 @@ function systemId(root: string): string[] {
   return /^[0-9a-f]{32}$/.test(id) ? serialIn(id) : []
 }
 
-function hashOf(sign: MachineSign, value: string): string {
+function hashOf(sign: MachineId, value: string): string {
   return createHash('sha256').update(`cartbarn ${sign} ${value}`).digest('hex').slice(0, 32)
 }
 

@@ -5,7 +5,7 @@ import { setTimeout } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Bonjour } from 'bonjour-service'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { AnnouncedName, AnnouncedService } from './announced.ts'
 import { AVAHI, avahiServices } from './avahi.ts'
@@ -55,7 +55,7 @@ interface HostRecord {
  * Announces the gateway on the local network by mDNS, unless avahi does it by the file of the package. Never fails:
  * that nobody finds the gateway by name is a warning. One socket for each network, as a packet leaves by one only.
  */
-export class Mdns implements Part {
+export class Mdns implements Component {
   readonly #options: MdnsOptions
   #announced: OuterAddress[] = []
   /** Another machine answers to the name of this one. */

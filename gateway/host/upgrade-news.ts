@@ -1,4 +1,4 @@
-import { type ServiceNews, tellServiceManager } from '#shared/service/manager.ts'
+import { notifyServiceManager, type ServiceStatus } from '#shared/service/manager.ts'
 
 /** What goes on in an upgrade of the database: its backup, or a migration and how many are done. */
 type UpgradeStep = { kind: 'backup' } | { kind: 'migration'; name: string; done: number; of: number }
@@ -9,9 +9,9 @@ type UpgradeStep = { kind: 'backup' } | { kind: 'migration'; name: string; done:
 const STEP_US = 300_000_000
 
 /** Tells the service manager how far an upgrade is, and that the start takes its time; resolves once it knows. */
-export async function tellUpgrade(
+export async function notifyUpgrade(
   step: UpgradeStep,
-  tell: (news: ServiceNews) => Promise<string | null> = tellServiceManager,
+  tell: (news: ServiceStatus) => Promise<string | null> = notifyServiceManager,
 ): Promise<void> {
   // what cannot be told keeps no upgrade from going on
   await tell({ EXTEND_TIMEOUT_USEC: STEP_US, STATUS: wordsOf(step) })

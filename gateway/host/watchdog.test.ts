@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { createLog } from '#shared/log.ts'
-import type { ServiceNews } from '#shared/service/manager.ts'
+import type { ServiceStatus } from '#shared/service/manager.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { Store } from '#store/store.ts'
 import { WRITER_BUSY_MS } from '#store/writer/open.ts'
@@ -23,18 +23,25 @@ async function startWatched(t: TestContext, patienceMs: number | null = PATIENCE
   const store = new Store({ dataDir, readerThreads: 1, writeQueueRows: 100 }, log)
   await store.start()
   t.after(() => store.stop())
-  const told: ServiceNews[] = []
-  const tell = async (news: ServiceNews) => {
+  const told: ServiceStatus[] = []
+  const tell = async (news: ServiceStatus) => {
     told.push(news)
     return null
   }
-  const watchdog = new Watchdog({ disk: store, status: 'serves', log, patienceMs, tell, freshMs: FRESH_MS })
+  const watchdog = new Watchdog({
+    disk: store,
+    status: 'serves',
+    log,
+    timeoutMs: patienceMs,
+    notify: tell,
+    freshMs: FRESH_MS,
+  })
   await watchdog.start()
   t.after(() => watchdog.stop())
   return { store, told, watchdog, path: join(dataDir, 'cartbarn.db'), fed: () => feeds(told) }
 }
 
-function feeds(told: readonly ServiceNews[]): number {
+function feeds(told: readonly ServiceStatus[]): number {
   return told.filter((news) => news.WATCHDOG === 1).length
 }
 
@@ -54,7 +61,7 @@ test('it is fed while nobody writes: each feeding has a probe behind it', async 
 
 test('it is fed after commits, without a probe', async (t) => {
   const probes: number[] = []
-  const told: ServiceNews[] = []
+  const told: ServiceStatus[] = []
   const disk = {
     get answeredAtMs() {
       return performance.now()
@@ -62,11 +69,11 @@ test('it is fed after commits, without a probe', async (t) => {
     health: { isUsable: true, detail: null },
     probe: async () => void probes.push(1),
   }
-  const tell = async (news: ServiceNews) => {
+  const tell = async (news: ServiceStatus) => {
     told.push(news)
     return null
   }
-  const watchdog = new Watchdog({ disk, status: '', log, patienceMs: 3, tell })
+  const watchdog = new Watchdog({ disk, status: '', log, timeoutMs: 3, notify: tell })
   await watchdog.start()
   t.after(() => watchdog.stop())
   await eventually(() => feeds(told) >= 3, 'fed')
@@ -93,14 +100,14 @@ test('it is not fed while the disk stands still, and is again when it goes on', 
 })
 
 test('it is fed while the disk refuses what is written: a restart would make no room', async (t) => {
-  const told: ServiceNews[] = []
-  const tell = async (news: ServiceNews) => {
+  const told: ServiceStatus[] = []
+  const tell = async (news: ServiceStatus) => {
     told.push(news)
     return null
   }
   const health = { isUsable: false, detail: 'the disk is full' }
   const disk = { answeredAtMs: 0, health, probe: () => Promise.reject(new Error('the disk is full')) }
-  const watchdog = new Watchdog({ disk, status: '', log, patienceMs: 3, tell })
+  const watchdog = new Watchdog({ disk, status: '', log, timeoutMs: 3, notify: tell })
   await watchdog.start()
   t.after(() => watchdog.stop())
   disk.answeredAtMs = Number.POSITIVE_INFINITY
@@ -110,17 +117,17 @@ test('it is fed while the disk refuses what is written: a restart would make no 
 
 test('what cannot be told is one line of the log', async (t) => {
   const lines: string[] = []
-  const told: ServiceNews[] = []
+  const told: ServiceStatus[] = []
   const watchdog = new Watchdog({
     status: '',
-    patienceMs: 3,
+    timeoutMs: 3,
     log: createLog('warn', { write: (line) => void lines.push(line) }),
     disk: {
       answeredAtMs: Number.POSITIVE_INFINITY,
       health: { isUsable: true, detail: null },
       probe: async () => undefined,
     },
-    tell: async (news) => {
+    notify: async (news) => {
       told.push(news)
       return 'there is no systemd-notify'
     },

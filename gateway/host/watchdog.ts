@@ -1,16 +1,16 @@
-import type { WrittenDisk } from '#domain/written-disk.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { DiskProbe } from '#domain/written-disk.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { type ServiceNews, tellServiceManager } from '#shared/service/manager.ts'
+import { notifyServiceManager, type ServiceStatus } from '#shared/service/manager.ts'
 
 export interface WatchdogOptions {
-  disk: WrittenDisk
+  disk: DiskProbe
   /** What the program does while all is well: one line for people. */
   status: string
   log: Log
   /** After how long without a word systemd ends the process; null when it does not. */
-  patienceMs: number | null
-  tell?: (news: ServiceNews) => Promise<string | null>
+  timeoutMs: number | null
+  notify?: (news: ServiceStatus) => Promise<string | null>
   /** An answer of the disk counts for so long. */
   freshMs?: number
 }
@@ -24,12 +24,12 @@ const TIMES = 3
  * seconds, to a commit or to a probe. A disk that refuses has answered: a restart makes no room, and would take away
  * what is still served. One that stands still, and a writer or an event loop that hangs, has not.
  */
-export class Watchdog implements Part {
-  readonly #disk: WrittenDisk
+export class Watchdog implements Component {
+  readonly #disk: DiskProbe
   #status: string
   readonly #log: Log
   readonly #patienceMs: number | null
-  readonly #tell: (news: ServiceNews) => Promise<string | null>
+  readonly #tell: (news: ServiceStatus) => Promise<string | null>
   readonly #freshMs: number
   #isLooking = false
   #hasFailed = false
@@ -39,8 +39,8 @@ export class Watchdog implements Part {
     this.#disk = options.disk
     this.#status = options.status
     this.#log = options.log
-    this.#patienceMs = options.patienceMs
-    this.#tell = options.tell ?? tellServiceManager
+    this.#patienceMs = options.timeoutMs
+    this.#tell = options.notify ?? notifyServiceManager
     this.#freshMs = options.freshMs ?? FRESH_MS
   }
 
@@ -79,7 +79,7 @@ export class Watchdog implements Part {
     return performance.now() - this.#disk.answeredAtMs <= this.#freshMs
   }
 
-  async #say(news: ServiceNews): Promise<void> {
+  async #say(news: ServiceStatus): Promise<void> {
     const reason = await this.#tell(news)
     if (reason !== null && !this.#hasFailed)
       this.#log.warn({ reason }, 'cannot tell the service manager how the gateway is doing')

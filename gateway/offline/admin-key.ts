@@ -56,7 +56,7 @@ function requireDataFolder(dataDir: string): void {
  * The key of the admin of a demo, and the file it stays in: a demo is started again and again. Throws an `Error` for
  * a folder with the data of a gateway that is no demo.
  */
-export function keepDemoKey({ dataDir, adminApiKey }: Config): { file: AdminKeyFile; key: string } {
+export function loadDemoKey({ dataDir, adminApiKey }: Config): { file: AdminKeyFile; key: string } {
   const file = new AdminKeyFile(dataDir, DEMO_KEY)
   const known = file.read()
   if (known !== undefined) return { file, key: known }

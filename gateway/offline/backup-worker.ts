@@ -3,7 +3,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { BackupAnswer, BackupRequest } from '#services/backups.ts'
 import { describeError } from '#shared/errors.ts'
-import { letOthersFirst } from '#shared/thread.ts'
+import { lowerThreadPriority } from '#shared/thread.ts'
 import { backupPlaceOf } from './backup-places.ts'
 import { backUp } from './backups.ts'
 
@@ -17,7 +17,7 @@ function post(answer: BackupAnswer): void {
 async function answer(request: BackupRequest): Promise<BackupAnswer> {
   const { dataDir, target, mustBeMounted, s3, passphrase, keep, atMs, knownSets } = request
   try {
-    letOthersFirst(LOWEST)
+    lowerThreadPriority(LOWEST)
     const to = backupPlaceOf(target, 'write', { mustBeMounted, dataDir, readS3: () => s3 })
     const memory = { known: knownSets, remember: (header: string) => post({ kind: 'opened', header }) }
     const made = await backUp({ dataDir, to, passphrase, keep, atMs, isGentle: true, memory })

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
-import { giveToOwner } from '#shared/files/owner.ts'
+import { changeOwner } from '#shared/files/owner.ts'
 import { readVersion } from '#shared/version.ts'
 import { inWords } from '#store/backups/backup-fault.ts'
 import type { SetMemory } from '#store/backups/backup-set.ts'
@@ -65,6 +65,6 @@ export async function backUp(order: BackUp): Promise<BackupMade> {
   } finally {
     lock.release()
     // as root: the next backup is that of the service
-    giveToOwner(dataDir)
+    changeOwner(dataDir)
   }
 }

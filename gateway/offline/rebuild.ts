@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Backoff } from '#agent/backoff.ts'
-import type { Outcome } from '#agent/outcome.ts'
+import type { RequestResult } from '#agent/outcome.ts'
 import { Upstream } from '#agent/upstream.ts'
 import type { Config } from '#gateway/config.ts'
 import { DAY_MS } from '#shared/time.ts'
@@ -174,7 +174,7 @@ function field(text: string): string {
 /** An answer of the head office, however often it has to be asked within the time given. Throws an `Error` in words. */
 async function answered<Answer>(
   { retryForS, signal, onAway }: RebuildOptions,
-  ask: (signal: AbortSignal) => Promise<Outcome<Answer>>,
+  ask: (signal: AbortSignal) => Promise<RequestResult<Answer>>,
   isFirst = false,
 ): Promise<Answer> {
   const backoff = new Backoff(Math.random, { firstMs: 250, longestMs: 10_000 })

@@ -5,7 +5,7 @@ import { freeBytesIn, megabytes } from '#shared/files/free-space.ts'
 import { createLog } from '#shared/log.ts'
 import { checkLog } from '#store/damage/log-check.ts'
 import { requireReadableDisk } from '#store/damage/readable-disk.ts'
-import type { Salvaged } from '#store/damage/salvage.ts'
+import type { RecoveredRows } from '#store/damage/salvage.ts'
 import { isUnreadable } from '#store/damage/unreadable.ts'
 import { pagesWithWrongBit } from '#store/damage/wrong-bits.ts'
 import { type Connection, openUncheckedReader } from '#store/db/connection.ts'
@@ -13,7 +13,7 @@ import { databasePath } from '#store/db/files.ts'
 import { PageSums } from '#store/pages/page-sums.ts'
 import { RawPages } from '#store/repair/raw-pages.ts'
 import { type Rebuilt, rebuildDatabase } from '#store/repair/rebuild-database.ts'
-import { makeSchemaAnew, type SchemaAnew } from '#store/repair/schema-anew.ts'
+import { type RecreatedSchema, recreateSchema } from '#store/repair/schema-anew.ts'
 import { NewDatabase } from '#store/replace/new-database.ts'
 import { linkOld, openOld } from '#store/replace/old-database.ts'
 import { keptFolder, moveDatabase, replaceDatabase, sumsOf } from '#store/replace/replace-database.ts'
@@ -37,8 +37,8 @@ export interface RepairDialogue {
   /** Pages of the old database of which one bit was wrong; what was written there is in the new one. */
   wrongBits(pages: readonly number[]): void
   /** The list of the tables was damaged, and made anew. */
-  schemaDamage(schema: SchemaAnew): void
-  table(salvaged: Salvaged): void
+  schemaDamage(schema: RecreatedSchema): void
+  table(salvaged: RecoveredRows): void
   /** The new database is whole, at this path: whether it is to be put into its place. */
   mayReplace(rebuilt: Rebuilt, path: string): Promise<boolean>
 }
@@ -124,7 +124,7 @@ function openChecked(path: string, pages: RawPages, dialogue: RepairDialogue): C
     return openOld(path)
   } catch (error) {
     if (!isUnreadable(error)) throw error
-    const schema = makeSchemaAnew(pages, path, `${path}-schema`)
+    const schema = recreateSchema(pages, path, `${path}-schema`)
     if (schema === null)
       throw new Error(
         `the list of the tables itself cannot be read (${describeError(error)}), so nothing in the database can be found: put a backup in its place`,

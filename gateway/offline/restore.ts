@@ -10,12 +10,12 @@ import type { Connection } from '#store/db/connection.ts'
 import { databasePath } from '#store/db/files.ts'
 import { forkEpoch } from '#store/ledger/cursors.ts'
 import { knownSchema, migrate } from '#store/migrate.ts'
-import { type CarriedOver, carryOver } from '#store/replace/carry-over.ts'
+import { applyCarryOver, type RestoreCarryOver } from '#store/replace/carry-over.ts'
 import { fillDatabase } from '#store/replace/fill-database.ts'
 import { NewDatabase } from '#store/replace/new-database.ts'
 import { linkOld, openOld } from '#store/replace/old-database.ts'
 import { keptFolder, replaceDatabase } from '#store/replace/replace-database.ts'
-import { whatIsNewer } from '#store/replace/what-is-newer.ts'
+import { changesSinceBackup } from '#store/replace/what-is-newer.ts'
 import { prepareDataFolder } from '#store/store.ts'
 import { forgetMachine } from '#store/tables/machine.ts'
 import { type AuthorityRestored, restoreAuthority } from './backup-authority.ts'
@@ -42,7 +42,7 @@ export interface Restored {
   /** What that one had and the backup lacks. */
   readonly lost: readonly string[]
   /** Null when no database was there, or it could not be read. */
-  readonly carriedOver: CarriedOver | null
+  readonly carriedOver: RestoreCarryOver | null
   /** Tables of the backup that this program does not know: their rows were not restored. */
   readonly leftOut: readonly string[]
   readonly authority: AuthorityRestored
@@ -133,7 +133,7 @@ async function makeDatabase(
   try {
     const leftOut = await fillDatabase(to, set, manifest, onPart)
     migrate(to)
-    const carriedOver = newer === null ? null : carryOver(to, newer, manifest.atMs)
+    const carriedOver = newer === null ? null : applyCarryOver(to, newer, manifest.atMs)
     // whoever restores says by that where the course goes on
     forgetMachine(to)
     forkEpoch(to, { reason: `restored from the backup of ${isoOf(manifest.atMs)}` })
@@ -149,7 +149,7 @@ function readOld(dataDir: string, work: string, manifest: BackupManifest): { old
   let old: Connection | null = null
   try {
     old = openOld(linkOld(dataDir, work))
-    return { old, lost: whatIsNewer(old, manifest) }
+    return { old, lost: changesSinceBackup(old, manifest) }
   } catch (error) {
     return { old, lost: [`what nobody can tell, as it cannot be read (${describeError(error)})`] }
   }

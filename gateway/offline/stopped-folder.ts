@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { giveToOwner } from '#shared/files/owner.ts'
+import { changeOwner } from '#shared/files/owner.ts'
 import { DataLock } from '#store/db/data-lock.ts'
 import { databasePath } from '#store/db/files.ts'
 import { finishReplacement } from '#store/replace/replace-database.ts'
@@ -38,7 +38,7 @@ export class StoppedFolder {
   makeWork(): void {
     mkdirSync(this.work, { mode: 0o700 })
     // killed, it leaves nothing that the service or the next one cannot remove
-    giveToOwner(this.dataDir)
+    changeOwner(this.dataDir)
   }
 
   /** Does nothing for a folder that was not taken: another program may work in it. */
@@ -47,7 +47,7 @@ export class StoppedFolder {
     this.#isTaken = false
     this.#removeWork()
     this.#lock.release()
-    giveToOwner(this.dataDir)
+    changeOwner(this.dataDir)
   }
 
   #removeWork(): void {

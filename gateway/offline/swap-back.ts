@@ -21,7 +21,7 @@ export interface FailedUpgrade {
 }
 
 /** What came of it: this program may have the folder again, or why not. */
-export type BackOnFolder = { isBack: true; tookDatabaseBack: boolean } | { isBack: false; why: string }
+export type RollbackResult = { isBack: true; tookDatabaseBack: boolean } | { isBack: false; why: string }
 
 /** What the database is looked at in. */
 const WORK = 'swap-back-unfinished'
@@ -32,7 +32,7 @@ const WORK = 'swap-back-unfinished'
  * acknowledged is lost. Killed at any moment the folder is the one of before or that of after, whole, and the next call
  * goes on. Throws an `Error` in words when the folder is in use or the disk does not let it.
  */
-export function swapDataBack(upgrade: FailedUpgrade): BackOnFolder {
+export function swapDataBack(upgrade: FailedUpgrade): RollbackResult {
   const { dataDir, version, reason, nowMs } = upgrade
   const folder = new StoppedFolder(dataDir, WORK)
   folder.take()

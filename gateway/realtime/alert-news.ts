@@ -19,7 +19,7 @@ interface AlertNewsDeps {
  * Tells everybody who may see it of an alert. All that comes in one turn is made into frames once and written in one
  * piece.
  */
-export class AlertNews {
+export class AlertFeed {
   readonly #deps: AlertNewsDeps
   #waiting: AlertChanged[] = []
 
@@ -27,7 +27,7 @@ export class AlertNews {
     this.#deps = deps
   }
 
-  tell(changed: AlertChanged): void {
+  publish(changed: AlertChanged): void {
     this.#waiting.push(changed)
     if (this.#waiting.length === 1) setImmediate(() => this.flush())
   }

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
-import { type Caller, canSee, seesCodes } from '#domain/access.ts'
+import { type Caller, canSee, canSeeCodes } from '#domain/access.ts'
 import { type Login, requireStillIn } from '#services/people/login.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
@@ -101,7 +101,7 @@ export class RealtimeConnection implements Watcher {
 
   /** Sends a frame, or what of it this caller may see, with the next `flush`. */
   enqueue(frame: Frame): void {
-    const shown = seesCodes(this.caller) ? frame : frame.masked
+    const shown = canSeeCodes(this.caller) ? frame : frame.masked
     const pending = this.#pending === undefined ? shown.alone : this.#pending.followedBy(shown)
     this.#pending = pending
     if (pending.bytes > MAX_JOINED_BYTES) this.flush()

@@ -4,13 +4,13 @@ import { maskCode } from '#shared/masked-codes.ts'
 import { toIso } from '#shared/time.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
-import type { Telling } from './fan-out.ts'
+import type { MaskedMessage } from './fan-out.ts'
 
 // What watchers are told of each event. Generators, because it is made when its turn comes, behind the
 // acknowledgements.
 
 /** Of readings that moved the state of their device, one after the other. */
-export function* tellReported(run: GatewayEvents['reported']): Generator<Telling> {
+export function* readingsMessage(run: GatewayEvents['reported']): Generator<MaskedMessage> {
   const { hardwareId } = run
   const updated_at = toIso(run.updatedAtMs)
   const last_responded_at = toIso(run.lastRespondedAtMs)
@@ -23,12 +23,21 @@ export function* tellReported(run: GatewayEvents['reported']): Generator<Telling
 }
 
 /** Of readings that went to history only. */
-export function* tellBackfilled({ hardwareId, fromMs, toMs, count }: GatewayEvents['backfilled']): Generator<Telling> {
+export function* backfillMessage({
+  hardwareId,
+  fromMs,
+  toMs,
+  count,
+}: GatewayEvents['backfilled']): Generator<MaskedMessage> {
   yield { message: { type: 'device_backfill', hardwareId, from: toIso(fromMs), to: toIso(toMs), count } }
 }
 
 /** Of a device that connects or is gone. */
-export function* tellPresence({ hardwareId, isOnline, atMs }: GatewayEvents['presenceChanged']): Generator<Telling> {
+export function* presenceMessage({
+  hardwareId,
+  isOnline,
+  atMs,
+}: GatewayEvents['presenceChanged']): Generator<MaskedMessage> {
   const payload = { is_online: isOnline }
   yield { message: { type: 'device_status', hardwareId, payload, timestamp: toIso(atMs) } }
 }
@@ -36,29 +45,29 @@ export function* tellPresence({ hardwareId, isOnline, atMs }: GatewayEvents['pre
 /**
  * Of a device that was registered or changed: as it is when its watchers are told, which nobody is of one that is gone.
  */
-export function* tellDevice(
+export function* deviceMessage(
   hardwareId: string,
   show: (hardwareId: string) => DeviceJson | undefined,
-): Generator<Telling> {
+): Generator<MaskedMessage> {
   const device = show(hardwareId)
   if (device !== undefined) yield { message: { type: 'device_changed', hardwareId, device } }
 }
 
 /** Of a device that was taken off the register. */
-export function* tellRemoved(hardwareId: string): Generator<Telling> {
+export function* deviceRemovedMessage(hardwareId: string): Generator<MaskedMessage> {
   yield { message: { type: 'device_removed', hardwareId } }
 }
 
 /** Of a lock event; with its code masked for those who do not see codes. */
-export function* tellLock(event: GatewayEvents['lockChanged']): Generator<Telling> {
+export function* lockMessage(event: GatewayEvents['lockChanged']): Generator<MaskedMessage> {
   const { code } = event
   yield {
-    message: lockMessage(event, code),
-    masked: code === null ? undefined : lockMessage(event, maskCode(code)),
+    message: lockMessageBody(event, code),
+    masked: code === null ? undefined : lockMessageBody(event, maskCode(code)),
   }
 }
 
-function lockMessage(
+function lockMessageBody(
   { hardwareId, event, eventId, source, metadataJson, atMs }: GatewayEvents['lockChanged'],
   shownCode: string | null,
 ): ServerMessage {
@@ -74,12 +83,12 @@ function lockMessage(
 }
 
 /** Of a device that enters or leaves a zone. */
-export function* tellCrossing({ event, atMs, ...crossed }: GatewayEvents['zoneCrossed']): Generator<Telling> {
+export function* crossingMessage({ event, atMs, ...crossed }: GatewayEvents['zoneCrossed']): Generator<MaskedMessage> {
   yield { message: { type: `geofence_${event}`, ...crossed, timestamp: toIso(atMs) } }
 }
 
 /** Of the status of a command. */
-export function* tellCommand({ command, atMs }: GatewayEvents['commandMoved']): Generator<Telling> {
+export function* commandMessage({ command, atMs }: GatewayEvents['commandMoved']): Generator<MaskedMessage> {
   const { commandId, hardwareId, status, error, requestedBy } = command
   yield {
     message: {

@@ -8,7 +8,7 @@ import type { ServerMessage } from '#shared/wire/realtime.ts'
 import { Channels, type Received } from '#testing/channels.ts'
 import { loginOf } from '#testing/login-of.ts'
 import { RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
-import { FanOut, type Telling } from './fan-out.ts'
+import { FanOut, type MaskedMessage } from './fan-out.ts'
 
 const ADMIN: Caller = { userId: 'admin', role: 'admin', allowedHardwareIds: null }
 const EVERYTHING = '*'
@@ -49,7 +49,7 @@ async function start(t: TestContext, limits: Limits = {}) {
   /** Tells of a device; returns what its watchers get. */
   const tell = (hardwareId = 'a') => {
     const message = status(hardwareId, ++count)
-    fanOut.tell(hardwareId, [{ message }].values())
+    fanOut.publish(hardwareId, [{ message }].values())
     return { text: JSON.stringify(message) }
   }
   /** Begins a pause that does not end. */
@@ -96,11 +96,11 @@ describe('when it is written', () => {
     const { fanOut, connect, tell } = await start(t)
     const reader = await connect()
     const isAsked = t.mock.fn()
-    function* tellings(): Generator<Telling> {
+    function* tellings(): Generator<MaskedMessage> {
       isAsked()
       yield { message: status('a', 0) }
     }
-    fanOut.tell('a', tellings())
+    fanOut.publish('a', tellings())
     const second = tell()
     assert.deepEqual([isAsked.mock.callCount(), reader.write.mock.callCount()], [0, 0])
     await eventually(() => reader.received.length === 2, 'both go at once')
@@ -138,13 +138,13 @@ describe('when it is written', () => {
     const readers = await connectMany(20, connect)
     const messages = Array.from({ length: 20 }, (_, i) => status('a', i))
     let asked = 0
-    function* tellings(): Generator<Telling> {
+    function* tellings(): Generator<MaskedMessage> {
       for (const message of messages) {
         asked++
         yield { message }
       }
     }
-    fanOut.tell('a', tellings())
+    fanOut.publish('a', tellings())
     const written = () => readers.filter(({ write }) => write.mock.callCount() > 0).length
     const seen = new Set<string>()
     while (written() < readers.length) {
@@ -256,12 +256,12 @@ describe('who gets it', () => {
     const [one, two] = [await connect(['a'], user), await connect(['a'], user)]
     const told = [tell()]
     const message = status('a', 99)
-    fanOut.tellOnly([one.connection], 'a', [{ message }].values())
+    fanOut.publishTo([one.connection], 'a', [{ message }].values())
     told.push(tell())
     const text = { text: JSON.stringify(message) }
     assert.deepEqual(await receivedBy(one), [told[0], text, told[1]])
     assert.deepEqual(await receivedBy(two), told)
-    fanOut.tellOnly([one.connection, two.connection], 'a', [{ message }].values())
+    fanOut.publishTo([one.connection, two.connection], 'a', [{ message }].values())
     two.connection.narrow({ ...user, allowedHardwareIds: null })
     assert.deepEqual((await receivedBy(one)).at(-1), text)
     assert.deepEqual(await receivedBy(two), told)
@@ -272,11 +272,11 @@ test('news that cannot be told are logged, and the others are told', async (t) =
   const { fanOut, connect, tell, errors } = await start(t)
   const reader = await connect()
   const told = [tell()]
-  function* tellings(): Generator<Telling> {
+  function* tellings(): Generator<MaskedMessage> {
     yield { message: status('a', 98) }
     throw new Error('no such time')
   }
-  fanOut.tell('a', tellings())
+  fanOut.publish('a', tellings())
   told.push({ text: JSON.stringify(status('a', 98)) }, tell())
   assert.deepEqual(await receivedBy(reader), told)
   assert.equal(errors.length, 1)
@@ -288,7 +288,7 @@ test('much more than is told at once is told in order, each once', async (t) => 
   const reader = await connect()
   const messages = Array.from({ length: 10_000 }, (_, i) => status('a', i))
   for (let i = 0; i < messages.length; i += 4)
-    fanOut.tell(
+    fanOut.publish(
       'a',
       messages
         .slice(i, i + 4)

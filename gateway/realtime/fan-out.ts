@@ -27,7 +27,7 @@ interface Limits {
 const LIMITS: Limits = { pauseMs: 25, sliceMs: 2, unreadBytes: 67_108_864 }
 
 /** A message about a device, and what those are told who do not see codes, where there is a code. */
-export interface Telling {
+export interface MaskedMessage {
   message: ServerMessage
   masked?: ServerMessage | undefined
 }
@@ -35,14 +35,14 @@ export interface Telling {
 /** What the watchers of a device are told, one after the other, or only these connections. */
 interface DeviceNews {
   hardwareId: string
-  tellings: Iterator<Telling>
+  tellings: Iterator<MaskedMessage>
   only?: readonly RealtimeConnection[]
 }
 
 /** What a connection is told of something; null for nothing. */
-export type FrameFor = (connection: RealtimeConnection) => Frame | null
+export type FrameBuilder = (connection: RealtimeConnection) => Frame | null
 
-type News = DeviceNews | { frameFor: FrameFor }
+type News = DeviceNews | { frameFor: FrameBuilder }
 
 interface FanOutDeps {
   log: Log
@@ -83,17 +83,17 @@ export class FanOut {
   }
 
   /** `tellings` is asked for what it holds when its turn comes, or never if nobody watches the device. */
-  tell(hardwareId: string, tellings: Iterator<Telling>): void {
+  publish(hardwareId: string, tellings: Iterator<MaskedMessage>): void {
     if (this.subscriptions.isWatched(hardwareId)) this.#take({ hardwareId, tellings })
   }
 
   /** Tells these connections, as far as they still see the device then, and no others. */
-  tellOnly(only: readonly RealtimeConnection[], hardwareId: string, tellings: Iterator<Telling>): void {
+  publishTo(only: readonly RealtimeConnection[], hardwareId: string, tellings: Iterator<MaskedMessage>): void {
     if (only.length > 0) this.#take({ hardwareId, tellings, only })
   }
 
   /** Asks for each connection, when its turn comes, what it is told. */
-  tellEach(frameFor: FrameFor): void {
+  publishEach(frameFor: FrameBuilder): void {
     if (this.connections.size > 0) this.#take({ frameFor })
   }
 
@@ -167,7 +167,7 @@ export class FanOut {
     }
   }
 
-  #isEachTold(frameFor: FrameFor): boolean {
+  #isEachTold(frameFor: FrameBuilder): boolean {
     for (const connection of this.connections) {
       const frame = frameFor(connection)
       if (frame !== null) connection.enqueue(frame)

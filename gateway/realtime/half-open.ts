@@ -5,7 +5,7 @@ import type { Login } from '#services/people/login.ts'
 import { addressOwner } from '#shared/budgets/address.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError, RateLimitedError, UnauthenticatedError } from '#shared/errors.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { parseMessage } from './client-message.ts'
 import { CLOSE, closeWebSocket } from './connection.ts'
 
@@ -17,7 +17,7 @@ interface HalfOpenDeps {
   /** By address. */
   slots: Slots
   /** Connections that were closed, by reason. */
-  closed: Tally
+  closed: Counter
 }
 
 /**

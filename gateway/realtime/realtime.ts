@@ -7,36 +7,36 @@ import type { Events, GatewayEvents } from '#gateway/events.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import type { Commands } from '#services/commands/commands.ts'
 import type { Device, Fleet } from '#services/fleet.ts'
-import type { Origins } from '#services/origins.ts'
+import type { AuditContext } from '#services/origins.ts'
 import type { KeyGuard } from '#services/people/key-guard.ts'
 import { type Login, originOf, sessionOwner } from '#services/people/login.ts'
 import type { Persons } from '#services/people/persons.ts'
 import type { Users } from '#services/users.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import { programVersion } from '#shared/version.ts'
 import type { DeviceJson } from '#shared/wire/devices.ts'
 import type { ClientCommand, ClientMessage } from '#shared/wire/realtime.ts'
 import { toRecallJson } from '#shared/wire/recall.ts'
 import { toSiteForScreensJson, toSiteSettingsJson } from '#shared/wire/site-json.ts'
-import { AlertNews } from './alert-news.ts'
-import { cartsOf, tellCart, tellRemovedCart } from './cart-messages.ts'
+import { AlertFeed } from './alert-news.ts'
+import { cartMessage, cartRemovedMessage, cartsOf } from './cart-messages.ts'
 import { type ErrorMessage, echoId, parseMessage } from './client-message.ts'
 import { type Channel, CLOSE, closeWebSocket, RealtimeConnection, WEB_SOCKET_SETTINGS } from './connection.ts'
 import {
-  tellBackfilled,
-  tellCommand,
-  tellCrossing,
-  tellDevice,
-  tellLock,
-  tellPresence,
-  tellRemoved,
-  tellReported,
+  backfillMessage,
+  commandMessage,
+  crossingMessage,
+  deviceMessage,
+  deviceRemovedMessage,
+  lockMessage,
+  presenceMessage,
+  readingsMessage,
 } from './device-messages.ts'
 import { FanOut } from './fan-out.ts'
 import { HalfOpen } from './half-open.ts'
@@ -63,7 +63,7 @@ interface RealtimeDeps {
   users: Pick<Users, 'find'>
   persons: Pick<Persons, 'acted'>
   keyGuard: Pick<KeyGuard, 'admit' | 'count'>
-  origins: Pick<Origins, 'run'>
+  origins: Pick<AuditContext, 'run'>
   alerts: {
     maySee(caller: Caller, alert: Alert): boolean
     /** Those that are not closed. */
@@ -77,9 +77,9 @@ interface RealtimeDeps {
 }
 
 /** The WebSocket channel `/realtime`: live data of the devices a client subscribes to. */
-export class Realtime implements Part {
+export class Realtime implements Component {
   /** Connections closed by the gateway, by reason. */
-  readonly closed = new Tally()
+  readonly closed = new Counter()
   readonly #deps: RealtimeDeps
   readonly #server = new WebSocketServer({
     noServer: true,
@@ -89,7 +89,7 @@ export class Realtime implements Part {
   readonly #fanOut: FanOut
   readonly #commands: RealtimeCommands
   readonly #halfOpen: HalfOpen
-  readonly #alertNews: AlertNews
+  readonly #alertNews: AlertFeed
   readonly #version = programVersion()
   #pingTimer: NodeJS.Timeout | undefined
 
@@ -97,7 +97,7 @@ export class Realtime implements Part {
     this.#deps = deps
     this.#fanOut = new FanOut({ log: deps.log, onExcess: (connection) => this.#giveUp(connection) })
     this.#commands = new RealtimeCommands(deps)
-    this.#alertNews = new AlertNews({
+    this.#alertNews = new AlertFeed({
       alerts: deps.alerts,
       connections: this.#fanOut.connections,
       settle: () => this.#fanOut.settle(),
@@ -116,26 +116,26 @@ export class Realtime implements Part {
       const device = fleet.byHardwareId(hardwareId)
       return device && toDeviceJson(device)
     }
-    events.on('reported', (event) => fanOut.tell(event.hardwareId, tellReported(event)))
-    events.on('backfilled', (event) => fanOut.tell(event.hardwareId, tellBackfilled(event)))
-    events.on('presenceChanged', (event) => fanOut.tell(event.hardwareId, tellPresence(event)))
-    events.on('lockChanged', (event) => fanOut.tell(event.hardwareId, tellLock(event)))
-    events.on('zoneCrossed', (event) => fanOut.tell(event.hardwareId, tellCrossing(event)))
+    events.on('reported', (event) => fanOut.publish(event.hardwareId, readingsMessage(event)))
+    events.on('backfilled', (event) => fanOut.publish(event.hardwareId, backfillMessage(event)))
+    events.on('presenceChanged', (event) => fanOut.publish(event.hardwareId, presenceMessage(event)))
+    events.on('lockChanged', (event) => fanOut.publish(event.hardwareId, lockMessage(event)))
+    events.on('zoneCrossed', (event) => fanOut.publish(event.hardwareId, crossingMessage(event)))
     events.on('commandMoved', (event) => {
       const { command } = event
       const audience = this.#commands.audienceOf(command, fanOut.connections)
-      fanOut.tellOnly(audience, command.hardwareId, tellCommand(event))
+      fanOut.publishTo(audience, command.hardwareId, commandMessage(event))
     })
     for (const name of ['deviceRegistered', 'deviceChanged'] as const)
-      events.on(name, ({ hardwareId }) => fanOut.tell(hardwareId, tellDevice(hardwareId, show)))
+      events.on(name, ({ hardwareId }) => fanOut.publish(hardwareId, deviceMessage(hardwareId, show)))
     events.on('deviceRemoved', ({ hardwareId }) => {
-      fanOut.tell(hardwareId, tellRemoved(hardwareId))
+      fanOut.publish(hardwareId, deviceRemovedMessage(hardwareId))
       fanOut.settle()
       fanOut.subscriptions.forget(hardwareId)
     })
-    events.on('alertChanged', (event) => this.#alertNews.tell(event))
-    events.on('cartChanged', (event) => fanOut.tellEach(tellCart(event, visibleCarts, clock.nowMs())))
-    events.on('cartRemoved', (event) => fanOut.tellEach(tellRemovedCart(event)))
+    events.on('alertChanged', (event) => this.#alertNews.publish(event))
+    events.on('cartChanged', (event) => fanOut.publishEach(cartMessage(event, visibleCarts, clock.nowMs())))
+    events.on('cartRemoved', (event) => fanOut.publishEach(cartRemovedMessage(event)))
     events.on('siteChanged', ({ settings }) => this.#tellSite(settings))
     events.on('courseChanged', ({ version }) => {
       for (const connection of fanOut.connections) connection.send({ type: 'course_changed', version })
@@ -392,7 +392,7 @@ export class Realtime implements Part {
     }
     for (const connection of audience) if (!canSee(connection.caller, hardwareId)) connection.send(message)
     const told = [{ message: { ...message, event, hardwareId } }]
-    this.#fanOut.tellOnly(audience, hardwareId, told.values())
+    this.#fanOut.publishTo(audience, hardwareId, told.values())
   }
 
   /** Closes connections of a user or a session that is let in no more, and has the others do what they may now. */

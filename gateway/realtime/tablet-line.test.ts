@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { WebSocket } from 'ws'
 import { Fleet } from '#dashboard/live/fleet/fleet.ts'
 import { GatewayClock } from '#dashboard/live/gateway-clock.ts'
-import { Line, type LineEvents } from '#dashboard/live/line.ts'
+import { GatewayConnection, type LineEvents } from '#dashboard/live/line.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { startGateway } from '#testing/start-gateway.ts'
 
@@ -17,7 +17,7 @@ test('a tablet with a cookie is live, live again after a restart, and signed out
   const fleet = new Fleet()
   const starts = new Set<string>()
   let address = g.http.replace('http', 'ws')
-  const line = new Line({
+  const line = new GatewayConnection({
     clock,
     open: ({ heard, closed }: LineEvents) => {
       const socket = new WebSocket(`${address}/realtime`, {

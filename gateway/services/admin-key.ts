@@ -1,7 +1,7 @@
 import type { AdminKeyFile } from '#shared/admin-key-file.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import { hashSecret, newApiKey } from '#shared/ids.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import type { Store } from '#store/store.ts'
@@ -28,7 +28,7 @@ const SETUP = 'setup'
  * the key is on the disk: whenever the gateway is killed, the operator gets a key from the next start. Starts after
  * everything that may fail, such as a port that is taken.
  */
-export class FirstAdminKey implements Part {
+export class FirstAdminKey implements Component {
   readonly #deps: FirstAdminKeyDeps
   /** Of the key in the file, which nobody has used since the start. */
   #waiting: { key: string; keyHash: string; userId: string } | undefined
@@ -121,7 +121,7 @@ export class FirstAdminKey implements Part {
       return
     }
     const isUnknown =
-      !store.read.isAdminKeyTold() &&
+      !store.read.isAdminKeyRevealed() &&
       admins.every(({ usage }) => usage.firstUsedAtMs === null) &&
       this.#activeAdmin(hashSecret(file.read() ?? '')) === undefined
     if (!isUnknown) return

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { z } from 'zod'
 import { ConflictError, describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
 import { type Clock, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
@@ -102,7 +102,7 @@ type Kept = z.infer<typeof keptSchema>
  * has the target of its first course: it would count and delete that one's backups as its own, so it makes none before
  * a person has said what it is.
  */
-export class Backups implements Part {
+export class Backups implements Component {
   failures = 0
   readonly #deps: Deps
   readonly #path: string

@@ -1,4 +1,4 @@
-import type { CartDevice, CartGround, CartVerdict } from '#shared/carts/judge.ts'
+import type { CartDevice, CartZoneContext, EvaluatedCart } from '#shared/carts/judge.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Device } from './fleet.ts'
 
@@ -23,8 +23,8 @@ export interface Cart {
   readonly devices: readonly Device[]
   /** What each of them says, in the same order: a caller who sees some of them gets the verdict of those. */
   readonly said: readonly CartDevice[]
-  readonly ground: CartGround
-  readonly verdict: CartVerdict
+  readonly ground: CartZoneContext
+  readonly verdict: EvaluatedCart
   readonly notes: CartNotes
   /** Numbers that stay as long as what people see of the cart, and what the rules of alerts go by, is the same. */
   readonly revision: { readonly shown: number; readonly rules: number }

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzipSync, gzip } from 'node:zlib'
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { type CourseCounts, type CourseFeature, countsOf } from '#shared/course/course.ts'
 import { ConflictError, describeError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
@@ -40,7 +40,7 @@ const pack = promisify(gzip)
 /** The drawing of the course in memory, and its photo on the disk. */
 export class CourseDrawing {
   readonly #deps: CourseDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   #current: DrawnCourse = { version: 0, ...NOTHING, photo: null }
 
   constructor(deps: CourseDeps) {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, HOUR_MS } from '#shared/time.ts'
 import { typedCommand } from '#shared/typed-command.ts'
@@ -33,7 +33,7 @@ const OWNER = 'check'
  * Reads what nobody asks for, so that damage is found before it is needed: all tables but telemetry soon after the
  * start, and every night those and every page of the file. What it finds is in `store.damage`.
  */
-export class DatabaseCheck implements Part {
+export class DatabaseCheck implements Component {
   readonly #deps: DatabaseCheckDeps
   #last: CheckResult | undefined
   #first: NodeJS.Timeout | undefined

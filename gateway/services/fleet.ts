@@ -4,14 +4,14 @@ import { RecentMessages } from '#domain/recent-messages.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Registration } from '#shared/registrations.ts'
-import { UNWATCHED } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import type { Store } from '#store/store.ts'
 import type { DeviceRow } from '#store/tables/devices.ts'
 import type { DeviceState } from '#store/telemetry/device-state.ts'
-import { unlessDamaged } from './unless-damaged.ts'
+import { nullIfDamaged } from './unless-damaged.ts'
 
 /** What is known of a device, with its newest records. Replaced as a whole after each commit that moved it. */
-export interface Reported extends DeviceState {
+export interface ReportedState extends DeviceState {
   gps: LatestGps | null
   battery: LatestBattery | null
 }
@@ -19,7 +19,7 @@ export interface Reported extends DeviceState {
 /** A registered device, as all of the gateway shares it. */
 export interface Device {
   row: DeviceRow
-  reported: Reported
+  reported: ReportedState
   isOnline: boolean
   /** The newest time the gateway gave to what the device said without one. */
   newestReceiveMs: number
@@ -86,8 +86,8 @@ export class Fleet {
     for (const { row, known } of source.devices()) {
       this.#insert(row, {
         ...known,
-        gps: unlessDamaged(() => latestGpsOf(source, row.deviceId, untilMs)),
-        battery: unlessDamaged(() => latestBatteryOf(source, row.deviceId, untilMs)),
+        gps: nullIfDamaged(() => latestGpsOf(source, row.deviceId, untilMs)),
+        battery: nullIfDamaged(() => latestBatteryOf(source, row.deviceId, untilMs)),
       })
     }
   }
@@ -99,7 +99,7 @@ export class Fleet {
       lastRespondedAtMs: null,
       gps: null,
       battery: null,
-      watch: UNWATCHED,
+      watch: NO_ZONE_STATE,
     })
   }
 
@@ -159,7 +159,7 @@ export class Fleet {
     return count
   }
 
-  #insert(row: DeviceRow, reported: Reported): Device {
+  #insert(row: DeviceRow, reported: ReportedState): Device {
     const device: Device = {
       row,
       reported,

@@ -1,6 +1,6 @@
-import { type MachineSign, type MachineSigns, mergedSigns, otherBy } from '#domain/machine.ts'
+import { type MachineId, type MachineIds, mergeMachineIds, mismatchedId } from '#domain/machine.ts'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import type { Store } from '#store/store.ts'
@@ -8,12 +8,12 @@ import type { Store } from '#store/store.ts'
 interface MachineDeps {
   store: Pick<Store, 'read' | 'write'>
   /** What tells this machine from others. */
-  readSigns: () => MachineSigns
+  readIds: () => MachineIds
   events: { emit(name: 'machineConfirmed', event: object): void }
   log: Log
 }
 
-const WORDS: Record<MachineSign, string> = {
+const WORDS: Record<MachineId, string> = {
   board: 'its board has another serial number',
   product: 'it has another serial number',
   product_board: 'its board has another serial number',
@@ -26,10 +26,10 @@ const WORDS: Record<MachineSign, string> = {
  * another course is the first course in all it does: so the head office hears nothing of it until a person has decided
  * what it is. What is stored stays the first machine until then: a card that is put back asks nothing any more.
  */
-export class OwnMachine implements Part {
+export class HostIdentity implements Component {
   readonly #deps: MachineDeps
-  #signs: MachineSigns = {}
-  #otherBy: MachineSign | null = null
+  #signs: MachineIds = {}
+  #mismatchedId: MachineId | null = null
   #confirming: Promise<void> | undefined
 
   constructor(deps: MachineDeps) {
@@ -37,12 +37,12 @@ export class OwnMachine implements Part {
   }
 
   async start(): Promise<void> {
-    const { store, readSigns, log } = this.#deps
+    const { store, readIds, log } = this.#deps
     const known = store.read.machine()
-    this.#signs = readSigns()
-    this.#otherBy = otherBy(known, this.#signs)
-    if (this.#otherBy === null) this.#note(known)
-    else log.warn({ sign: this.#otherBy }, this.detail ?? '')
+    this.#signs = readIds()
+    this.#mismatchedId = mismatchedId(known, this.#signs)
+    if (this.#mismatchedId === null) this.#note(known)
+    else log.warn({ sign: this.#mismatchedId }, this.detail ?? '')
   }
 
   async stop(): Promise<void> {
@@ -51,8 +51,8 @@ export class OwnMachine implements Part {
 
   /** What is wrong and what to do, for people; null while this is the machine of before, or nothing is known of it. */
   get detail(): string | null {
-    if (this.#otherBy === null) return null
-    return `This data was used on another machine: ${WORDS[this.#otherBy]}. Until an admin says what this is, the head office is sent nothing and no nightly backup is made. If it is the same course on a new machine, confirm it in the app, with POST /machine/confirm, or with "${typedCommand('new-site --same-course')}" while the gateway is stopped. If this is a copy for another course, stop the gateway and run "${typedCommand('new-site --yes')}".`
+    if (this.#mismatchedId === null) return null
+    return `This data was used on another machine: ${WORDS[this.#mismatchedId]}. Until an admin says what this is, the head office is sent nothing and no nightly backup is made. If it is the same course on a new machine, confirm it in the app, with POST /machine/confirm, or with "${typedCommand('new-site --same-course')}" while the gateway is stopped. If this is a copy for another course, stop the gateway and run "${typedCommand('new-site --yes')}".`
   }
 
   /** An admin says that this is the same course on a new machine. No news of the machine of before. */
@@ -64,19 +64,19 @@ export class OwnMachine implements Part {
   }
 
   async #confirm(): Promise<void> {
-    if (this.#otherBy === null) return
+    if (this.#mismatchedId === null) return
     const { store, events, log } = this.#deps
     await store.write('confirmMachine', { signs: this.#signs }, () => {
-      this.#otherBy = null
+      this.#mismatchedId = null
     })
     log.info({}, 'an admin says that this is the same course on another machine')
     events.emit('machineConfirmed', {})
   }
 
   /** A disk that takes nothing keeps no gateway from starting: the next start knows as much as this one. */
-  #note(known: MachineSigns): void {
+  #note(known: MachineIds): void {
     const { store, log } = this.#deps
-    const signs = mergedSigns(known, this.#signs)
+    const signs = mergeMachineIds(known, this.#signs)
     if (JSON.stringify(signs) === JSON.stringify(known)) return
     store
       .write('noteMachine', { signs })

@@ -1,4 +1,4 @@
-import { type Caller, canSee, isAdmin, isStaff, seesCodes } from '#domain/access.ts'
+import { type Caller, canSee, canSeeCodes, isAdmin, isStaff } from '#domain/access.ts'
 import type { BrokerPort } from '#domain/broker-port.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { hasWildcard } from '#domain/mqtt-topics.ts'
@@ -26,7 +26,7 @@ import { KeyHandshake } from './devices/key-handshake.ts'
 import type { Device, Fleet } from './fleet.ts'
 import type { Ingest } from './ingest/ingest.ts'
 import type { Uplinked } from './ingest/message.ts'
-import type { Run } from './ingest/run.ts'
+import type { MessageBatch } from './ingest/run.ts'
 import type { KeyGuard } from './people/key-guard.ts'
 import type { DeviceConnection, Presence } from './presence.ts'
 import type { Users } from './users.ts'
@@ -156,7 +156,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     if (isAdmin(caller)) return true
     const [root = '', hardwareId = '', level = '#'] = topicFilter.split('/')
     // what the filter names can only be the codes of lock events
-    if (level === CODES_LEVEL && !seesCodes(caller)) return false
+    if (level === CODES_LEVEL && !canSeeCodes(caller)) return false
     if (root === '#' || root === '+') return true
     if (root === ALERTS_ROOT) return this.#mayAskForAlerts(caller, topicFilter)
     if (root === 'sit') return isStaff(caller) && (hasWildcard(level) || level === ZONES_LEVEL)
@@ -178,7 +178,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     if (caller === undefined) return false
     if (isAdmin(caller)) return true
     const [root, hardwareId = '', level = ''] = topic.split('/', 3)
-    if (level === CODES_LEVEL && !seesCodes(caller)) return false
+    if (level === CODES_LEVEL && !canSeeCodes(caller)) return false
     if (root === ALERTS_ROOT) return this.#mayReadAlert(caller, topic)
     if (root === 'sit') return isStaff(caller) && level === ZONES_LEVEL
     return root === 'dev' && USERS_LEVELS.has(level) && canSee(caller, hardwareId)
@@ -290,7 +290,7 @@ export class MqttAccess implements BrokerPort<MqttLogin> {
     bytes: Buffer,
     onStored: (from: number, count: number) => void,
     onRefused: (reason: string, count: number) => void,
-  ): Run | undefined {
+  ): MessageBatch | undefined {
     if (login.kind !== 'device' || login.device === null) return undefined
     const { device } = login
     return this.#deps.ingest.beginRun({ device, connection: login, bytes, onStored, onRefused })

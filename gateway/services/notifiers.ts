@@ -1,4 +1,4 @@
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { ConflictError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Clock } from '#shared/time.ts'
@@ -27,7 +27,7 @@ export type NotifierFields = Pick<
 /** People who are told of alerts, wherever they are. */
 export class Notifiers {
   readonly #deps: NotifiersDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   readonly #byId = new Map<string, NotifierRow>()
 
   constructor(deps: NotifiersDeps) {

@@ -5,7 +5,7 @@ import { GATEWAY, type Origin } from '#domain/origin.ts'
  * Remembers who has something done, through all that is awaited for it: every write says who is behind it, without each
  * service handing it on.
  */
-export class Origins {
+export class AuditContext {
   readonly #storage = new AsyncLocalStorage<Origin>()
 
   /** Does `work` on behalf of `origin`. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
-import { PlainHttp } from './plain-http.ts'
+import { UnencryptedClients } from './plain-http.ts'
 
 test('one more than 1,000 takes the place of whoever has not come for longest', () => {
-  const plain = new PlainHttp(new FakeClock())
+  const plain = new UnencryptedClients(new FakeClock())
   for (let i = 0; i < 1_000; i++) plain.noteDevice(`cart-${i}`, '192.168.1.9')
   plain.noteDevice('cart-0', '192.168.1.10')
   plain.noteDevice('new', '192.168.1.9')

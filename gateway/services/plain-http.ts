@@ -2,7 +2,7 @@ import type { Clock } from '#shared/time.ts'
 import type { Login } from './people/login.ts'
 
 /** Who came over HTTP without TLS, and when last. */
-export interface PlainUse {
+export interface UnencryptedUse {
   /** With the cookie of a session, the key of a user, or as a device that downloads zones. */
   kind: 'session' | 'user' | 'device'
   /** session_id, user_id or hardware_id. */
@@ -15,9 +15,9 @@ export interface PlainUse {
 const KEPT = 1_000
 
 /** Who still uses plain HTTP since the start, for whoever wants to close it. In memory: those who use it come again. */
-export class PlainHttp {
+export class UnencryptedClients {
   /** Those who came last are at the end. */
-  readonly #uses = new Map<string, PlainUse>()
+  readonly #uses = new Map<string, UnencryptedUse>()
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -34,11 +34,11 @@ export class PlainHttp {
   }
 
   /** Newest first. */
-  all(): PlainUse[] {
+  all(): UnencryptedUse[] {
     return [...this.#uses.values()].toReversed()
   }
 
-  #note(kind: PlainUse['kind'], id: string, address: string): void {
+  #note(kind: UnencryptedUse['kind'], id: string, address: string): void {
     const key = `${kind} ${id}`
     this.#uses.delete(key)
     this.#uses.set(key, { kind, id, address, lastMs: this.#clock.nowMs() })

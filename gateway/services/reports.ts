@@ -1,7 +1,7 @@
 import { LOCK_TYPE } from '#shared/carts/judge.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { ReportDay } from '#shared/reports/day-sums.ts'
-import type { PackDay } from '#shared/reports/pack-days.ts'
+import type { BatteryDay } from '#shared/reports/pack-days.ts'
 import { TrafficGrid } from '#shared/reports/traffic-grid.ts'
 import { datesOfMonth } from '#shared/site/months.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
@@ -9,7 +9,7 @@ import type { Zone } from '#shared/zones/zone.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { CartDevices } from '#store/reports/cart-days.ts'
 import type { Silence } from '#store/reports/silences.ts'
-import type { UsedDay } from '#store/reports/utilisation.ts'
+import type { UsageDay } from '#store/reports/utilisation.ts'
 import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
 import type { Cart } from './cart.ts'
@@ -26,7 +26,7 @@ interface ReportsDeps {
 }
 
 /** A silence, and whose it was. */
-export interface CartSilence extends Silence {
+export interface SignalLoss extends Silence {
   cart: string
 }
 
@@ -51,7 +51,7 @@ export class Reports {
     carts: readonly Cart[],
     month: string,
     asker: JobOptions,
-  ): Promise<(UsedDay & { cart: string; rounds: number })[]> {
+  ): Promise<(UsageDay & { cart: string; rounds: number })[]> {
     const { store, site } = this.#deps
     const rules = { longestStepMs: this.#longestStepMs(), config: site.tripDefaults }
     const days = this.#daysOf(month)
@@ -67,7 +67,7 @@ export class Reports {
     carts: readonly Cart[],
     month: string,
     asker: JobOptions,
-  ): Promise<(PackDay & { cart: string; date: string })[]> {
+  ): Promise<(BatteryDay & { cart: string; date: string })[]> {
     const { store, site } = this.#deps
     const { restAfterS } = site.settings
     const rules = { restAfterS, movingKmh: site.tripDefaults.speedThreshold }
@@ -99,7 +99,7 @@ export class Reports {
   }
 
   /** Where carts fell silent while they were out, the longest silence first. Throws `too_many_positions`. */
-  async silences(carts: readonly Cart[], range: TimeRange, asker: JobOptions): Promise<CartSilence[]> {
+  async silences(carts: readonly Cart[], range: TimeRange, asker: JobOptions): Promise<SignalLoss[]> {
     const query = { days: this.#stretchesOf(range), longestStepMs: this.#longestStepMs() }
     const found = await this.#ofEach(carts, query.days, (cart) =>
       this.#deps.store.readers.run('silences', { ...query, cart: this.#watched(cart) }, asker),

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS, type SiteSettings, tripDefaultsOf } from '#shared/site/settings.ts'
@@ -20,7 +20,7 @@ interface SiteDeps {
 /** The course as people have described it, in memory, with what follows from it. */
 export class Site {
   readonly #deps: SiteDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   #settings: SiteSettings = DEFAULT_SITE_SETTINGS
   #timeZone = new TimeZone(DEFAULT_SITE_SETTINGS.timeZone)
   #calendar = new Calendar(this.#timeZone, null)

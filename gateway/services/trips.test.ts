@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { createLog } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Ride } from '#shared/testing/ride.ts'
 import { MINUTE_MS } from '#shared/time.ts'
@@ -32,7 +32,7 @@ before(async () => {
   const connection = openReader(path)
   fleet.load({ devices: () => listDevices(connection), latestGps: () => null, latestBattery: () => null }, EVENING_MS)
   connection.close()
-  readers = new ReaderPool(path, 1, new Tally(), createLog('silent'))
+  readers = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await readers.start()
 })
 after(async () => {

@@ -1,7 +1,7 @@
 import { InvalidRequestError } from '#shared/errors.ts'
 import { inParallel } from '#shared/in-parallel.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
-import { LINE_END, LINE_HEAD, lineMiddle, MAP_END, MAP_HEAD, type TripFeature } from '#shared/trips/features.ts'
+import { GEOJSON_END, GEOJSON_HEAD, LINE_END, LINE_HEAD, lineMiddle, type TripFeature } from '#shared/trips/features.ts'
 import type { FoundTrips } from '#shared/trips/found.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { ActiveTripJson } from '#shared/wire/trips.ts'
@@ -119,7 +119,7 @@ export class Trips {
 
   async *#featureTexts(devices: readonly Device[], search: TripSearch): AsyncGenerator<Uint8Array> {
     const { asker } = search
-    yield encoder.encode(MAP_HEAD)
+    yield encoder.encode(GEOJSON_HEAD)
     let separator = ''
     for (const device of devices) {
       const query = { ...this.#queryOf(device, search), fixesAtOnce: this.#limits.fixesAtOnce }
@@ -137,7 +137,7 @@ export class Trips {
         separator = ','
       }
     }
-    yield encoder.encode(MAP_END)
+    yield encoder.encode(GEOJSON_END)
   }
 
   /** The times of a line come after all of its coordinates, so they are kept until then: as numbers, not as text. */

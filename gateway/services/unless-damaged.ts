@@ -1,7 +1,7 @@
 import { DamagedError } from '#shared/errors.ts'
 
 /** What is read, or null where a page is damaged, which the store says: for what a start can do without. */
-export function unlessDamaged<Result>(read: () => Result): Result | null {
+export function nullIfDamaged<Result>(read: () => Result): Result | null {
   try {
     return read()
   } catch (error) {

@@ -9,12 +9,12 @@ import {
   UnavailableError,
 } from '#shared/errors.ts'
 import { hashSecret, newApiKey, newUuid } from '#shared/ids.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, startOfDayMs } from '#shared/time.ts'
 import type { UserRole } from '#shared/wire/users.ts'
 import type { Store } from '#store/store.ts'
-import { ADMIN_KEY_TOLD } from '#store/tables/secrets.ts'
+import { ADMIN_KEY_REVEALED } from '#store/tables/secrets.ts'
 import type { UserChange, UserRow } from '#store/tables/users.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 
@@ -42,13 +42,13 @@ interface UsersDeps {
 /** The name of the first admin. */
 export const FIRST_ADMIN = 'Admin'
 const FLUSH_MS = 10_000
-const TOLD: NamedWrite = { name: 'keepSecret', input: ADMIN_KEY_TOLD }
+const TOLD: NamedWrite = { name: 'keepSecret', input: ADMIN_KEY_REVEALED }
 
 /**
  * The people and programs with a key. All of them are in memory, so that checking a key and counting its use cost no
  * disk access; usage is written down every ten seconds and at the end.
  */
-export class Users implements Part {
+export class Users implements Component {
   readonly #deps: UsersDeps
   readonly #byId = new Map<string, User>()
   readonly #byKeyHash = new Map<string, User>()

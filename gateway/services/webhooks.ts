@@ -5,7 +5,7 @@ import type { Clock } from '#shared/time.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Store } from '#store/store.ts'
 import type { WebhookRow } from '#store/tables/webhooks.ts'
-import type { Lookups } from './notifications/lookups.ts'
+import type { DnsLookups } from './notifications/lookups.ts'
 import type { Outbox } from './notifications/outbox.ts'
 import type { TargetStatus } from './notifications/target.ts'
 import { webhookTarget } from './notifications/webhook-target.ts'
@@ -14,7 +14,7 @@ interface WebhooksDeps {
   store: Pick<Store, 'read' | 'write'>
   clock: Clock
   outbox: Outbox
-  lookups: Lookups
+  lookups: DnsLookups
 }
 
 /** A webhook and how it goes with it. */

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
 import { migrate } from './migrate.ts'
-import { entitiesBehind } from './replication/entities.ts'
+import { entitiesAfter } from './replication/entities.ts'
 import { listDevices, updateDevice } from './tables/devices.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
@@ -29,7 +29,7 @@ function upgraded(t: TestContext, more = ''): Connection {
 }
 
 function changedKeys(connection: Connection): string[] {
-  return [...entitiesBehind(connection, 0, 100)].map(({ table, key }) => `${table} ${key}`)
+  return [...entitiesAfter(connection, 0, 100)].map(({ table, key }) => `${table} ${key}`)
 }
 
 test('devices of the version before are in no cart, and may be put into one', (t) => {
@@ -50,7 +50,7 @@ test('devices of the version before are in no cart, and may be put into one', (t
 test('a head office that was told of devices is told of them again, with the new field', (t) => {
   const connection = upgraded(t, `UPDATE sync_identity SET site = 'north'`)
   assert.deepEqual(changedKeys(connection), ['device_group 3', 'device b', 'device a'])
-  const [, device] = entitiesBehind(connection, 0, 100)
+  const [, device] = entitiesAfter(connection, 0, 100)
   assert.equal(device?.body?.cart, null)
 })
 

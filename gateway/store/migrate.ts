@@ -44,7 +44,7 @@ export function migrate(
   const current = Number(db.pragma('user_version', { simple: true }))
   const files = migrationFiles()
   if (current > files.length)
-    throw new Error(newerDatabase(current, files.length, writtenBy(connection)?.program ?? null))
+    throw new Error(newerDatabase(current, files.length, schemaWriter(connection)?.program ?? null))
   const wanted = Math.min(schema, files.length)
   if (current >= wanted) return
   db.transaction(() => {
@@ -62,7 +62,7 @@ export function migrate(
  * The schema of the database and the version of the program that brought it there; null in one from before both were
  * kept.
  */
-export function writtenBy(connection: Connection): { program: string; atMs: number } | null {
+export function schemaWriter(connection: Connection): { program: string; atMs: number } | null {
   if (connection.get("SELECT 1 FROM sqlite_schema WHERE name = 'migration'") === undefined) return null
   const newest = connection.get<{ program: string; atMs: number }>(
     'SELECT program, at_ms FROM migration ORDER BY schema DESC LIMIT 1',

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
 import { migrate } from './migrate.ts'
-import { eventsBehind } from './replication/events.ts'
+import { eventsAfter } from './replication/events.ts'
 import { isLockEventStored, listLockEvents } from './tables/lock-events.ts'
 
 const MIGRATIONS = new URL('./db/migrations/', import.meta.url)
@@ -65,7 +65,7 @@ test('a head office gets rows from before an upgrade as it got them, and those s
     `INSERT INTO lock_event (event_id, hardware_id, short_id, identity, event, source, at_ms)
      VALUES ('e5', 'cart-1', 'again001', 'again001 eid:9/lock/', 'lock', 'key', 9000)`,
   )
-  const texts = eventsBehind(connection, 'lock_events', 3, 10).map(({ text }) => text)
+  const texts = eventsAfter(connection, 'lock_events', 3, 10).map(({ text }) => text)
   const row = (id: string, atMs: number) =>
     `{"event_id":"${id}","hardware_id":"cart-1","event":"lock","source":"key","at_ms":${atMs},"code":null,"command_id":null,"metadata":null`
   assert.deepEqual(texts, [`${row('e3', 7000)}}`, `${row('e4', 8000)}}`, `${row('e5', 9000)},"short_id":"again001"}`])

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from './db/connection.ts'
 import { migrate } from './migrate.ts'
-import { entitiesBehind } from './replication/entities.ts'
+import { entitiesAfter } from './replication/entities.ts'
 import { listGeofenceSets } from './tables/geofences.ts'
 import { listZoneVersions, saveZoneSet, type ZoneSetChange, zoneSet } from './tables/zones.ts'
 
@@ -45,7 +45,7 @@ test('zones of groups of the version before stay, beside those of the site', (t)
   }
   saveZoneSet(connection, change)
   assert.deepEqual(sets(), ['1 8 1 [{"id":"own"}] 9', '2 0 1 [] 5', '3 1 1 [] 9'])
-  const told = [...entitiesBehind(connection, 0, 100)].find(({ table }) => table === 'zone_set')
+  const told = [...entitiesAfter(connection, 0, 100)].find(({ table }) => table === 'zone_set')
   assert.deepEqual(told?.body, {
     version: 1,
     zones: [{ id: 'site' }],

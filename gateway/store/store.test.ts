@@ -9,7 +9,7 @@ import { emptyState } from '#domain/latest-state.ts'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { toIso } from '#shared/time.ts'
-import { UNWATCHED } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import { passForOriginal } from '#testing/damage/pass-for-original.ts'
 import { Store } from './store.ts'
 import { encodeStateChanges } from './telemetry/state-changes.ts'
@@ -55,7 +55,7 @@ function gpsRow(deviceId: number, atMs: number): Row {
   return [deviceId, atMs, 481_234_567, -115_000_000, 12_345, Number.NaN]
 }
 
-const UNSEEN = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: UNWATCHED }
+const UNSEEN = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
 const SEEN = {
   ...UNSEEN,
   state: { ...emptyState(), values: { speed: 1 }, atMs: { speed: NOW_MS } },

@@ -2,24 +2,24 @@ import { EventEmitter } from 'node:events'
 import { accessSync, constants } from 'node:fs'
 import { LATEST_MS } from '#domain/event-time.ts'
 import { GATEWAY } from '#domain/origin.ts'
-import type { WrittenDisk } from '#domain/written-disk.ts'
+import type { DiskProbe } from '#domain/written-disk.ts'
 import { TLS_FOLDER } from '#shared/authority/authority-folder.ts'
 import { DamagedError, UnavailableError } from '#shared/errors.ts'
 import { folderFault, preparePrivateFolder } from '#shared/files/private-files.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Registration } from '#shared/registrations.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { systemClock } from '#shared/time.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import { DamageFindings } from './damage/findings.ts'
 import { checkLog } from './damage/log-check.ts'
 import { isDiskReadable } from './damage/readable-disk.ts'
-import { mendForStart } from './damage/start.ts'
+import { repairAtStart } from './damage/start.ts'
 import { isUnreadable } from './damage/unreadable.ts'
-import { pagesWithWrongBit, putPagesRight } from './damage/wrong-bits.ts'
-import type { DatedOrigin } from './db/audit.ts'
+import { pagesWithWrongBit, repairPages } from './damage/wrong-bits.ts'
+import type { TimedActor } from './db/audit.ts'
 import { type Connection, databaseSpace, openReader, openUncheckedReader } from './db/connection.ts'
 import { DataLock } from './db/data-lock.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from './db/fault.ts'
@@ -32,9 +32,9 @@ import {
   OPEN_MARK,
   PAGE_SUMS,
 } from './db/files.ts'
-import { markOpen, markShut, requireWholeCopy } from './db/open-mark.ts'
+import { clearOpenMarker, requireWholeCopy, setOpenMarker } from './db/open-mark.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
-import { knownSchema, migrate, writtenBy } from './migrate.ts'
+import { knownSchema, migrate, schemaWriter } from './migrate.ts'
 import { PageSums } from './pages/page-sums.ts'
 import { ReaderPool } from './readers/pool.ts'
 import { finishReplacement } from './replace/replace-database.ts'
@@ -60,7 +60,7 @@ import { deliveriesOfAlert, deliveriesOfTarget, deliveryTexts, listDeliveries } 
 import { pinTries } from './tables/pin-tries.ts'
 import { listQuarantine } from './tables/quarantine.ts'
 import { lastRecall } from './tables/recall.ts'
-import { isAdminKeyTold, setupSessionId } from './tables/secrets.ts'
+import { isAdminKeyRevealed, setupSessionId } from './tables/secrets.ts'
 import { listSessions } from './tables/sessions.ts'
 import { siteSettings } from './tables/site.ts'
 import { listUsers } from './tables/users.ts'
@@ -77,12 +77,12 @@ import { UnsavedRecords } from './telemetry/unsaved-states.ts'
 import { BACKUPS } from './upgrade/backup-before.ts'
 import { PROGRAM_RECORD, type SwappedBack } from './upgrade/program-record.ts'
 import {
+  type DatabaseToUpgrade,
   findSwappedBack,
   isOpened,
-  noteOpened,
   noteProgram,
-  type OlderDatabase,
   type OnUpgrade,
+  recordMqttOpened,
   upgradeDatabase,
 } from './upgrade/upgrade.ts'
 import { requireOwnFile, requireOwnTables } from './upgrade/whose-database.ts'
@@ -120,7 +120,7 @@ interface StoreEvents {
  */
 export class Store<Message extends Appendable = Appendable>
   extends EventEmitter<StoreEvents>
-  implements Part, WrittenDisk
+  implements Component, DiskProbe
 {
   readonly queue: CommitQueue<Message>
   /** Damage that was found in the database since the start. */
@@ -132,7 +132,7 @@ export class Store<Message extends Appendable = Appendable>
   readonly #lock: DataLock
   readonly #pageSums: PageSums
   readonly #writer: Writer
-  readonly #originNow: () => DatedOrigin
+  readonly #originNow: () => TimedActor
   #stopping = new AbortController()
   #upgrade: Promise<void> = Promise.resolve()
   #swappedBack: SwappedBack | undefined
@@ -145,7 +145,7 @@ export class Store<Message extends Appendable = Appendable>
   constructor(
     options: StoreOptions,
     log: Log,
-    originNow: () => DatedOrigin = () => ({ ...GATEWAY, atMs: systemClock.nowMs() }),
+    originNow: () => TimedActor = () => ({ ...GATEWAY, atMs: systemClock.nowMs() }),
   ) {
     super()
     this.#originNow = originNow
@@ -203,18 +203,18 @@ export class Store<Message extends Appendable = Appendable>
     const logDamage = checkLog(this.#path, systemClock.nowMs())
     if (logDamage !== null) this.damage.report(logDamage)
     await this.#bringUpToDate(onUpgrade)
-    for (const found of mendForStart({ path: this.#path, openWriter }, START_READS))
+    for (const found of repairAtStart({ path: this.#path, openWriter }, START_READS))
       this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
-    this.#markOpen()
+    this.#setOpenMarker()
     this.#connection = openReader(this.#path)
     this.#pageSums.opened()
-    this.#putPagesRight(this.#connection)
+    this.#repairPages(this.#connection)
   }
 
-  #markOpen(): void {
+  #setOpenMarker(): void {
     const writing = openWriter(this.#path)
     try {
-      markOpen(writing.db, this.#path)
+      setOpenMarker(writing.db, this.#path)
     } finally {
       writing.close()
     }
@@ -224,19 +224,19 @@ export class Store<Message extends Appendable = Appendable>
     const { dataDir, backsUpBeforeUpgrade = true } = this.#options
     requireOwnTables(this.#path)
     const connection = openForSetup(this.#path)
-    let older: OlderDatabase | undefined
+    let older: DatabaseToUpgrade | undefined
     try {
       // of one that was killed: a copy from before an upgrade is whole
       unmark(connection)
       const schema = Number(connection.db.pragma('user_version', { simple: true }))
       if (schema === 0 || schema >= knownSchema()) migrate(connection)
       else {
-        const by = writtenBy(connection)?.program ?? null
+        const by = schemaWriter(connection)?.program ?? null
         older = {
           dataDir,
           schema,
           path: this.#path,
-          writtenBy: by,
+          schemaWriter: by,
           isBackedUp: backsUpBeforeUpgrade,
         }
       }
@@ -255,11 +255,11 @@ export class Store<Message extends Appendable = Appendable>
    * From now on nothing of an upgrade is undone by itself: before devices are let in. Rejects when it is the first time
    * after an upgrade and nothing can be stored.
    */
-  async noteOpened(): Promise<void> {
+  async recordMqttOpened(): Promise<void> {
     const { dataDir } = this.#options
     if (isOpened(dataDir)) return
     await this.queue.write({ kind: 'probe' })
-    noteOpened(dataDir)
+    recordMqttOpened(dataDir)
   }
 
   /** An upgrade that failed and was undone, since which this program has the folder again; undefined without one. */
@@ -268,11 +268,11 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   /** After `opened`: what another program than the gateway has changed since has other checksums. */
-  #putPagesRight(reading: Connection): void {
+  #repairPages(reading: Connection): void {
     if (pagesWithWrongBit(reading).length === 0) return
     const writing = openWriter(this.#path)
     try {
-      for (const found of putPagesRight(writing)) this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
+      for (const found of repairPages(writing)) this.damage.report({ ...found, foundAtMs: systemClock.nowMs() })
     } finally {
       writing.close()
     }
@@ -295,7 +295,7 @@ export class Store<Message extends Appendable = Appendable>
   }
 
   /** Faults by code. */
-  get faults(): Tally {
+  get faults(): Counter {
     return this.#writer.faults
   }
 
@@ -391,7 +391,7 @@ export class Store<Message extends Appendable = Appendable>
     lastIntentSeq: () => this.#read(lastIntentSeq),
     clockMark: () => this.#read(clockMark),
     machine: () => this.#read(knownMachine),
-    isAdminKeyTold: () => this.#read(isAdminKeyTold),
+    isAdminKeyRevealed: () => this.#read(isAdminKeyRevealed),
     setupSessionId: () => this.#read(setupSessionId),
     users: () => this.#read(listUsers),
     sessions: () => this.#read(listSessions),
@@ -513,7 +513,7 @@ const START_READS = [
 
 function unmark({ db }: Connection): void {
   try {
-    markShut(db)
+    clearOpenMarker(db)
   } catch (error) {
     // a disk that is full or damaged: it stays marked, and is the same file
     if (storeFaultCode(error) === null) throw error

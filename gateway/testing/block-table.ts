@@ -12,7 +12,7 @@ import {
   HAS_GPS,
   type TelemetryBatch,
 } from '#store/telemetry/batch.ts'
-import { CUT_LOG } from '#store/telemetry/log-row.ts'
+import { LOG_TRUNCATED } from '#store/telemetry/log-row.ts'
 import type { WriterTables } from '#store/telemetry/log-tail.ts'
 import { saveStates } from '#store/telemetry/save-states.ts'
 import { openForSetup, openWriter } from '#store/writer/open.ts'
@@ -111,7 +111,7 @@ export class BlockTable {
         }
       }
       saveStates(this.connection)
-      this.connection.run(CUT_LOG, nextSeq(this.connection))
+      this.connection.run(LOG_TRUNCATED, nextSeq(this.connection))
       this.connection.run('DELETE FROM telemetry_log')
       this.connection.tail.forget()
     })()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { SyncSource } from '#services/replication/source.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import type { SyncCursor, SyncStream } from '#shared/wire/replication/sync.ts'
@@ -27,7 +27,7 @@ export async function openSyncSource(t: TestContext) {
     rmSync(dataDir, { recursive: true })
   })
   const clock = new FakeClock()
-  const maintenance = new Turns()
+  const maintenance = new SerialQueue()
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const source = new SyncSource({ store, damage, maintenance, clock, monotonic: clock, log })
 

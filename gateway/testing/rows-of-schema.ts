@@ -3,7 +3,7 @@ import { emptyState } from '#domain/latest-state.ts'
 import { hashSecret } from '#shared/ids.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS } from '#shared/telemetry/records.ts'
-import { UNWATCHED } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import type { Connection, Value } from '#store/db/connection.ts'
 import { encodeBatch } from '#store/telemetry/batch.ts'
 import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
@@ -33,7 +33,7 @@ const CONTENTS: Readonly<Record<string, Content>> = {
   'device.is_on_shared_key': () => 0,
   'device.created_at_ms': () => FIRST_MS - 1000,
   'device_state.latest': () => JSON.stringify(emptyState()),
-  'device_state.watch': () => JSON.stringify(UNWATCHED),
+  'device_state.watch': () => JSON.stringify(NO_ZONE_STATE),
   'device_state.gps_count': () => RECORDS,
   'device_state.battery_count': () => RECORDS,
   'device_state.gps_first_ms': () => FIRST_MS,

@@ -301,7 +301,7 @@ export class Browser {
 }
 
 /** Four times as often as for real: tests wait for what follows. */
-export const HEARTBEAT_MS = 250
+export const TICK_MS = 250
 
 /**
  * Starts a gateway for tests: silent, on 127.0.0.1, free ports, with room for what one admin does in all tests of a
@@ -327,7 +327,7 @@ export async function startGateway(
     ...settings,
   })
   const own: Overrides = {
-    heartbeatMs: HEARTBEAT_MS,
+    tickMs: TICK_MS,
     // what the machine of a test has must not matter, nor whether somebody has built the app
     hardwareTimesMs: () => [],
     dashboardDir: join(config.dataDir, 'no-app'),

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Events } from '#gateway/events.ts'
-import { AgeBrake } from '#services/clock/age-brake.ts'
+import { TimestampTrustLimiter } from '#services/clock/age-brake.ts'
 import { GatewayClock } from '#services/clock/gateway-clock.ts'
 import { type Device, Fleet } from '#services/fleet.ts'
 import { BlockDamage } from '#services/telemetry/block-damage.ts'
 import { TelemetryDeletion } from '#services/telemetry/deletion.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { Store } from '#store/store.ts'
@@ -46,10 +46,10 @@ export async function openTelemetryParts(
   const system = new FakeClock()
   const clock = new GatewayClock({ system, isSynchronized: () => false })
   clock.start({ markMs: 0, confirmedMs: 0 })
-  const brake = new AgeBrake(clock)
+  const brake = new TimestampTrustLimiter(clock)
   const fleet = new Fleet()
   fleet.load(store.read, clock.latestEventMs(clock.nowMs()))
-  const maintenance = new Turns()
+  const maintenance = new SerialQueue()
   const damage = new BlockDamage({ store, maintenance, clock, log })
   const sealing = { sealNow: async () => table.seal() }
   const telemetry = new TelemetryDeletion({

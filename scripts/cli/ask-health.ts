@@ -1,9 +1,9 @@
-import { askThisMachine } from '#shared/http/ask-this-machine.ts'
+import { requestLocal } from '#shared/http/ask-this-machine.ts'
 import { CommandError, type CommandIo, EXIT } from './command.ts'
 
 /** Prints how the program at an address of this machine is; throws `CommandError` unless it is well. */
 export async function askHealth(origin: string, { stdout }: CommandIo): Promise<number> {
-  const answer = await askThisMachine(`${origin}/health`)
+  const answer = await requestLocal(`${origin}/health`)
   if (answer === null) throw new CommandError(`nothing answers at ${origin}: is it running with these settings?`)
   if (answer.status !== 200) throw new CommandError(`${origin} is not well: ${answer.text.slice(0, 300)}`)
   stdout.write('ok\n')

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '#shared/client.ts'
 import { CommandError, systemCode } from './command.ts'
 
-export interface PatienceOptions {
+export interface RetryTimeoutOptions {
   /** How long a request may go on failing. */
   retryForS: number
   signal: AbortSignal
@@ -31,10 +31,10 @@ const AWAY_CODES = [
 ]
 
 /** Makes requests again while the gateway is away or has no time; each pause is twice the last. */
-export class Patience {
-  readonly #options: PatienceOptions
+export class RetryTimeout {
+  readonly #options: RetryTimeoutOptions
 
-  constructor(options: PatienceOptions) {
+  constructor(options: RetryTimeoutOptions) {
     this.#options = options
   }
 

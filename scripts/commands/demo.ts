@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import type { Config } from '#gateway/config.ts'
 import { type Addresses, runGateway } from '#gateway/main.ts'
 import { DEFAULT_DATA_DIR } from '#gateway/network-settings.ts'
-import { keepDemoKey } from '#gateway/offline/admin-key.ts'
+import { loadDemoKey } from '#gateway/offline/admin-key.ts'
 import { CommandError, type CommandIo, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
 import { KEY_VARIABLE } from '#scripts/cli/gateway-options.ts'
 import { startCommand } from '#scripts/cli/start-command.ts'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import { createSettingsCommandLine, readNamedSettings } from './gateway-settings.ts'
 
 const DEMO_DATA_DIR = './demo-data'
@@ -45,7 +45,7 @@ export async function runDemo(settings: Config, { env, signal }: CommandIo): Pro
     if (!isWanted) failing.abort('the simulated course has failed')
   }
   try {
-    const { file: keyFile, key: adminApiKey } = keepDemoKey(config)
+    const { file: keyFile, key: adminApiKey } = loadDemoKey(config)
     const create = (addresses: Addresses) =>
       new SimulatedCourse(addresses, { ...env, [KEY_VARIABLE]: adminApiKey }, onEnd)
     const stopping = AbortSignal.any([signal, failing.signal])
@@ -58,7 +58,7 @@ export async function runDemo(settings: Config, { env, signal }: CommandIo): Pro
 }
 
 /** The simulator in a process of its own, like real devices. */
-class SimulatedCourse implements Part {
+class SimulatedCourse implements Component {
   readonly #addresses: Addresses
   readonly #env: NodeJS.ProcessEnv
   readonly #onEnd: (code: number | null) => void

@@ -9,7 +9,7 @@ import { createLog } from '#shared/log.ts'
 import { createRandom } from '#shared/random.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { swapRoots } from '#store/damage/swap-roots.ts'
-import { makeTwin } from '#store/damage/twin.ts'
+import { createReplacementTable } from '#store/damage/twin.ts'
 import { PageSums } from '#store/pages/page-sums.ts'
 import { openWriter } from '#store/writer/open.ts'
 import { BlockTable } from '#testing/block-table.ts'
@@ -293,7 +293,7 @@ test('tables that were begun anew are found by their rows, or it is said that th
   const writing = openWriter(path)
   writing.db.unsafeMode(true)
   writing.db.transaction(() => {
-    const twin = makeTwin(writing, 'user')
+    const twin = createReplacementTable(writing, 'user')
     writing.db.exec(`INSERT INTO ${twin.table} SELECT * FROM user`)
     swapRoots(writing, twin.pairs)
   })()

@@ -25,7 +25,7 @@ import { DataLock } from '#store/db/data-lock.ts'
 import { migrate } from '#store/migrate.ts'
 import { ENTRY_BYTES, HEADER_BYTES, PageSums } from '#store/pages/page-sums.ts'
 import { finishReplacement } from '#store/replace/replace-database.ts'
-import { removeBlock, setBlocksAside } from '#store/telemetry/blocks-aside.ts'
+import { detachBlocks, removeBlock } from '#store/telemetry/blocks-aside.ts'
 import { openForSetup } from '#store/writer/open.ts'
 import { BlockTable } from '#testing/block-table.ts'
 import { pagesOf, SPOILT_PAGES, spoilPage } from '#testing/damage/damaged-pages.ts'
@@ -203,9 +203,9 @@ test('blocks that were set aside are in the table again, and hidden ones are gon
   const path = join(data, 'cartbarn.db')
   const table = new BlockTable(path)
   const { connection } = table
-  setBlocksAside(connection)
+  detachBlocks(connection)
   const added = table.addBlock(1, 'gps', [T0 + 50 * 86_400_000, T0 + 50 * 86_400_000 + 1000])
-  setBlocksAside(connection)
+  detachBlocks(connection)
   table.addBlock(2, 'gps', [T0 + 51 * 86_400_000])
   for (const blockId of [3, 4, 30]) removeBlock(connection, blockId)
   const served = () => connection.statement('SELECT * FROM stored_block ORDER BY block_id').all()

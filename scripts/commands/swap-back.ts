@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readService } from '#gateway/doctor/service.ts'
-import { type BackOnFolder, swapDataBack } from '#gateway/offline/swap-back.ts'
+import { type RollbackResult, swapDataBack } from '#gateway/offline/swap-back.ts'
 import { CommandError, type CommandIo, EXIT, type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
@@ -88,7 +88,10 @@ function swap(programs: string, shown: string, properties: ReadonlyMap<string, s
   }
 }
 
-function inWords({ tookDatabaseBack }: BackOnFolder & { isBack: true }, upgrade: { version: string; reason: string }) {
+function inWords(
+  { tookDatabaseBack }: RollbackResult & { isBack: true },
+  upgrade: { version: string; reason: string },
+) {
   const database = tookDatabaseBack ? ', with the database from before the upgrade' : ''
   return `cartbarn ${upgrade.version} does not run (${upgrade.reason}): ${programVersion()} is back${database}.`
 }

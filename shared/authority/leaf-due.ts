@@ -15,7 +15,7 @@ export type DueReason =
   | 'it begins later than now'
 
 /** A certificate of an authority that is wanted, and as of when it is to be made. */
-export interface DueLeaf {
+export interface DueCertificate {
   reason: DueReason
   issuedAtMs: number
 }
@@ -30,7 +30,7 @@ export function leafDue(
   leafPem: string | undefined,
   hosts: HostNames,
   nowMs: number,
-): DueLeaf | null {
+): DueCertificate | null {
   const isClockWrong = nowMs < authority.madeAtMs || nowMs >= authority.expiresAtMs
   const leaf = leafPem === undefined ? undefined : readLeaf(leafPem)
   const lastMs = leaf === undefined ? authority.madeAtMs : leaf.validFromDate.getTime() + LEAF_BEGINS_MS

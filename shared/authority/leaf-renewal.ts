@@ -1,5 +1,5 @@
 import { ConfigError, describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Authority } from './authority.ts'
@@ -19,7 +19,7 @@ export interface LeafRenewalOptions {
  * Keeps the certificate of a machine one that browsers take: makes another a month before it ends, and when the machine
  * has another name or address. Without an authority that can be read the one that is there stays.
  */
-export class LeafRenewal implements Part {
+export class LeafRenewal implements Component {
   readonly #options: LeafRenewalOptions
   #timer: NodeJS.Timeout | undefined
   /** Why none could be made, as last logged. */

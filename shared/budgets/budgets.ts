@@ -1,4 +1,4 @@
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { Ceiling } from './ceiling.ts'
 import { FairTurns } from './fair-turns.ts'
@@ -12,11 +12,11 @@ import type { Allowance } from './token-bucket.ts'
  */
 export class Budgets<Name extends string> {
   /** What was refused, by budget. */
-  readonly refused: Tally
+  readonly refused: Counter
   readonly #clock: MonotonicClock | undefined
 
   constructor(names: readonly Name[], clock?: MonotonicClock) {
-    this.refused = new Tally(names)
+    this.refused = new Counter(names)
     this.#clock = clock
   }
 

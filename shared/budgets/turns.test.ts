@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Turns } from './turns.ts'
+import { SerialQueue } from './turns.ts'
 
 test('work is done in order, one at a time, and a failure holds up nobody', async () => {
-  const turns = new Turns()
+  const turns = new SerialQueue()
   const told: string[] = []
   const gate = Promise.withResolvers<void>()
   const first = turns.take(async () => {

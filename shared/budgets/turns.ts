@@ -1,5 +1,5 @@
 /** Work that is done one piece after the other, in the order in which it came. */
-export class Turns {
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
   /** Does `work` once all that came before it is over, however that ended. */

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '#shared/time.ts'
-import type { CartVerdict } from './judge.ts'
+import type { EvaluatedCart } from './judge.ts'
 
 /** What a cart is judged by that may be locked because it stands still. */
 export interface AutoLockFacts {
@@ -15,7 +15,7 @@ export interface AutoLockFacts {
   lockedAtMs: number | null
 }
 
-type Standing = Pick<CartVerdict, 'isInParking' | 'stays' | 'stillSinceMs' | 'position'>
+type Standing = Pick<EvaluatedCart, 'isInParking' | 'stays' | 'stillSinceMs' | 'position'>
 
 /**
  * When a cart will be locked for standing still in its parking zone; null when it will not be. That happens once a
@@ -37,7 +37,7 @@ export function autoLockAtMs(standing: Standing, facts: AutoLockFacts): number |
 }
 
 /** Since when it has been in parking zones; those that overlap are one. */
-function parkedSince({ stays }: Pick<CartVerdict, 'stays'>): number {
+function parkedSince({ stays }: Pick<EvaluatedCart, 'stays'>): number {
   let sinceMs = Number.POSITIVE_INFINITY
   for (const stay of stays) if (stay.type === 'parking') sinceMs = Math.min(sinceMs, stay.sinceMs)
   return sinceMs

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { groupByCart, naturally } from './cart-keys.ts'
+import { compareNatural, groupByCart } from './cart-keys.ts'
 
 const device = (hardwareId: string, cart: string | null = null, name: string | null = null) => ({
   hardwareId,
@@ -35,6 +35,8 @@ test('keys are exact', () => {
 })
 
 test('carts are in the order in which people count', () => {
-  const order = ['10', '2', 'cart 10', '1', 'cart 9', '02', 'A', 'a', '100000000000000000001', '1a'].sort(naturally)
+  const order = ['10', '2', 'cart 10', '1', 'cart 9', '02', 'A', 'a', '100000000000000000001', '1a'].sort(
+    compareNatural,
+  )
   assert.deepEqual(order, ['1', '1a', '02', '2', '10', '100000000000000000001', 'A', 'a', 'cart 9', 'cart 10'])
 })

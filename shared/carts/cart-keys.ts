@@ -1,5 +1,5 @@
 /** A device, as far as it matters for which cart it is in. */
-export interface Carted {
+export interface CartAssignment {
   hardwareId: string
   /** The cart it was given to; null for none. */
   cart: string | null
@@ -11,9 +11,9 @@ export interface Carted {
  * device without one is a cart of its own under its name, or under its hardware id where it has none or the name is
  * taken.
  */
-export function groupByCart<Device extends Carted>(devices: readonly Device[]): Map<string, Device[]> {
+export function groupByCart<Device extends CartAssignment>(devices: readonly Device[]): Map<string, Device[]> {
   const carts = new Map<string, Device[]>()
-  const byId = (a: Carted, b: Carted) => (a.hardwareId < b.hardwareId ? -1 : 1)
+  const byId = (a: CartAssignment, b: CartAssignment) => (a.hardwareId < b.hardwareId ? -1 : 1)
   const ordered = [...devices].sort(byId)
   for (const device of ordered) {
     if (device.cart === null) continue
@@ -26,7 +26,7 @@ export function groupByCart<Device extends Carted>(devices: readonly Device[]): 
     const name = device.name ?? device.hardwareId
     carts.set(carts.has(name) ? freeKey(carts, device.hardwareId) : name, [device])
   }
-  return new Map([...carts].sort(([a], [b]) => naturally(a, b)))
+  return new Map([...carts].sort(([a], [b]) => compareNatural(a, b)))
 }
 
 /** A cart may have been given the hardware id of another device as its number. */
@@ -37,7 +37,7 @@ function freeKey(carts: ReadonlyMap<string, unknown>, hardwareId: string): strin
 }
 
 /** Runs of digits by their value, everything else by code unit. */
-export function naturally(a: string, b: string): number {
+export function compareNatural(a: string, b: string): number {
   const [as, bs] = [a.match(PIECES) ?? [], b.match(PIECES) ?? []]
   for (let i = 0; i < Math.min(as.length, bs.length); i++) {
     const [x = '', y = ''] = [as[i], bs[i]]

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type CartDevice, type CartGround, type CartState, judgeCart, type ZoneStay } from './judge.ts'
-import { judgeLock } from './lock-rule.ts'
-import { type CartFix, MOTIONLESS } from './motion.ts'
+import { type CartDevice, type CartState, type CartZoneContext, evaluateCart, type ZoneStay } from './judge.ts'
+import { decideLock } from './lock-rule.ts'
+import { type CartFix, NO_MOTION } from './motion.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const SETTINGS = {
@@ -12,8 +12,8 @@ const SETTINGS = {
   silentOnCourseAfterS: 900,
   movingKmh: 3,
 }
-const GROUND: CartGround = { hasParking: true, hasBoundary: true }
-const BARE: CartGround = { hasParking: false, hasBoundary: false }
+const GROUND: CartZoneContext = { hasParking: true, hasBoundary: true }
+const BARE: CartZoneContext = { hasParking: false, hasBoundary: false }
 
 const stay = (type: ZoneStay['type']): ZoneStay => ({
   zoneId: type,
@@ -37,7 +37,7 @@ function device(more: Partial<CartDevice> & { ageS?: number; fix?: CartFix | nul
     isOnline: true,
     saidSleep: false,
     heardAtMs: NOW_MS - ageS * 1000,
-    motion: { ...MOTIONLESS, fix: given },
+    motion: { ...NO_MOTION, fix: given },
     stays: [stay('boundary')],
     outSinceMs: NOW_MS - 3_600_000,
     lock: null,
@@ -45,10 +45,10 @@ function device(more: Partial<CartDevice> & { ageS?: number; fix?: CartFix | nul
   }
 }
 const judge = (devices: CartDevice[], ground = GROUND, startedAtMs = 0) =>
-  judgeCart(devices, ground, SETTINGS, { nowMs: NOW_MS, startedAtMs })
+  evaluateCart(devices, ground, SETTINGS, { nowMs: NOW_MS, startedAtMs })
 
 const IN = [stay('parking'), stay('boundary')]
-const STATES: [name: string, state: CartState, devices: CartDevice[], ground?: CartGround][] = [
+const STATES: [name: string, state: CartState, devices: CartDevice[], ground?: CartZoneContext][] = [
   ['never seen', 'unknown', [device({ fix: null })]],
   ['never seen and silent', 'unknown', [device({ fix: null, isOnline: false, ageS: 9999 })]],
   ['on the course', 'out', [device()]],
@@ -114,11 +114,11 @@ test('lock and battery are those of the lock, else of whoever said it last', () 
     hardwareId: 'screen-1',
     deviceType: 'cartcaddie',
     lock: said(NOW_MS),
-    motion: { ...MOTIONLESS, battery: { atMs: NOW_MS, voltageV: 12 } },
+    motion: { ...NO_MOTION, battery: { atMs: NOW_MS, voltageV: 12 } },
   })
   const lock = device({
     lock: said(NOW_MS - 9_000),
-    motion: { ...MOTIONLESS, battery: { atMs: NOW_MS - 9_000, voltageV: 48 } },
+    motion: { ...NO_MOTION, battery: { atMs: NOW_MS - 9_000, voltageV: 48 } },
   })
   const both = judge([screen, lock])
   assert.deepEqual([both.lock?.hardwareId, both.battery?.voltageV], ['lock-1', 48])
@@ -128,12 +128,12 @@ test('lock and battery are those of the lock, else of whoever said it last', () 
 
 test('percent is whole and from 0 to 100, and unknown without the voltages of the pack', () => {
   const rested = (voltageV: number) =>
-    device({ motion: { ...MOTIONLESS, battery: { atMs: 1, voltageV }, rest: { atMs: 1, voltageV } } })
+    device({ motion: { ...NO_MOTION, battery: { atMs: 1, voltageV }, rest: { atMs: 1, voltageV } } })
   const percent = (voltageV: number) => judge([rested(voltageV)]).battery?.percent
   assert.deepEqual([48.5, 46, 51, 40, 60, 48.52].map(percent), [50, 0, 100, 0, 100, 50])
   const unknown = { ...SETTINGS, pack: { emptyV: null, fullV: 51, lowV: 48 } }
   const clock = { nowMs: NOW_MS, startedAtMs: 0 }
-  assert.equal(judgeCart([rested(48)], GROUND, unknown, clock).battery?.percent, null)
+  assert.equal(evaluateCart([rested(48)], GROUND, unknown, clock).battery?.percent, null)
 })
 
 test('a verdict holds until it says, and not at that moment', () => {
@@ -149,7 +149,7 @@ test('a verdict holds until it says, and not at that moment', () => {
     stays: fc.constantFrom([], IN, [stay('boundary')]),
   })
   const judgeAt = (devices: CartDevice[], nowMs: number) =>
-    judgeCart(devices, GROUND, SETTINGS, { nowMs, startedAtMs: NOW_MS - 600_000 })
+    evaluateCart(devices, GROUND, SETTINGS, { nowMs, startedAtMs: NOW_MS - 600_000 })
   fc.assert(
     fc.property(
       fc.array(arbitraryDevice, { minLength: 1, maxLength: 3 }),
@@ -188,6 +188,6 @@ const LOCKS: [name: string, verdict: string, device: CartDevice, place?: { hasPa
 
 for (const [name, verdict, cart, place = { hasParking: true, isOnline: true }] of LOCKS) {
   test(`locking ${name}: ${verdict}`, () => {
-    assert.equal(judgeLock(judge([cart]), place, LOCK_RULES, NOW_MS), verdict)
+    assert.equal(decideLock(judge([cart]), place, LOCK_RULES, NOW_MS), verdict)
   })
 }

@@ -5,7 +5,7 @@ import { type CartFix, type CartMotion, isPackLow } from './motion.ts'
 /** A position this old says nothing of how fast it is. */
 export const MOVING_WITHIN_MS = 60_000
 /** The screen speaks for the position only when the lock has been behind it for so long. */
-export const OTHER_AHEAD_MS = 60_000
+export const STALE_LOCK_MS = 60_000
 
 /** Of a device type with a lock, which speaks for its cart. */
 export const LOCK_TYPE = 'teebox'
@@ -46,7 +46,7 @@ export interface CartLock {
 }
 
 /** Where the zones of a cart leave room for its states. */
-export interface CartGround {
+export interface CartZoneContext {
   hasParking: boolean
   hasBoundary: boolean
 }
@@ -54,7 +54,7 @@ export interface CartGround {
 export type CartState = 'in' | 'out' | 'outside' | 'silent' | 'unknown'
 
 /** What all rules of a cart go by. */
-export interface CartVerdict {
+export interface EvaluatedCart {
   state: CartState
   isMoving: boolean
   isLow: boolean
@@ -91,12 +91,12 @@ export type CartSettings = Pick<SiteSettings, 'pack' | 'silentAfterS' | 'silentO
  * The rule of a cart, the same at the gateway, at the head office and in a browser: what its devices say, judged at
  * `nowMs`. Silence is counted from `startedAtMs` at the earliest: nobody listened before.
  */
-export function judgeCart(
+export function evaluateCart(
   devices: readonly CartDevice[],
-  ground: CartGround,
+  ground: CartZoneContext,
   settings: CartSettings,
   { nowMs, startedAtMs }: { nowMs: number; startedAtMs: number },
-): CartVerdict {
+): EvaluatedCart {
   const speaker = speakerOf(devices)
   const fix = speaker?.motion.fix ?? null
   const stays = speaker?.stays ?? []
@@ -158,11 +158,11 @@ function speakerOf(devices: readonly CartDevice[]): CartDevice | null {
   const lock = newestOf(devices, lockFixMsOf)
   const other = newestOf(devices, otherFixMsOf)
   if (lock === null || other === null) return lock ?? other
-  return (fixMsOf(other) ?? 0) - (fixMsOf(lock) ?? 0) > OTHER_AHEAD_MS ? other : lock
+  return (fixMsOf(other) ?? 0) - (fixMsOf(lock) ?? 0) > STALE_LOCK_MS ? other : lock
 }
 
 /** The newest word of the lock of the cart, else of any device. */
-function lockOf(devices: readonly CartDevice[]): CartVerdict['lock'] {
+function lockOf(devices: readonly CartDevice[]): EvaluatedCart['lock'] {
   const device = newestOf(devices, ownWordMsOf) ?? newestOf(devices, wordMsOf)
   if (device?.lock == null) return null
   const { isLocked, atMs, source, by } = device.lock

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type CartMotion, type CartSample, isPackLow, MOTIONLESS, moveOn, restless } from './motion.ts'
+import { type CartMotion, type CartSample, isPackLow, moveOn, NO_MOTION, restless } from './motion.ts'
 
 const SETTINGS = { restAfterS: 300, movingKmh: 3, pack: { emptyV: 46, fullV: 51, lowV: 48 } }
 const START_MS = Date.UTC(2026, 4, 1, 12)
@@ -19,7 +19,7 @@ const volts = (atS: number, voltageV: number): CartSample => ({
   voltageV,
 })
 const follow = (...samples: CartSample[]): CartMotion =>
-  samples.reduce((motion, sample) => moveOn(motion, sample, SETTINGS), MOTIONLESS)
+  samples.reduce((motion, sample) => moveOn(motion, sample, SETTINGS), NO_MOTION)
 
 test('the heading is that of the last five metres, and none before', () => {
   assert.equal(follow(at(0, 0)).heading, null)
@@ -91,7 +91,7 @@ test('a track in pieces, the state kept as JSON between them, says what it says 
     fc.property(samples, (all) => {
       const kept = all.reduce<CartMotion>(
         (motion, sample) => JSON.parse(JSON.stringify(moveOn(motion, sample, SETTINGS))),
-        MOTIONLESS,
+        NO_MOTION,
       )
       assert.deepEqual(kept, follow(...all))
     }),

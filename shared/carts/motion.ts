@@ -5,7 +5,7 @@ import { haversineM } from '#shared/trips/earth-distance.ts'
 /** Below this nobody can say in which direction a receiver went. */
 const HEADING_M = 5
 /** A receiver at rest wanders this far. */
-export const STILL_M = 30
+export const REST_RADIUS_M = 30
 /** Speed is worked out only between fixes that are nearer in time. */
 export const SPEED_WITHIN_MS = 60_000
 /** While a cart drives its voltage drops: it is low when it falls so far below that of rest. */
@@ -39,7 +39,7 @@ export interface CartMotion {
 }
 
 /** Of a device that has said nothing yet. */
-export const MOTIONLESS: CartMotion = {
+export const NO_MOTION: CartMotion = {
   fix: null,
   headingFrom: null,
   heading: null,
@@ -116,7 +116,8 @@ function withFix(
   const from = known.headingFrom
   const isFar = from !== null && distanceM(from, fix) >= HEADING_M
   const turned = from === null || isFar ? { latE7: fix.latE7, longE7: fix.longE7 } : from
-  const hasMoved = known.still === null || (fix.speedKmh ?? 0) >= movingKmh || distanceM(known.still, fix) > STILL_M
+  const hasMoved =
+    known.still === null || (fix.speedKmh ?? 0) >= movingKmh || distanceM(known.still, fix) > REST_RADIUS_M
   // one by one: it is made for every device every second
   return {
     fix,

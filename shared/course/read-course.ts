@@ -3,7 +3,7 @@ import type { Course, CourseFeature } from './course.ts'
 import { CourseFault } from './course-fault.ts'
 import { type PlacedFeature, requireCourseExtent } from './extent.ts'
 import { GeometryReader } from './read-geometry.ts'
-import { KEPT_TAGS, kindOf, type Tags } from './tags.ts'
+import { kindOf, type Tags, USED_TAGS } from './tags.ts'
 
 /** More is no golf course, and slow to draw. */
 const FEATURES_MAX = 20_000
@@ -61,7 +61,7 @@ function readFeature(feature: unknown, path: string, reader: GeometryReader): Pl
 /** Tags by known names only, so that no name can be anything but a name. */
 function tagsIn(given: Json): Tags {
   const tags: Tags = {}
-  for (const name of KEPT_TAGS) {
+  for (const name of USED_TAGS) {
     const value = given[name]
     if (typeof value === 'string' && value.trim() !== '') tags[name] = value.slice(0, TEXT_MAX).trim()
     else if (typeof value === 'number') tags[name] = String(value)

@@ -1,7 +1,7 @@
 import { fromE7, toE7 } from '#shared/geo.ts'
 import type { CourseGeometry, Position } from './course.ts'
 import { CourseFault } from './course-fault.ts'
-import { type CourseKind, LINES } from './tags.ts'
+import { type CourseKind, LINE_KINDS } from './tags.ts'
 
 /** Reads the shapes of a file and counts their points. */
 export class GeometryReader {
@@ -60,7 +60,7 @@ function partsOf(geometry: unknown, path: string): { type: unknown; coordinates:
 function asKind(lines: Position[][], kind: CourseKind): CourseGeometry | null {
   const [line] = lines
   if (line === undefined) return null
-  if (LINES.has(kind) || (kind === 'water' && !lines.every(isClosed)))
+  if (LINE_KINDS.has(kind) || (kind === 'water' && !lines.every(isClosed)))
     return lines.length === 1
       ? { type: 'LineString', coordinates: line }
       : { type: 'MultiLineString', coordinates: lines }
@@ -70,7 +70,7 @@ function asKind(lines: Position[][], kind: CourseKind): CourseGeometry | null {
 }
 
 function isArea(kind: CourseKind): boolean {
-  return !LINES.has(kind)
+  return !LINE_KINDS.has(kind)
 }
 
 function isClosed(line: readonly Position[]): boolean {

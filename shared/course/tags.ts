@@ -14,7 +14,7 @@ export type CourseKind =
   | 'hole'
 
 /** The tags of OpenStreetMap that the drawing and the proposal of zones go by; all others are left out. */
-export const KEPT_TAGS = [
+export const USED_TAGS = [
   'golf',
   'leisure',
   'natural',
@@ -27,7 +27,7 @@ export const KEPT_TAGS = [
   'par',
   'name',
 ] as const
-export type Tags = { [Name in (typeof KEPT_TAGS)[number]]?: string | undefined }
+export type Tags = { [Name in (typeof USED_TAGS)[number]]?: string | undefined }
 
 /** Source: wiki.openstreetmap.org/wiki/Key:golf. */
 const GOLF: ReadonlyMap<string, CourseKind> = new Map([
@@ -51,7 +51,7 @@ const WOODED: ReadonlySet<string | undefined> = new Set(['wood', 'scrub'])
 const NO_PATH: ReadonlySet<string> = new Set(['proposed', 'construction', 'razed', 'platform'])
 
 /** Kinds that are lines; of the others water may be one, too. */
-export const LINES: ReadonlySet<CourseKind> = new Set<CourseKind>(['hole', 'path'])
+export const LINE_KINDS: ReadonlySet<CourseKind> = new Set<CourseKind>(['hole', 'path'])
 
 /** What these tags describe; null for what is not drawn. What golf says counts before all else. */
 export function kindOf(tags: Tags): CourseKind | null {

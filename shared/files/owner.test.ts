@@ -3,7 +3,7 @@ import { chownSync, linkSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlink
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { giveToOwner } from './owner.ts'
+import { changeOwner } from './owner.ts'
 
 const OWNER = 54_321
 const skip = process.getuid?.() === 0 ? false : 'only root can give files away'
@@ -23,10 +23,10 @@ test('what root has made in a folder of another user is given to that user, and 
   linkSync(join(elsewhere, 'd'), join(folder, 'second-name'))
   const uidOf = (path: string) => lstatSync(join(root, path)).uid
 
-  giveToOwner(folder)
+  changeOwner(folder)
   assert.equal(uidOf('data/a'), 0, 'the folder is of root')
   chownSync(folder, OWNER, OWNER)
-  giveToOwner(folder)
+  changeOwner(folder)
   assert.deepEqual(['data/a', 'data/kept', 'data/kept/b'].map(uidOf), [OWNER, OWNER, OWNER])
   assert.equal(uidOf('data/theirs'), OWNER + 1)
   assert.deepEqual(['elsewhere', 'elsewhere/c', 'elsewhere/d'].map(uidOf), [0, 0, 0])

@@ -13,7 +13,7 @@ interface Owner {
  * no link that this user may have put there, and opens no file: closing one would end the locks that this process has
  * on it. Does nothing for others than root.
  */
-export function giveToOwner(folder: string): void {
+export function changeOwner(folder: string): void {
   if (!isRoot()) return
   const opened = openSync(folder, O_RDONLY | O_DIRECTORY)
   try {

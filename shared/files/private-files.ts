@@ -28,15 +28,15 @@ export function preparePrivateFolder(folder: string, names: readonly [string, ..
       throw new ConfigError(`others may read the data folder ${folder}, ${fault}: chmod 700 it, or choose another one`)
   }
   close(folder)
-  for (const name of names) closeToOthers(join(folder, name))
+  for (const name of names) restrictToOwner(join(folder, name))
 }
 
 /** Closes a file, or a folder with all it holds, to everybody but the owner. Throws an `Error` in words. */
-export function closeToOthers(path: string): void {
+export function restrictToOwner(path: string): void {
   if (!existsSync(path)) return
   close(path)
   if (!statSync(path).isDirectory()) return
-  for (const entry of readdirSync(path)) closeToOthers(join(path, entry))
+  for (const entry of readdirSync(path)) restrictToOwner(join(path, entry))
 }
 
 /** A folder of others, or for other things, must not become unreadable for those who use it. */

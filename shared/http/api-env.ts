@@ -36,11 +36,11 @@ const ERRORS_MAX = 100
 function refuse(result: Parameters<Hook<unknown, RequestEnv, string, unknown>>[0]): void {
   if (result.success) return
   // there at run time, though not in the type
-  throw refuseInvalid({ ...result, data: 'data' in result ? result.data : undefined })
+  throw throwValidationError({ ...result, data: 'data' in result ? result.data : undefined })
 }
 
 /** The refusal of what does not fit a schema, with each place. */
-export function refuseInvalid({
+export function throwValidationError({
   target,
   error,
   data,

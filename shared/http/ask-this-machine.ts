@@ -2,11 +2,11 @@ import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isEveryAddress } from '#shared/budgets/listen.ts'
 
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 const MAX_CHARACTERS = 8_000_000
 
 /** What a program on this machine answered. */
-export interface OwnAnswer {
+export interface LocalResponse {
   status: number
   text: string
 }
@@ -18,10 +18,10 @@ export function originOf(host: string, port: number, isTls: boolean): string {
 }
 
 /** Asks a program on this machine, whose certificate need not name that address; null without an answer. */
-export function askThisMachine(url: string, key?: string): Promise<OwnAnswer | null> {
-  const { promise, resolve } = Promise.withResolvers<OwnAnswer | null>()
+export function requestLocal(url: string, key?: string): Promise<LocalResponse | null> {
+  const { promise, resolve } = Promise.withResolvers<LocalResponse | null>()
   const headers = key === undefined ? {} : { 'x-api-key': key }
-  const options = { headers, timeout: PATIENCE_MS, rejectUnauthorized: false, agent: false as const }
+  const options = { headers, timeout: TIMEOUT_MS, rejectUnauthorized: false, agent: false as const }
   const request = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options, (response) => {
     let text = ''
     response.setEncoding('utf8')

@@ -1,6 +1,6 @@
 import type { SecureContextOptions } from 'node:tls'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, DAY_MS, toIso } from '#shared/time.ts'
 import {
@@ -42,7 +42,7 @@ export interface CertificateOptions {
  * The certificate of a program, read again whenever its files change. What cannot be used is logged and the
  * certificate in use stays, so files may be replaced in any way and in either order.
  */
-export class Certificate implements Part {
+export class Certificate implements Component {
   readonly #servers: SecureServer[] = []
   readonly #files: KeyPairFiles
   readonly #settings: KeyPairSettings

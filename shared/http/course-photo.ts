@@ -23,7 +23,7 @@ export function photoEtag({ hash }: Pick<Photo, 'hash'>): string {
 }
 
 /** The answer to a caller that has this photo already; null for one that has not. */
-export function answerKnownPhoto(c: Context, photo: Photo): Response | null {
+export function notModifiedResponse(c: Context, photo: Photo): Response | null {
   return namesTag(c.req.header('if-none-match'), photoEtag(photo)) ? c.body(null, 304, headersOf(photo)) : null
 }
 

@@ -9,8 +9,8 @@ import { isEveryAddress, listenOn, remoteAddressOf } from '#shared/budgets/liste
 import type { Slots } from '#shared/budgets/slots.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
-import type { Part } from '#shared/lifecycle.ts'
-import { Tally } from '#shared/tally.ts'
+import type { Component } from '#shared/lifecycle.ts'
+import { Counter } from '#shared/tally.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import type { ClientAddresses } from './client-address.ts'
 import { HttpConnections } from './connections/connections.ts'
@@ -45,11 +45,11 @@ export interface HttpListenerOptions {
   /** How long a connection without a request stays open, where Node's own 5 s are too few. */
   keepAliveMs?: number
   /** Counts connections that are closed for what their clients do not read: `http_unread`, `http_stalled`. */
-  closed?: Tally
+  closed?: Counter
 }
 
 /** Listens for HTTP or HTTPS and hands upgrade requests on. */
-export class HttpListener implements Part {
+export class HttpListener implements Component {
   readonly #options: HttpListenerOptions
   readonly #server: Server | SecureServer
   readonly #connections: HttpConnections
@@ -79,7 +79,7 @@ export class HttpListener implements Part {
       ? createSecureServer({ ...plainOptions, handshakeTimeout: HANDSHAKE_TIMEOUT_MS })
       : createServer(plainOptions)
     const answer = getRequestListener(fetch, { hostname: UNNAMED_HOST, errorHandler: answerError })
-    const { addresses, closed = new Tally() } = options
+    const { addresses, closed = new Counter() } = options
     this.#connections = new HttpConnections(this.#server, options.isSecure ? 'secureConnection' : 'connection', {
       addresses,
       closed,
@@ -165,7 +165,7 @@ export class HttpListener implements Part {
     const address = this.#server.address()
     if (typeof address !== 'object' || address === null) throw new Error('not listening')
     const { host, isSecure } = this.#options
-    return `${isSecure ? 'https' : 'http'}://${shownHost(host)}:${address.port}`
+    return `${isSecure ? 'https' : 'http'}://${urlHost(host)}:${address.port}`
   }
 }
 
@@ -212,7 +212,7 @@ function endpointOf({ remoteAddress, remotePort }: Socket): string {
 }
 
 /** A host to listen on, as a URL of this machine names it. */
-export function shownHost(host: string): string {
+export function urlHost(host: string): string {
   if (isEveryAddress(host)) return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host
 }

@@ -71,7 +71,7 @@ export interface OpenApiDocument {
 }
 
 /** What decides who may call: read from the handlers that run, so the document cannot say otherwise. */
-export interface Doors<Env extends RequestEnv> {
+export interface AccessRules<Env extends RequestEnv> {
   /** Every route after it needs a key. */
   withKey: Handler<Env>
   /** The cookie that stands for a key, if there is one. */
@@ -114,7 +114,7 @@ const HEADERS_OF_STATUS: Record<string, Record<string, Header | Reference>> = {
  */
 export function createOpenApiDocument<Env extends RequestEnv>(
   app: OpenAPIHono<Env>,
-  doors: Doors<Env>,
+  doors: AccessRules<Env>,
   about: DocumentAbout,
 ): OpenApiDocument {
   const components = new SchemaComponents()
@@ -304,7 +304,7 @@ function toContent(content: RouteContent, components: SchemaComponents, io: 'inp
 function securityOf<Env extends RequestEnv>(
   routes: OpenAPIHono<Env>['routes'],
   { method, path }: RouteConfig,
-  { withKey, roles, cookie }: Doors<Env>,
+  { withKey, roles, cookie }: AccessRules<Env>,
 ): Operation['security'] {
   const pattern = path.replaceAll(/\{(.+?)\}/g, ':$1')
   const door = routes.findIndex(({ handler }) => handler === withKey)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { ConfigError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 
 /** How a service without root is given a port below 1024. */
 export const PORT_OF_ROOT =
@@ -12,7 +12,7 @@ export const PORT_OF_ROOT =
  * What listens, with errors for the person who starts it: they name the settings of the port and of the address, and
  * who has the port where the files of the system below `root` tell.
  */
-export function withPortFaults(part: Part, portSetting: string, hostSetting: string, root = '/'): Part {
+export function withPortFaults(part: Component, portSetting: string, hostSetting: string, root = '/'): Component {
   return {
     start: async () => {
       try {
@@ -42,7 +42,7 @@ function inWords(error: unknown, portSetting: string, hostSetting: string, root:
 
 /** Who listens on a port, and what to do about it. */
 function holderOf(port: number, root: string): string {
-  const holder = portHolder(port, root)
+  const holder = portOwner(port, root)
   const self = attempt(() => readlinkSync(join(root, 'proc/self')))
   if (holder?.pid !== undefined && String(holder.pid) === self) return 'this program itself, for another setting:'
   return `${holder?.words ?? 'another program'}: stop that, or`
@@ -51,7 +51,7 @@ function holderOf(port: number, root: string): string {
 /**
  * Who listens on a port, in words, and the process where it may be known; undefined for nobody, or on other systems.
  */
-export function portHolder(port: number, root = '/'): { pid: number | undefined; words: string } | undefined {
+export function portOwner(port: number, root = '/'): { pid: number | undefined; words: string } | undefined {
   const listener = attempt(() => listenerOn(port, root))
   if (listener === undefined) return undefined
   const pid = attempt(() => processWith(listener.inode, root))

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import { refuseInvalid } from './api-env.ts'
+import { throwValidationError } from './api-env.ts'
 
 /** Queries that are remembered, and the longest of them. */
 const MAX_COUNT = 100
@@ -31,7 +31,7 @@ export class RememberedQueries<Query extends object> {
     })
     const data = Object.fromEntries(sent)
     const parsed = this.#schema.safeParse(data)
-    if (!parsed.success) throw refuseInvalid({ target: 'query', error: parsed.error, data })
+    if (!parsed.success) throw throwValidationError({ target: 'query', error: parsed.error, data })
     if (this.#known.size >= MAX_COUNT) this.#known.clear()
     if (text.length <= MAX_LENGTH) this.#known.set(text, parsed.data)
     return parsed.data

@@ -5,7 +5,7 @@ export const EXIF_HEAD = 'Exif\0\0'
 /**
  * How an image is turned, of its Exif; null where it does not say or cannot be read. Source: Exif 2.32, 4.5 and 4.6.
  */
-export function orientationIn(content: Uint8Array): number | null {
+export function readOrientation(content: Uint8Array): number | null {
   const hasHead = String.fromCharCode(...content.subarray(0, EXIF_HEAD.length)) === EXIF_HEAD
   const exif = hasHead ? content.subarray(EXIF_HEAD.length) : content
   const view = new DataView(exif.buffer, exif.byteOffset, exif.byteLength)

@@ -1,5 +1,5 @@
 import { ByteReader, joined } from './byte-reader.ts'
-import { EXIF_HEAD, orientationIn } from './exif.ts'
+import { EXIF_HEAD, readOrientation } from './exif.ts'
 import { requireFew, requireProfile } from './limits.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
@@ -54,7 +54,7 @@ export function readJpeg(bytes: Uint8Array): Photo | null {
       requireProfile(profileBytes)
     }
     if (segment.marker === APP1 && begins(segment, EXIF_HEAD))
-      orientation = orientationIn(segment.content) ?? orientation
+      orientation = readOrientation(segment.content) ?? orientation
     if (!isKept(segment)) continue
     kept.push(segment.bytes)
     if (segment.marker !== SOS) continue

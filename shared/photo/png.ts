@@ -1,5 +1,5 @@
 import { ByteReader, joined } from './byte-reader.ts'
-import { orientationIn } from './exif.ts'
+import { readOrientation } from './exif.ts'
 import { requireFew } from './limits.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
@@ -50,7 +50,7 @@ export function readPng(bytes: Uint8Array): Photo | null {
     if (name === 'iCCP' && length > PACKED_PROFILE_BYTES_MAX)
       throw new PhotoFault('the PNG has a colour profile of more than 16 KB, packed: save it without one')
     previous = name
-    if (name === 'eXIf') orientation = orientationIn(reader.part(at + 8, length)) ?? orientation
+    if (name === 'eXIf') orientation = readOrientation(reader.part(at + 8, length)) ?? orientation
     if (name === 'IEND') break
     at += chunk.length
   }

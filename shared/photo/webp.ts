@@ -1,5 +1,5 @@
 import { ByteReader, joined } from './byte-reader.ts'
-import { orientationIn } from './exif.ts'
+import { readOrientation } from './exif.ts'
 import { requireFew, requireProfile } from './limits.ts'
 import { PhotoFault } from './photo-fault.ts'
 import type { Photo } from './photo-type.ts'
@@ -50,7 +50,7 @@ export function readWebp(bytes: Uint8Array): Photo | null {
     }
     if (name === 'ICCP') requireProfile(length)
     seen.add(name)
-    if (name === 'EXIF') orientation = orientationIn(reader.part(at + 8, length)) ?? orientation
+    if (name === 'EXIF') orientation = readOrientation(reader.part(at + 8, length)) ?? orientation
     if (KEPT.has(name)) kept.push(name === 'VP8X' ? withoutFlags(chunk) : chunk)
     at += chunk.length
   }

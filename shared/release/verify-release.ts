@@ -3,7 +3,7 @@ import { closeSync, fstatSync, openSync, readdirSync, readFileSync, readSync, st
 import { basename, dirname, join } from 'node:path'
 
 /** The checksums of a release, as `sha256sum` prints them, and the signature of their bytes in base64. */
-export const SUMS = 'SHA256SUMS'
+export const CHECKSUM_FILES = 'SHA256SUMS'
 export const SIGNATURE = 'SHA256SUMS.sig'
 const LINE = /^([0-9a-f]{64}) {2}([A-Za-z0-9][A-Za-z0-9._+~-]*)$/
 /** A release has a handful of files. */
@@ -21,7 +21,7 @@ export function verifyRelease(folder: string, keys: readonly string[]): void {
   const sums = signedSums(folder, keys)
   for (const [name, sum] of sums) checkFile(join(folder, name), sum)
   const found = readdirSync(folder, { withFileTypes: true }).filter((entry) => !entry.isDirectory())
-  const other = found.find(({ name }) => !sums.has(name) && name !== SUMS && name !== SIGNATURE)
+  const other = found.find(({ name }) => !sums.has(name) && name !== CHECKSUM_FILES && name !== SIGNATURE)
   if (other !== undefined) throw new ReleaseError(`${other.name} is not a file of this release`)
 }
 
@@ -32,16 +32,16 @@ export function verifyRelease(folder: string, keys: readonly string[]): void {
  */
 export function verifyReleaseFile(path: string, keys: readonly string[], copy?: string): void {
   const sum = signedSums(dirname(path), keys).get(basename(path))
-  if (sum === undefined) throw new ReleaseError(`${basename(path)} is not in the ${SUMS} beside it`)
+  if (sum === undefined) throw new ReleaseError(`${basename(path)} is not in the ${CHECKSUM_FILES} beside it`)
   checkFile(path, sum, copy)
 }
 
 function signedSums(folder: string, keys: readonly string[]): ReadonlyMap<string, string> {
-  const sums = read(folder, SUMS)
+  const sums = read(folder, CHECKSUM_FILES)
   const signature = Buffer.from(read(folder, SIGNATURE).toString('latin1').trim(), 'base64')
   if (!keys.some((key) => isSigned(sums, signature, key)))
     throw new ReleaseError(
-      `${SUMS} is not signed by a key that this program trusts: take the files from their source again`,
+      `${CHECKSUM_FILES} is not signed by a key that this program trusts: take the files from their source again`,
     )
   return new Map(
     sums
@@ -50,7 +50,8 @@ function signedSums(folder: string, keys: readonly string[]): ReadonlyMap<string
       .split('\n')
       .map((line) => {
         const [, sum, name] = LINE.exec(line) ?? []
-        if (sum === undefined || name === undefined) throw new ReleaseError(`a line of ${SUMS} is not one of a release`)
+        if (sum === undefined || name === undefined)
+          throw new ReleaseError(`a line of ${CHECKSUM_FILES} is not one of a release`)
         return [name, sum]
       }),
   )

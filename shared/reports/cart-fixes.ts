@@ -1,4 +1,4 @@
-import { OTHER_AHEAD_MS } from '#shared/carts/judge.ts'
+import { STALE_LOCK_MS } from '#shared/carts/judge.ts'
 import { mergeRecords } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 
@@ -25,7 +25,7 @@ export class CartFixes {
     for (let i = 0; i < otherMs.length; i++) {
       const atMs = otherMs[i] ?? 0
       for (; next < lockMs.length && (lockMs[next] ?? 0) <= atMs; next++) newestMs = lockMs[next] ?? 0
-      if (atMs - newestMs > OTHER_AHEAD_MS) counting.push(i)
+      if (atMs - newestMs > STALE_LOCK_MS) counting.push(i)
     }
     return counting
   }

@@ -6,7 +6,7 @@ import type { Trip } from '#shared/trips/figures.ts'
 /**
  * Metres driven: by the rules of trips, without spikes, gaps and what a receiver wanders, however short the way was.
  */
-export function drivenM(fixes: GpsRecords, config: TripConfig): number {
+export function distanceDrivenM(fixes: GpsRecords, config: TripConfig): number {
   const any = { ...config, minimalTripDuration: 0, minimalTripDistance: 0, minimalAvgSpeed: 0 }
   return tripsOf(fixes, any).reduce((sum, { distanceM }) => sum + distanceM, 0)
 }

@@ -1,23 +1,23 @@
 import type { GpsRecords } from '#shared/telemetry/records.ts'
-import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
+import { type Fix, NO_ZONE_STATE, type WatchState, watch } from '#shared/zones/watch.ts'
 import { isFarFrom, type WatchedZones } from '#shared/zones/watched-zones.ts'
 
 /** Takes the steps of a cart that was out: from a fix, and where that was, to the next. */
-export type OutSink = (fromMs: number, untilMs: number, latE7: number, longE7: number) => void
+export type TimeOutSink = (fromMs: number, untilMs: number, latE7: number, longE7: number) => void
 
 /**
  * Follows the fixes of a cart through its parking zones as zone events do: it is in by what two fixes in a row say, the
  * first one there is counts at once. A step between two fixes is out when the cart is out by the second. Without
  * parking zones it always is. To be given stretch by stretch, in the order of time.
  */
-export class Outings {
+export class TimeOut {
   readonly #parking: WatchedZones
-  readonly #sink: OutSink
-  #state: WatchState = UNWATCHED
+  readonly #sink: TimeOutSink
+  #state: WatchState = NO_ZONE_STATE
   #last: Fix | null = null
   #isIn = false
 
-  constructor(parking: WatchedZones, sink: OutSink) {
+  constructor(parking: WatchedZones, sink: TimeOutSink) {
     this.#parking = parking
     this.#sink = sink
   }

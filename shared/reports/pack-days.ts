@@ -1,5 +1,5 @@
 import { MOVING_WITHIN_MS } from '#shared/carts/judge.ts'
-import { SPEED_WITHIN_MS, STILL_M } from '#shared/carts/motion.ts'
+import { REST_RADIUS_M, SPEED_WITHIN_MS } from '#shared/carts/motion.ts'
 import { type BatteryRecords, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 import { EarthDistance } from '#shared/trips/earth-distance.ts'
 
@@ -10,7 +10,7 @@ export interface PackRules {
 }
 
 /** What the voltages of one day say of a pack; volts in thousandths, null where none was so. */
-export interface PackDay {
+export interface BatteryDay {
   /** Before it first drove: the newest at rest before noon, else the first. */
   restMorningMv: number | null
   /** The lowest while it drove. */
@@ -46,7 +46,7 @@ export class PackDays {
   }
 
   /** One day; `noonMs` is the middle of it. */
-  take(fixes: GpsRecords, voltages: BatteryRecords, noonMs: number): PackDay {
+  take(fixes: GpsRecords, voltages: BatteryRecords, noonMs: number): BatteryDay {
     const morning = new Morning(noonMs)
     let lowestMv: number | null = null
     let fix = 0
@@ -70,7 +70,7 @@ export class PackDays {
     this.#longE7 = long
     const drives = this.#speedKmh >= this.#rules.movingKmh
     if (drives) morning.drives()
-    const isStill = !drives && this.#earth.metres(this.#stillLatE7, this.#stillLongE7, lat, long) <= STILL_M
+    const isStill = !drives && this.#earth.metres(this.#stillLatE7, this.#stillLongE7, lat, long) <= REST_RADIUS_M
     if (isStill && !Number.isNaN(this.#stillMs)) return
     this.#stillMs = fixMs
     this.#stillLatE7 = lat

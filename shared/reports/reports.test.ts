@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { OTHER_AHEAD_MS } from '#shared/carts/judge.ts'
-import { type CartMotion, MOTIONLESS, moveOn } from '#shared/carts/motion.ts'
+import { STALE_LOCK_MS } from '#shared/carts/judge.ts'
+import { type CartMotion, moveOn, NO_MOTION } from '#shared/carts/motion.ts'
 import { type BatteryRecords, GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { UNWATCHED, watch } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE, watch } from '#shared/zones/watch.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import { CartFixes } from './cart-fixes.ts'
 import { DaySums, type ReportDay } from './day-sums.ts'
-import { Outings } from './outings.ts'
+import { TimeOut } from './outings.ts'
 import { PackDays } from './pack-days.ts'
 import { type TrafficCells, TrafficGrid } from './traffic-grid.ts'
 
@@ -43,7 +43,7 @@ const ways: fc.Arbitrary<Fix[]> = fc
       stepMs: fc.oneof(
         fc.integer({ min: 1, max: 30_000 }),
         fc.integer({ min: 1, max: 3 * HOUR_MS }),
-        fc.constantFrom(OTHER_AHEAD_MS, OTHER_AHEAD_MS + 1, 900_000, 900_001, DAY_MS),
+        fc.constantFrom(STALE_LOCK_MS, STALE_LOCK_MS + 1, 900_000, 900_001, DAY_MS),
       ),
       east: fc.oneof(fc.integer({ min: -9000, max: 15_000 }), fc.integer({ min: -400_000, max: 400_000 })),
       north: fc.oneof(fc.constant(0), fc.integer({ min: -6000, max: 6000 })),
@@ -133,7 +133,7 @@ function naiveFixes(locks: readonly Fix[], others: readonly Fix[]): Fix[] {
     return inOrder.filter(({ atMs }) => !seen.has(atMs) && seen.add(atMs)).filter(isPlaced)
   }
   const said = first(locks)
-  const isQuiet = (fix: Fix) => !said.some(({ atMs }) => atMs <= fix.atMs && fix.atMs - atMs <= OTHER_AHEAD_MS)
+  const isQuiet = (fix: Fix) => !said.some(({ atMs }) => atMs <= fix.atMs && fix.atMs - atMs <= STALE_LOCK_MS)
   return [...said, ...first(others).filter(isQuiet)].sort((a, b) => a.atMs - b.atMs)
 }
 
@@ -141,7 +141,7 @@ test('a cart is out by what zone events say at each fix', () => {
   fc.assert(
     fc.property(ways, fc.integer({ min: 1, max: 20 }), (fixes, stretches) => {
       const found: number[][] = []
-      const outings = new Outings(PARKING, (...step) => found.push(step))
+      const outings = new TimeOut(PARKING, (...step) => found.push(step))
       const size = Math.max(1, Math.ceil(fixes.length / stretches))
       for (let at = 0; at < fixes.length; at += size) outings.take(columns(fixes.slice(at, at + size)))
       outings.end(START_MS + 100 * DAY_MS)
@@ -153,7 +153,7 @@ test('a cart is out by what zone events say at each fix', () => {
 
 /** Each fix is watched, and each step that ends outside is out. */
 function naiveSteps(fixes: readonly Fix[]): number[][] {
-  let state = UNWATCHED
+  let state = NO_ZONE_STATE
   const steps: number[][] = []
   for (const [i, fix] of fixes.entries()) {
     state = watch(state, PARKING, fix).state
@@ -236,7 +236,7 @@ function naivePacks(fixes: readonly Fix[], volts: readonly (readonly [number, nu
     ...fixes.map((fix) => ({ atMs: fix.atMs, fix, mv: null })),
     ...volts.map(([atMs, mv]) => ({ atMs, fix: null, mv })),
   ].sort((a, b) => a.atMs - b.atMs)
-  let motion: CartMotion = MOTIONLESS
+  let motion: CartMotion = NO_MOTION
   return days.map(({ fromMs, untilMs }) => {
     let [restMorningMv, lowestMv]: (number | null)[] = [null, null]
     let hasDriven = false

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Fix } from '#shared/zones/watch.ts'
 import type { Zone, ZoneType } from '#shared/zones/zone.ts'
-import { FORGOTTEN_MS, LONGEST_MS, RoundFinder, type RoundState } from './finder.ts'
-import { roundGround } from './ground.ts'
+import { LONGEST_MS, MAX_FIX_GAP_MS, RoundFinder, type RoundState } from './finder.ts'
+import { roundZonesOf } from './ground.ts'
 import { currentHole, minutesBehind } from './pace.ts'
 import type { Round, RoundDevice } from './round.ts'
 
@@ -52,7 +52,7 @@ function track(...legs: readonly [lat: number, minutes: number][]): Fix[] {
 }
 
 function find(fixes: readonly Fix[], zones: readonly Zone[] = ZONES, nowMs?: number): Round[] {
-  const finder = new RoundFinder(roundGround(zones))
+  const finder = new RoundFinder(roundZonesOf(zones))
   for (const fix of fixes) finder.take(LOCK, fix)
   const open = finder.roundAt(nowMs ?? fixes.at(-1)?.atMs ?? 0)
   return [...finder.takeEnded(), ...(open === null ? [] : [open])]
@@ -126,16 +126,16 @@ describe('a round', () => {
     const silent = track([BARN, 5], [ON[1], 10])
     const lastMs = silent.at(-1)?.atMs ?? 0
     const later = { latE7: ON[2] * 1e7, longE7: 50_000 }
-    const again = [0, 60_000, 120_000].map((ms) => ({ ...later, atMs: lastMs + FORGOTTEN_MS + 1000 + ms }))
+    const again = [0, 60_000, 120_000].map((ms) => ({ ...later, atMs: lastMs + MAX_FIX_GAP_MS + 1000 + ms }))
     const rounds = find([...silent, ...again])
     assert.deepEqual(
       rounds.map(({ startedMs, endedMs }) => [startedMs, endedMs]),
       [
         [START + 5 * MINUTE_MS, lastMs],
-        [lastMs + FORGOTTEN_MS + 1000, null],
+        [lastMs + MAX_FIX_GAP_MS + 1000, null],
       ],
     )
-    assert.equal(only(find(silent, ZONES, lastMs + FORGOTTEN_MS + 1000)).endedMs, lastMs)
+    assert.equal(only(find(silent, ZONES, lastMs + MAX_FIX_GAP_MS + 1000)).endedMs, lastMs)
   })
 
   test('of a cart that stays out at night ends by time, and the next begins at the barn', () => {
@@ -256,7 +256,7 @@ describe('pace', () => {
 
 describe('which device says it', () => {
   test('the lock does, and another only when the lock has been behind for a minute', () => {
-    const finder = new RoundFinder(roundGround(ZONES))
+    const finder = new RoundFinder(roundZonesOf(ZONES))
     const at = (ms: number, lat: number): Fix => ({ atMs: START + ms, latE7: lat * 1e7, longE7: 50_000 })
     assert.equal(finder.take(LOCK, at(0, BARN)), 'taken')
     assert.equal(finder.take(SCREEN, at(5000, ON[1])), 'left out')
@@ -272,7 +272,7 @@ test('of fixes within half a second of the clock the first counts, wherever read
   const at = (ms: number): Fix => ({ atMs: START + ms, latE7: Math.round(ON[1] * 1e7), longE7: 50_000 })
   const dense = Array.from({ length: 40 }, (_, i) => at(100 * i))
   const taken = (fixes: readonly Fix[]) => {
-    const finder = new RoundFinder(roundGround(ZONES))
+    const finder = new RoundFinder(roundZonesOf(ZONES))
     return fixes.filter((fix) => finder.take(LOCK, fix) === 'taken').map(({ atMs }) => atMs - START)
   }
   assert.deepEqual(taken(dense), [0, 500, 1000, 1500, 2000, 2500, 3000, 3500])
@@ -283,7 +283,7 @@ const spots = fc.constantFrom(BARN, PATH, ON[1], ON[2], ON.both, ON[3], ON[4], 0
 const steps = fc.array(
   fc.tuple(
     spots,
-    fc.constantFrom(200, 1000, 5000, 20_000, MINUTE_MS, HOUR_MS, FORGOTTEN_MS + 1),
+    fc.constantFrom(200, 1000, 5000, 20_000, MINUTE_MS, HOUR_MS, MAX_FIX_GAP_MS + 1),
     fc.boolean(),
     fc.nat({ max: 8 }),
   ),
@@ -293,7 +293,7 @@ const steps = fc.array(
 test('fed in pieces, with a stop after any of them, it finds what it finds at once', () => {
   fc.assert(
     fc.property(steps, fc.func(fc.boolean()), (made, isStopped) => {
-      const ground = roundGround(ZONES)
+      const ground = roundZonesOf(ZONES)
       let atMs = START
       const fixes = made.flatMap(([lat, ms, isLock, times]) =>
         Array.from({ length: times }, () => {
@@ -326,7 +326,7 @@ test('fed in pieces, with a stop after any of them, it finds what it finds at on
 const wandering = fc.array(
   fc.record({
     lat: spots,
-    ms: fc.constantFrom(200, 1000, 5000, 5000, 20_000, MINUTE_MS, HOUR_MS, FORGOTTEN_MS + 1),
+    ms: fc.constantFrom(200, 1000, 5000, 5000, 20_000, MINUTE_MS, HOUR_MS, MAX_FIX_GAP_MS + 1),
     isLock: fc.constantFrom(true, true, true, false),
     times: fc.nat({ max: 12 }),
     /** Each fix from the one before, in 0.1 m to the north and to the east. */
@@ -352,7 +352,7 @@ test('what is stored of a device is taken in columns as it is taken fix by fix',
           return { device: isLock ? LOCK : SCREEN, fix: { atMs, ...(isNoPlace ? NO_PLACE : place) } }
         }),
       )
-      const [one, columns] = [0, 1].map(() => new RoundFinder(roundGround(ZONES)))
+      const [one, columns] = [0, 1].map(() => new RoundFinder(roundZonesOf(ZONES)))
       assert.ok(one !== undefined && columns !== undefined)
       const take = (finder: RoundFinder, { device, fix }: (typeof fixes)[number]) => {
         if (fix.latE7 !== 0 || fix.longE7 !== 0) finder.take(device, fix)
@@ -381,7 +381,7 @@ test('what is stored of a device is taken in columns as it is taken fix by fix',
 })
 
 test('a cart at 0,0 is nowhere, even where a course lies there', () => {
-  const finder = new RoundFinder(roundGround([strip('barn', 'parking', null, -0.001, 0.001)]))
+  const finder = new RoundFinder(roundZonesOf([strip('barn', 'parking', null, -0.001, 0.001)]))
   // 11 m to the east
   const fixes = track([0, 5]).map(({ atMs }, i) => ({ atMs, latE7: 0, longE7: i === 9 ? 0 : 1000 }))
   for (const fix of fixes.slice(0, 2)) finder.take(LOCK, fix)

@@ -1,9 +1,9 @@
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { CalmSpot } from '#shared/zones/calm.ts'
-import { type Fix, UNWATCHED, type WatchState, watch, type ZoneState } from '#shared/zones/watch.ts'
-import type { RoundGround } from './ground.ts'
-import { driveOn, isNoWay, type Mileage } from './odometer.ts'
-import { type HolePresence, isKept, leaveHole, NOT_PLAYED, type Play, playOn } from './play.ts'
+import { UnchangedArea } from '#shared/zones/calm.ts'
+import { type Fix, NO_ZONE_STATE, type WatchState, watch, type ZoneState } from '#shared/zones/watch.ts'
+import type { RoundZones } from './ground.ts'
+import { addFix, isNoWay, type Mileage } from './odometer.ts'
+import { type HolePresence, isKept, leaveHole, NO_HOLES_PLAYED, type PlayedHoles, playOn } from './play.ts'
 import type { Round, RoundDevice } from './round.ts'
 
 /** As for carts (R16): another device speaks only when the one that does has been behind for so long. */
@@ -11,7 +11,7 @@ const OTHER_AHEAD_MS = MINUTE_MS
 /** A way that leads through parking ends no round. */
 const PARKED_MS = MINUTE_MS
 /** After so long without a fix nobody knows where the cart was: its next fix is as its first. */
-export const FORGOTTEN_MS = 4 * HOUR_MS
+export const MAX_FIX_GAP_MS = 4 * HOUR_MS
 /**
  * Of the fixes in each half second by the clock only the first counts: a cart drives 10 m at most meanwhile. Slots of
  * the clock and not a time since the last: so it is the same wherever reading begins.
@@ -27,7 +27,7 @@ interface OpenRound {
   endedMs: number | null
   /** Its length, once it ended. */
   endM: number
-  play: Play
+  play: PlayedHoles
 }
 
 /** What is known of a cart and its rounds: JSON, with which a finder goes on. */
@@ -54,7 +54,7 @@ export interface FixColumns {
 }
 
 const UNSEEN: RoundState = {
-  watch: UNWATCHED,
+  watch: NO_ZONE_STATE,
   speaker: null,
   lastMs: null,
   previousMs: null,
@@ -71,15 +71,15 @@ const UNSEEN: RoundState = {
  * finds the same.
  */
 export class RoundFinder {
-  readonly #ground: RoundGround
+  readonly #ground: RoundZones
   readonly #state: RoundState
   /** While this is what is known of zones another fix changes nothing but the mileage; null where it may. */
   #settled: readonly ZoneState[] | null = null
   /** Around the last fix, if it is known. */
-  #spot: CalmSpot | null = null
+  #spot: UnchangedArea | null = null
   #ended: Round[] = []
 
-  constructor(ground: RoundGround, state: RoundState = UNSEEN) {
+  constructor(ground: RoundZones, state: RoundState = UNSEEN) {
     this.#ground = ground
     this.#state = { ...state }
   }
@@ -115,7 +115,7 @@ export class RoundFinder {
     const { open, lastMs, mileage } = this.#state
     if (open === null || lastMs === null) return null
     const overMs =
-      nowMs - lastMs > FORGOTTEN_MS ? lastMs : nowMs - open.startedMs >= LONGEST_MS ? endByTime(open) : null
+      nowMs - lastMs > MAX_FIX_GAP_MS ? lastMs : nowMs - open.startedMs >= LONGEST_MS ? endByTime(open) : null
     const shown = open.endedMs === null && overMs !== null ? endAt(open, overMs, mileage?.totalM ?? 0) : open
     return toRound(shown, mileage?.totalM ?? 0)
   }
@@ -142,14 +142,14 @@ export class RoundFinder {
         return isOther && !outranks && isOutspoken ? 'left out' : 'late'
       }
       if (isOther && !outranks && fix.atMs - lastMs <= OTHER_AHEAD_MS) return 'left out'
-      if (fix.atMs - lastMs > FORGOTTEN_MS) this.#forget(lastMs)
+      if (fix.atMs - lastMs > MAX_FIX_GAP_MS) this.#forget(lastMs)
     }
     if (state.speaker?.hardwareId !== device.hardwareId) state.speaker = device
     this.#spot = null
     state.previousMs = state.lastMs
     state.lastMs = fix.atMs
     state.previousM = state.mileage?.totalM ?? 0
-    state.mileage = driveOn(state.mileage, fix)
+    state.mileage = addFix(state.mileage, fix)
     if (this.#ground.hasParking) this.#look(fix)
     return 'taken'
   }
@@ -175,17 +175,17 @@ export class RoundFinder {
       const ms = atMs[at] ?? 0
       const lat = latE7[at] ?? 0
       const long = longE7[at] ?? 0
-      if (ms >= endMs || ms <= lastMs || ms - lastMs > FORGOTTEN_MS) break
+      if (ms >= endMs || ms <= lastMs || ms - lastMs > MAX_FIX_GAP_MS) break
       if (lat === 0 && long === 0) break
       if (isSameSlot(ms, lastMs)) continue
       if (spot?.holds(lat, long) !== true) {
         if (taken >= 0) last = fixAt(taken)
         zones = spot?.after(last) ?? zones
-        spot = CalmSpot.draw(this.#ground.watched, zones, last, fixAt(at))
+        spot = UnchangedArea.draw(this.#ground.watched, zones, last, fixAt(at))
         if (spot === null) break
       }
       previousM = mileage.totalM
-      if (!isNoWay(mileage, lat, long)) mileage = driveOn({ ...mileage, lastMs }, fixAt(at))
+      if (!isNoWay(mileage, lat, long)) mileage = addFix({ ...mileage, lastMs }, fixAt(at))
       else if (mileage.isDoubted) mileage = { ...mileage, isDoubted: false }
       previousMs = lastMs
       lastMs = ms
@@ -274,8 +274,8 @@ export class RoundFinder {
     const id = `${state.speaker?.hardwareId}-${startedMs.toString(36)}`
     state.place = 'out'
     // from here on it is the same whatever was known before
-    state.mileage = driveOn(driveOn(null, from), fix)
-    state.open = { id, startedMs, endedMs: null, endM: 0, play: NOT_PLAYED }
+    state.mileage = addFix(addFix(null, from), fix)
+    state.open = { id, startedMs, endedMs: null, endM: 0, play: NO_HOLES_PLAYED }
   }
 
   #park(parkedMs: number, atMs: number): void {
@@ -327,7 +327,7 @@ export class RoundFinder {
 }
 
 /** The hole that is being played. */
-function currentHole({ holes, visit }: Play): number | undefined {
+function currentHole({ holes, visit }: PlayedHoles): number | undefined {
   return visit === null ? undefined : holes[visit.index]?.hole
 }
 

@@ -2,7 +2,7 @@ import { type WatchedZones, watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 
 /** Zones that rounds of a cart go by: its enabled parking zones, and its enabled holes with a number. */
-export interface RoundGround {
+export interface RoundZones {
   readonly watched: WatchedZones
   readonly hasParking: boolean
   /** The hole of a zone; null for parking. */
@@ -14,7 +14,7 @@ export interface RoundGround {
 /**
  * What rounds go by among the zones of a cart. A hole may be made of several zones; one without a number is nobody's.
  */
-export function roundGround(zones: readonly Zone[]): RoundGround {
+export function roundZonesOf(zones: readonly Zone[]): RoundZones {
   const counted = zones.filter(isCounted)
   const holeOf = new Map(counted.map(({ id, type, hole }) => [id, type === 'parking' ? null : hole]))
   const holes = new Set(counted.flatMap(({ type, hole }) => (type === 'hole' && hole !== null ? [hole] : [])))
@@ -32,6 +32,6 @@ export function isCounted({ isEnabled, type, hole }: Zone): boolean {
 }
 
 /** The hole that is played after this one: the next number there is, and the first after the last. */
-export function holeAfter({ holes }: RoundGround, hole: number): number | null {
+export function holeAfter({ holes }: RoundZones, hole: number): number | null {
   return holes.find((number) => number > hole) ?? holes[0] ?? null
 }

@@ -25,7 +25,7 @@ export function isNoWay({ from }: Mileage, latE7: number, longE7: number): boole
 }
 
 /** Goes on to the next fix. A single fix far away is left out; from the second on the way is counted from there. */
-export function driveOn(known: Mileage | null, fix: Fix): Mileage {
+export function addFix(known: Mileage | null, fix: Fix): Mileage {
   if (known === null) return { totalM: 0, from: fix, lastMs: fix.atMs, isDoubted: false }
   const { totalM, from, lastMs, isDoubted } = known
   const wayM = distanceM(from, fix)

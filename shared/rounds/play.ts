@@ -1,4 +1,4 @@
-import { holeAfter, type RoundGround } from './ground.ts'
+import { holeAfter, type RoundZones } from './ground.ts'
 import type { HoleStay } from './round.ts'
 
 /**
@@ -22,7 +22,7 @@ export interface HolePresence {
 }
 
 /** Which holes were played: JSON, replaced as a whole whenever it is another. */
-export interface Play {
+export interface PlayedHoles {
   readonly holes: readonly HoleStay[]
   /** The stay that goes on, since when it does, and when the hole had been left before; null for none, or never. */
   readonly visit: {
@@ -34,7 +34,7 @@ export interface Play {
 
 const NONE: readonly HolePresence[] = []
 
-export const NOT_PLAYED: Play = { holes: [], visit: null }
+export const NO_HOLES_PLAYED: PlayedHoles = { holes: [], visit: null }
 
 /**
  * Moves on which hole is played; `inside` are the holes whose zones the cart is in at `atMs`, and `leftMs` is when it
@@ -45,11 +45,11 @@ export const NOT_PLAYED: Play = { holes: [], visit: null }
  * in for longest.
  */
 export function playOn(
-  play: Play,
+  play: PlayedHoles,
   inside: readonly HolePresence[],
   { atMs, leftMs }: { atMs: number; leftMs: number },
-  ground: RoundGround,
-): Play {
+  ground: RoundZones,
+): PlayedHoles {
   const current = currentOf(play)
   if (current === null && inside.length === 0) return play
   const picked = pick(play, inside, atMs, ground)
@@ -62,13 +62,13 @@ export function playOn(
 }
 
 /** Whether `playOn` has nothing more to do as long as the cart is in the zones of these holes, of which it was told. */
-export function isKept(play: Play, inside: readonly HolePresence[], ground: RoundGround): boolean {
+export function isKept(play: PlayedHoles, inside: readonly HolePresence[], ground: RoundZones): boolean {
   const current = currentOf(play)
   return current === null ? inside.length === 0 : successors(play, current, inside, ground).length === 0
 }
 
 /** Ends the stay that goes on, if one does: the cart is back in parking, or nobody knows any more. */
-export function leaveHole(play: Play, atMs: number): Play {
+export function leaveHole(play: PlayedHoles, atMs: number): PlayedHoles {
   const { holes, visit } = play
   if (visit === null) return play
   if (atMs - visit.sinceMs < CROSSED_MS) return withdraw(play)
@@ -76,7 +76,7 @@ export function leaveHole(play: Play, atMs: number): Play {
 }
 
 /** Takes back the stay that goes on: what it was before it counts. */
-function withdraw(play: Play): Play {
+function withdraw(play: PlayedHoles): PlayedHoles {
   const { holes, visit } = play
   if (visit === null) return play
   const before =
@@ -87,14 +87,14 @@ function withdraw(play: Play): Play {
 }
 
 /** Without the last stay, where that was on the way from the hole before it to the next, which is entered now. */
-function withoutDetour(play: Play, entered: number, ground: RoundGround): Play {
+function withoutDetour(play: PlayedHoles, entered: number, ground: RoundZones): PlayedHoles {
   const [before, last] = [play.holes.at(-2), play.holes.at(-1)]
   if (before === undefined || last?.leftMs == null || last.leftMs - last.enteredMs >= DETOUR_MS) return play
   const isDetour = last.hole !== entered && holeAfter(ground, before.hole) === entered
   return isDetour ? { ...play, holes: play.holes.slice(0, -1) } : play
 }
 
-function enter({ holes }: Play, { hole, sinceMs }: HolePresence): Play {
+function enter({ holes }: PlayedHoles, { hole, sinceMs }: HolePresence): PlayedHoles {
   const leftMs = Math.max(...holes.map((stay) => stay.leftMs ?? 0), 0)
   const enteredMs = Math.max(sinceMs, leftMs)
   const index = holes.findLastIndex((stay) => stay.hole === hole)
@@ -107,7 +107,12 @@ function enter({ holes }: Play, { hole, sinceMs }: HolePresence): Play {
   return { holes: changed(holes, index, null), visit }
 }
 
-function pick(play: Play, inside: readonly HolePresence[], atMs: number, ground: RoundGround): HolePresence | null {
+function pick(
+  play: PlayedHoles,
+  inside: readonly HolePresence[],
+  atMs: number,
+  ground: RoundZones,
+): HolePresence | null {
   const current = currentOf(play)
   const owed = holeOwed(play, ground)
   const still = current && inside.find(({ hole }) => hole === current.hole)
@@ -118,10 +123,10 @@ function pick(play: Play, inside: readonly HolePresence[], atMs: number, ground:
 
 /** Those that take over from the hole that is played once the cart has been in them for long enough. */
 function successors(
-  play: Play,
+  play: PlayedHoles,
   current: HoleStay,
   inside: readonly HolePresence[],
-  ground: RoundGround,
+  ground: RoundZones,
 ): readonly HolePresence[] {
   if (inside.length === 1) return NONE
   const next = [holeAfter(ground, current.hole), holeOwed(play, ground)]
@@ -130,7 +135,7 @@ function successors(
 }
 
 /** The hole after the one that was left last: where the cart is on another, the zone of that may lie around it. */
-function holeOwed(play: Play, ground: RoundGround): number | null {
+function holeOwed(play: PlayedHoles, ground: RoundZones): number | null {
   const last = lastLeft(play)
   return last === null ? null : holeAfter(ground, last.hole)
 }
@@ -144,11 +149,11 @@ function longest(inside: readonly HolePresence[]): HolePresence | null {
   return found
 }
 
-function currentOf({ holes, visit }: Play): HoleStay | null {
+function currentOf({ holes, visit }: PlayedHoles): HoleStay | null {
   return visit === null ? null : (holes[visit.index] ?? null)
 }
 
-function lastLeft({ holes }: Play): HoleStay | null {
+function lastLeft({ holes }: PlayedHoles): HoleStay | null {
   let last: HoleStay | null = null
   for (const stay of holes) if (stay.leftMs !== null && stay.leftMs >= (last?.leftMs ?? 0)) last = stay
   return last

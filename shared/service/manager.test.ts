@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tellServiceManager, watchdogPatienceMs } from './manager.ts'
+import { notifyServiceManager, watchdogTimeoutMs } from './manager.ts'
 
 /** Stands for the command of systemd, which needs systemd itself: writes down what it is given. */
 function putNotify(t: TestContext): string {
@@ -25,21 +25,21 @@ function putNotify(t: TestContext): string {
 test('each piece of news is one argument, in one line', async (t) => {
   const folder = putNotify(t)
   process.env.NOTIFY_SOCKET = '/run/systemd/notify'
-  assert.equal(await tellServiceManager({ READY: 1, STATUS: 'a $(b)\nc' }), null)
+  assert.equal(await notifyServiceManager({ READY: 1, STATUS: 'a $(b)\nc' }), null)
   assert.equal(readFileSync(join(folder, 'told'), 'utf8'), 'READY=1\nSTATUS=a $(b) c\n')
 })
 
 test('without a service manager nobody is told', async (t) => {
   const folder = putNotify(t)
   delete process.env.NOTIFY_SOCKET
-  assert.equal(await tellServiceManager({ READY: 1 }), null)
+  assert.equal(await notifyServiceManager({ READY: 1 }), null)
   assert.throws(() => readFileSync(join(folder, 'told')), /ENOENT/)
 })
 
 test('where there is no systemd-notify it says so', async (t) => {
   const folder = putNotify(t)
   Object.assign(process.env, { NOTIFY_SOCKET: '/run/systemd/notify', PATH: join(folder, 'none') })
-  assert.match((await tellServiceManager({ READY: 1 })) ?? '', /systemd-notify/)
+  assert.match((await notifyServiceManager({ READY: 1 })) ?? '', /systemd-notify/)
 })
 
 for (const [environment, patienceMs] of [
@@ -50,6 +50,6 @@ for (const [environment, patienceMs] of [
   [{ WATCHDOG_USEC: '60000000', WATCHDOG_PID: '1' }, null],
 ] as const) {
   test(`${JSON.stringify(environment)} is a patience of ${patienceMs}`, () => {
-    assert.equal(watchdogPatienceMs(environment), patienceMs)
+    assert.equal(watchdogTimeoutMs(environment), patienceMs)
   })
 }

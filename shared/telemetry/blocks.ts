@@ -2,7 +2,7 @@ import { isHardwareId } from '#shared/ids.ts'
 import { MAX_BLOCK_RECORDS, verifyBlock } from './block.ts'
 import type { BlockHeader } from './block-header.ts'
 import { DamagedBlockError } from './damaged-block.ts'
-import { FRAME_BYTES, FRAME_HEAD_BYTES, openFrame, sealFrame } from './part-frame.ts'
+import { FRAME_BYTES, FRAME_HEAD_BYTES, finishFrame, openFrame } from './part-frame.ts'
 
 // The content of the frame (part-frame.ts) is, for each block and nothing else:
 //   0  length of the hardware id, one byte
@@ -32,7 +32,7 @@ export function encodeBlocks(blocks: readonly DeviceBlock[]): Uint8Array {
     bytes.set(block, at)
     at += block.length
   }
-  return sealFrame(FORMAT, bytes, at)
+  return finishFrame(FORMAT, bytes, at)
 }
 
 /**

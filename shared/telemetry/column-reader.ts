@@ -1,14 +1,14 @@
 import { DamagedBlockError } from './damaged-block.ts'
 import {
-  GROUP,
   INTEGERS_HEAD_BYTES,
   MAX_BITS,
   NARROW_BITS,
   readNarrow,
   readWide,
   TIMES_HEAD_BYTES,
-  unfoldNarrow,
-  unfoldWide,
+  unpackNarrow,
+  unpackWide,
+  VALUES_PER_GROUP,
 } from './packed-bits.ts'
 import type { ColumnRule } from './records.ts'
 
@@ -39,14 +39,14 @@ export class ColumnReader {
     let timeMs = firstMs
     let ascends = true
     into[offset] = timeMs
-    for (let from = offset + 1; from < stop; from += GROUP) {
-      const to = Math.min(from + GROUP, stop)
+    for (let from = offset + 1; from < stop; from += VALUES_PER_GROUP) {
+      const to = Math.min(from + VALUES_PER_GROUP, stop)
       const width = view.getUint8(this.#at)
       let bit = this.#takeGroup(width, to - from)
       if (width <= NARROW_BITS) {
         const mask = (1 << width) - 1
         for (let i = from; i < to; i++) {
-          const intervalMs = usualMs + unfoldNarrow(readNarrow(view, bit, mask)) * stepMs
+          const intervalMs = usualMs + unpackNarrow(readNarrow(view, bit, mask)) * stepMs
           timeMs += intervalMs
           into[i] = timeMs
           if (intervalMs < 1) ascends = false
@@ -54,7 +54,7 @@ export class ColumnReader {
         }
       } else {
         for (let i = from; i < to; i++) {
-          const intervalMs = usualMs + unfoldWide(readWide(view, bit, width)) * stepMs
+          const intervalMs = usualMs + unpackWide(readWide(view, bit, width)) * stepMs
           timeMs += intervalMs
           into[i] = timeMs
           if (intervalMs < 1) ascends = false
@@ -75,21 +75,21 @@ export class ColumnReader {
     let value = view.getInt32(head, true)
     let isWithin = value >= min && value <= max
     into[offset] = value
-    for (let from = offset + 1; from < stop; from += GROUP) {
-      const to = Math.min(from + GROUP, stop)
+    for (let from = offset + 1; from < stop; from += VALUES_PER_GROUP) {
+      const to = Math.min(from + VALUES_PER_GROUP, stop)
       const width = view.getUint8(this.#at)
       let bit = this.#takeGroup(width, to - from)
       if (width <= NARROW_BITS) {
         const mask = (1 << width) - 1
         for (let i = from; i < to; i++) {
-          value = (value + Math.imul(unfoldNarrow(readNarrow(view, bit, mask)), step)) | 0
+          value = (value + Math.imul(unpackNarrow(readNarrow(view, bit, mask)), step)) | 0
           into[i] = value
           if (value < min || value > max) isWithin = false
           bit += width
         }
       } else {
         for (let i = from; i < to; i++) {
-          value = (value + unfoldWide(readWide(view, bit, width)) * step) | 0
+          value = (value + unpackWide(readWide(view, bit, width)) * step) | 0
           into[i] = value
           if (value < min || value > max) isWithin = false
           bit += width

@@ -3,9 +3,9 @@ import {
   clearBits,
   fold,
   foldNarrow,
-  GROUP,
   INTEGERS_HEAD_BYTES,
   TIMES_HEAD_BYTES,
+  VALUES_PER_GROUP,
   writeBits,
 } from './packed-bits.ts'
 import type { ColumnRule } from './records.ts'
@@ -105,8 +105,8 @@ export class ColumnWriter {
 
   #writeNarrow(count: number, step: number): void {
     const values = this.#scratch.narrow
-    for (let from = 0; from < count; from += GROUP) {
-      const to = Math.min(from + GROUP, count)
+    for (let from = 0; from < count; from += VALUES_PER_GROUP) {
+      const to = Math.min(from + VALUES_PER_GROUP, count)
       let bits = 0
       for (let i = from; i < to; i++) {
         const difference = values[i] ?? 0
@@ -121,8 +121,8 @@ export class ColumnWriter {
 
   #writeWide(count: number, step: number): void {
     const values = this.#scratch.wide
-    for (let from = 0; from < count; from += GROUP) {
-      const to = Math.min(from + GROUP, count)
+    for (let from = 0; from < count; from += VALUES_PER_GROUP) {
+      const to = Math.min(from + VALUES_PER_GROUP, count)
       let largest = 0
       for (let i = from; i < to; i++) {
         const folded = fold((values[i] ?? 0) / step)

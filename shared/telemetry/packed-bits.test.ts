@@ -8,8 +8,8 @@ import {
   NARROW_BITS,
   readNarrow,
   readWide,
-  unfoldNarrow,
-  unfoldWide,
+  unpackNarrow,
+  unpackWide,
   WINDOW_OVERRUN_BYTES,
   writeBits,
 } from './packed-bits.ts'
@@ -60,12 +60,12 @@ test('signs are folded so that values near 0 stay short, and unfolded again', ()
   assert.deepEqual([0, -1, 1, -2, 2].map(fold), [0, 1, 2, 3, 4])
   fc.assert(
     fc.property(fc.integer({ min: -(2 ** (NARROW_BITS - 1)), max: 2 ** (NARROW_BITS - 1) - 1 }), (steps) => {
-      assert.equal(unfoldNarrow(fold(steps)), steps)
+      assert.equal(unpackNarrow(fold(steps)), steps)
     }),
   )
   fc.assert(
     fc.property(fc.integer({ min: -(2 ** (MAX_BITS - 1)), max: 2 ** (MAX_BITS - 1) - 1 }), (steps) => {
-      assert.equal(unfoldWide(fold(steps)), steps)
+      assert.equal(unpackWide(fold(steps)), steps)
     }),
   )
 })

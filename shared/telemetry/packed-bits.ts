@@ -4,7 +4,7 @@
 // 4.
 
 /** How many values share a width. A whole group ends with a whole byte; groups of 32 make blocks up to 10 % larger. */
-export const GROUP = 16
+export const VALUES_PER_GROUP = 16
 
 /** How many bits a window of four bytes always holds, wherever in its first byte they begin. */
 export const NARROW_BITS = 25
@@ -23,11 +23,11 @@ export const TIMES_HEAD_BYTES = 16
 
 /** The fewest bytes the groups of a column can take. */
 export function leastGroupBytes(count: number): number {
-  return Math.ceil((count - 1) / GROUP)
+  return Math.ceil((count - 1) / VALUES_PER_GROUP)
 }
 
 export function mostGroupBytes(count: number): number {
-  return leastGroupBytes(count) * (1 + (GROUP * MAX_BITS) / 8)
+  return leastGroupBytes(count) * (1 + (VALUES_PER_GROUP * MAX_BITS) / 8)
 }
 
 /** How many bits a whole number of at most `MAX_BITS` takes. */
@@ -77,10 +77,10 @@ export function foldNarrow(steps: number): number {
 }
 
 /** Of what `readNarrow` read. */
-export function unfoldNarrow(folded: number): number {
+export function unpackNarrow(folded: number): number {
   return (folded >>> 1) ^ -(folded & 1)
 }
 
-export function unfoldWide(folded: number): number {
+export function unpackWide(folded: number): number {
   return folded % 2 === 0 ? folded / 2 : -(folded + 1) / 2
 }

@@ -19,7 +19,7 @@ export interface FrameFormat {
 }
 
 /** Writes the frame around content that begins at `FRAME_HEAD_BYTES` and ends at `end`; returns all of it. */
-export function sealFrame(format: FrameFormat, bytes: Uint8Array, end: number): Uint8Array {
+export function finishFrame(format: FrameFormat, bytes: Uint8Array, end: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   view.setUint32(0, firstBytes(format), true)
   view.setUint32(end, crc32(bytes.subarray(0, end)), true)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import { addRecords } from './record-sum.ts'
 import {
   BATTERY,
@@ -14,7 +14,7 @@ import {
 } from './records.ts'
 
 function sumOf<R extends Records>(kind: RecordKind<R>, records: R, from?: number, to?: number): string {
-  const sum = new RowSum()
+  const sum = new RowHashSum()
   addRecords(sum, kind, records, from, to)
   return sum.toString()
 }
@@ -117,7 +117,7 @@ function plainHash(kind: 'gps' | 'battery', words: readonly number[]): bigint {
 }
 
 function plainSum(kind: 'gps' | 'battery', rows: readonly (readonly number[])[]): string {
-  const sum = new RowSum()
+  const sum = new RowHashSum()
   for (const [atMs = 0, ...values] of rows) {
     sum.add(plainHash(kind, [atMs % 2 ** 32, Math.floor(atMs / 2 ** 32), ...values]))
   }
@@ -142,7 +142,7 @@ test('neither order nor pieces matter, and records are counted', () => {
     fc.property(fixes, fc.nat(), (rows, cut) => {
       const records = gps(...rows)
       const middle = cut % (rows.length + 1)
-      const pieces = new RowSum()
+      const pieces = new RowHashSum()
       addRecords(pieces, GPS, records, middle)
       addRecords(pieces, GPS, records, 0, middle)
       assert.equal(pieces.toString(), sumOf(GPS, records))

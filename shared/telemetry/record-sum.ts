@@ -1,4 +1,4 @@
-import type { RowSum } from '#shared/sync-hash.ts'
+import type { RowHashSum } from '#shared/sync-hash.ts'
 import type { RecordKind, Records } from './records.ts'
 
 // What the two 32-bit lanes of a record's hash begin with.
@@ -26,7 +26,7 @@ const SEEDS = {
  * Gateways and hubs of all versions must agree on it: it can never change.
  */
 export function addRecords<R extends Records>(
-  sum: RowSum,
+  sum: RowHashSum,
   kind: RecordKind<R>,
   records: R,
   from = 0,

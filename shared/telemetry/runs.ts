@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { isHardwareId } from '#shared/ids.ts'
 import { DamagedBlockError } from './damaged-block.ts'
-import { FRAME_BYTES, FRAME_HEAD_BYTES, openFrame, sealFrame } from './part-frame.ts'
+import { FRAME_BYTES, FRAME_HEAD_BYTES, finishFrame, openFrame } from './part-frame.ts'
 import { findFault } from './record-faults.ts'
 import { BATTERY, type BatteryRecords, GPS, type GpsRecords } from './records.ts'
 import { MAX_NUMBER_BYTES, VarintReader, VarintWriter } from './varints.ts'
@@ -52,7 +52,7 @@ export function encodeRuns(runs: readonly TelemetryRun[]): Uint8Array {
   const content = deflateRawSync(out.written)
   const bytes = new Uint8Array(FRAME_BYTES + content.length)
   bytes.set(content, FRAME_HEAD_BYTES)
-  return sealFrame(FORMAT, bytes, FRAME_HEAD_BYTES + content.length)
+  return finishFrame(FORMAT, bytes, FRAME_HEAD_BYTES + content.length)
 }
 
 /**

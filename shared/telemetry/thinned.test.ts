@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type GpsRecords, NO_SPEED } from './records.ts'
-import { thinned } from './thinned.ts'
+import { simplifyTrack } from './thinned.ts'
 
 const THINNING = { stepMs: 5_000, standingMs: 60_000, movingMilliKmh: 3_000 }
 /** About a metre of latitude. */
@@ -24,7 +24,7 @@ function recordsOf(fixes: readonly Fix[]): GpsRecords {
 }
 
 function keptAtS(fixes: readonly Fix[]): number[] {
-  return thinned(recordsOf(fixes), fixes.length, THINNING).map((i) => fixes[i]?.atS ?? Number.NaN)
+  return simplifyTrack(recordsOf(fixes), fixes.length, THINNING).map((i) => fixes[i]?.atS ?? Number.NaN)
 }
 
 const seconds = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i)

@@ -1,7 +1,7 @@
 import { type GpsRecords, NO_SPEED } from './records.ts'
 
 /** What of a track an eye can see, that watches a whole course go by. */
-export interface Thinning {
+export interface SimplifyOptions {
   /** Nearer in time to the last that was kept nothing is. */
   stepMs: number
   /** One that stands is kept so often: it was heard of. */
@@ -17,10 +17,10 @@ const STANDING_E7 = 270
  * The indices of the fixes that stay, ascending. The first and the last do, so does the last before a silence, and the
  * one with which a cart starts or stops.
  */
-export function thinned(
+export function simplifyTrack(
   { atMs, latE7, longE7, speedMilliKmh }: GpsRecords,
   count: number,
-  { stepMs, standingMs, movingMilliKmh }: Thinning,
+  { stepMs, standingMs, movingMilliKmh }: SimplifyOptions,
 ): number[] {
   const kept: number[] = []
   const isMoving = (i: number) => (speedMilliKmh[i] ?? NO_SPEED) >= movingMilliKmh

@@ -1,5 +1,5 @@
 import { DamagedBlockError } from './damaged-block.ts'
-import { fold, unfoldWide } from './packed-bits.ts'
+import { fold, unpackWide } from './packed-bits.ts'
 
 // A number is 7 bits a byte, the lowest first; the highest bit of a byte is 1 if another byte follows (LEB128, the
 // varint of Protocol Buffers). A text is its length and its ASCII characters. A column is, for each of its values, the
@@ -85,7 +85,7 @@ export class VarintReader {
     let before = 0
     for (const piece of pieces) {
       for (let i = 0; i < piece.length; i++) {
-        before += unfoldWide(this.read())
+        before += unpackWide(this.read())
         piece[i] = before
         if (piece[i] !== before) throw impossible('a number too large for its column')
       }

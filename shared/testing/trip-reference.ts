@@ -1,4 +1,4 @@
-import { JITTER_M, SPIKE_FIXES_MAX, samePlaceM, type TripConfig } from '#shared/trips/config.ts'
+import { GPS_JITTER_M, SPIKE_FIXES_MAX, samePlaceM, type TripConfig } from '#shared/trips/config.ts'
 import { haversineM } from '#shared/trips/earth-distance.ts'
 import { type GpsRecord, loadTrack, type TrackRange } from '#shared/trips/track.ts'
 
@@ -222,7 +222,8 @@ export class TripReference {
   #isBlip(run: Leg[], anchor: Fix): boolean {
     const ends = [at(run, 0).from, ...run.map(({ to }) => to)]
     return (
-      ends.every((i) => metres(anchor, this.#at(i)) <= JITTER_M) && run.every(({ to }) => !this.#at(to).isDiscontinuity)
+      ends.every((i) => metres(anchor, this.#at(i)) <= GPS_JITTER_M) &&
+      run.every(({ to }) => !this.#at(to).isDiscontinuity)
     )
   }
 

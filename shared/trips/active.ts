@@ -1,6 +1,6 @@
 import { fromMilli } from '#shared/geo.ts'
 import { NO_SPEED } from '#shared/telemetry/records.ts'
-import { JITTER_M, longestStepMs, SPIKE_FIXES_MAX, slowestMoveMilliKmh, type TripConfig } from './config.ts'
+import { GPS_JITTER_M, longestStepMs, SPIKE_FIXES_MAX, slowestMoveMilliKmh, type TripConfig } from './config.ts'
 import { EarthDistance } from './earth-distance.ts'
 import { durationS, type Place, placeOf, type Trip, tripOf } from './figures.ts'
 import { TripFinder } from './finder.ts'
@@ -45,7 +45,7 @@ export const RECENT_SECONDS = 1800
  */
 const SETTLED_FIXES = 2 * SPIKE_FIXES_MAX + 2
 /** Two fixes further apart than this cannot both be jitter about the same place. */
-const BEYOND_JITTER_M = 2 * JITTER_M + 1
+const BEYOND_JITTER_M = 2 * GPS_JITTER_M + 1
 
 /**
  * The trip a device is on, or undefined. The track holds its fixes up to `nowMs` and from as far back as shall be

@@ -49,7 +49,7 @@ export function tripConfigOf(from: TripConfigChoice, defaults: Readonly<TripConf
 }
 
 /** How far a receiver at rest wanders, in metres: movement that stays this near to where a rest began is none. */
-export const JITTER_M = 30
+export const GPS_JITTER_M = 30
 
 /** Fixes a receiver may be wrong for before it is believed to be elsewhere. */
 export const SPIKE_FIXES_MAX = 3
@@ -59,7 +59,7 @@ export const SHORTEST_STEP_MS = 1000
 
 /** The distance, in metres, from which two positions are different places. */
 export function samePlaceM({ minimalTripDistance }: TripConfig): number {
-  return Math.max(minimalTripDistance, JITTER_M)
+  return Math.max(minimalTripDistance, GPS_JITTER_M)
 }
 
 /** The longest silence that is no gap, in whole milliseconds. */

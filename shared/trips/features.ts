@@ -34,8 +34,8 @@ export interface FoundTripFeatures {
 const encoder = new TextEncoder()
 
 /** What stands before the features, and after them. */
-export const MAP_HEAD = '{"type":"FeatureCollection","features":['
-export const MAP_END = ']}'
+export const GEOJSON_HEAD = '{"type":"FeatureCollection","features":['
+export const GEOJSON_END = ']}'
 
 /** The trips and stops in a track for a map. Throws `too_many_trips`. */
 export function findFeaturesIn(track: Track, rules: TripFeatureRules): FoundTripFeatures {

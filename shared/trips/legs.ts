@@ -1,7 +1,7 @@
 import { fromMilli } from '#shared/geo.ts'
 import { NO_SPEED } from '#shared/telemetry/records.ts'
 import {
-  JITTER_M,
+  GPS_JITTER_M,
   longestStepMs,
   SHORTEST_STEP_MS,
   samePlaceM,
@@ -128,7 +128,7 @@ class LegWalk {
       this.#move.last = next
       this.#move.distanceM = isDiscontinuity ? distanceM : distanceM + legM
       this.#move.maxSpeedMilliKmh = Math.max(maxSpeedMilliKmh, speedMilliKmh, this.#speedMilliKmh)
-      if (this.#state === 'trial' && (isDiscontinuity || this.#metres(this.#anchor, next) > JITTER_M)) {
+      if (this.#state === 'trial' && (isDiscontinuity || this.#metres(this.#anchor, next) > GPS_JITTER_M)) {
         this.#leaveRest()
       }
       return
@@ -161,7 +161,7 @@ class LegWalk {
     if (this.#state === 'trial' || this.#state === 'move') return
     this.#move = newRun(fix)
     if (this.#state === 'start') this.#state = 'move'
-    else if (this.#metres(this.#anchor, fix) > JITTER_M) this.#leaveRest()
+    else if (this.#metres(this.#anchor, fix) > GPS_JITTER_M) this.#leaveRest()
     else this.#state = 'trial'
   }
 
@@ -191,7 +191,7 @@ class LegWalk {
   #rejoinRest(): void {
     const move = this.#move
     // two fixes that jitter about one anchor can be further apart than different places are
-    if (this.#samePlaceM <= 2 * JITTER_M) this.#cutRest(move)
+    if (this.#samePlaceM <= 2 * GPS_JITTER_M) this.#cutRest(move)
     this.#rest.last = move.last
     this.#rest.distanceM += move.distanceM
     this.#rest.maxSpeedMilliKmh = Math.max(this.#rest.maxSpeedMilliKmh, move.maxSpeedMilliKmh)

@@ -1,4 +1,4 @@
-import type { CartVerdict } from '#shared/carts/judge.ts'
+import type { EvaluatedCart } from '#shared/carts/judge.ts'
 import { fromE7, fromMilli, toMilli } from '#shared/geo.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
@@ -14,7 +14,7 @@ interface Said {
 export interface ShownCart {
   key: string
   devices: readonly { hardwareId: string; deviceType: string; name: string | null; isOnline: boolean }[]
-  verdict: CartVerdict
+  verdict: EvaluatedCart
   notes: {
     outOfService: (Said & { sinceMs: number }) | null
     exempt: (Said & { zoneTypes: readonly ZoneType[]; untilMs: number }) | null
@@ -71,10 +71,10 @@ export function toCartJson(cart: ShownCart, masksCodes: boolean): CartJson {
 
 /** What all of these carts come to. */
 export function countCarts(
-  carts: readonly { verdict: CartVerdict; notes: { outOfService: unknown } }[],
+  carts: readonly { verdict: EvaluatedCart; notes: { outOfService: unknown } }[],
 ): CartListJson['counts'] {
   const count = (isOne: (cart: (typeof carts)[number]) => boolean) => carts.filter(isOne).length
-  const inState = (state: CartVerdict['state']) => count(({ verdict }) => verdict.state === state)
+  const inState = (state: EvaluatedCart['state']) => count(({ verdict }) => verdict.state === state)
   return {
     in: inState('in'),
     out: inState('out'),
@@ -87,7 +87,7 @@ export function countCarts(
   }
 }
 
-function toPositionJson(position: CartVerdict['position']): CartJson['position'] {
+function toPositionJson(position: EvaluatedCart['position']): CartJson['position'] {
   if (position === null) return null
   const { hardwareId, fix, heading } = position
   const speed = fix.speedKmh === null ? null : fromMilli(toMilli(fix.speedKmh))
@@ -101,7 +101,7 @@ function toPositionJson(position: CartVerdict['position']): CartJson['position']
   }
 }
 
-function toLockJson(lock: CartVerdict['lock'], masksCodes: boolean): CartJson['lock'] {
+function toLockJson(lock: EvaluatedCart['lock'], masksCodes: boolean): CartJson['lock'] {
   if (lock === null) return null
   const { isLocked, atMs, source, by, hardwareId } = lock
   const isCode = source === 'rfid' || source === 'keypad'
@@ -114,7 +114,7 @@ function toLockJson(lock: CartVerdict['lock'], masksCodes: boolean): CartJson['l
   }
 }
 
-function toBatteryJson(battery: CartVerdict['battery']): CartJson['battery'] {
+function toBatteryJson(battery: EvaluatedCart['battery']): CartJson['battery'] {
   if (battery === null) return null
   const { hardwareId, voltageV, atMs, restV, restAtMs, percent } = battery
   return {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { CartDevice, CartGround } from '#shared/carts/judge.ts'
+import type { CartDevice, CartZoneContext } from '#shared/carts/judge.ts'
 import { zoneTypeSchema } from './geofences.ts'
 
 const timeSchema = z.number()
@@ -9,7 +9,7 @@ const e7Schema = z.number().int()
  * What a device says of its cart, on the way to the head office: it judges the cart by it as the gateway does. Beside
  * what the latest state of a device shows anyway, so that neither has to work anything out from history.
  */
-export const cartSaidSchema = z.object({
+export const cartReportSchema = z.object({
   fix: z
     .object({ at_ms: timeSchema, lat_e7: e7Schema, long_e7: e7Schema, speed_kmh: z.number().nullable() })
     .nullable(),
@@ -44,9 +44,13 @@ export const cartSaidSchema = z.object({
   has_parking: z.boolean(),
   has_boundary: z.boolean(),
 })
-type CartSaidJson = z.infer<typeof cartSaidSchema>
+type CartReportJson = z.infer<typeof cartReportSchema>
 
-export function toCartSaidJson(said: CartDevice, ground: CartGround, autoLockAtMs: number | null): CartSaidJson {
+export function toCartReportJson(
+  said: CartDevice,
+  ground: CartZoneContext,
+  autoLockAtMs: number | null,
+): CartReportJson {
   const { fix, heading, still, battery, rest, lowReadings } = said.motion
   const toVoltage = (known: { atMs: number; voltageV: number } | null) =>
     known && { at_ms: known.atMs, voltage_v: known.voltageV }
@@ -80,8 +84,8 @@ export function toCartSaidJson(said: CartDevice, ground: CartGround, autoLockAtM
 }
 
 /** What a device says of its cart; of one that says nothing only who it is. */
-export function readCartSaid(
-  json: CartSaidJson | null,
+export function readCartReport(
+  json: CartReportJson | null,
   device: Pick<CartDevice, 'hardwareId' | 'deviceType' | 'isOnline'>,
 ): CartDevice {
   const fix = json?.fix ?? null

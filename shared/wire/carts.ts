@@ -13,7 +13,7 @@ export const cartParams = z.object({
 const sourceSchema = hardwareIdSchema.meta({ description: 'The device that said it.', example: 'cart-07' })
 const whySchema = oneLine.min(1).meta({ description: 'For people.', example: 'Flat tyre' })
 /** Empty once it was erased. */
-const saidSchema = z.string().meta({ description: 'For people.', example: 'Flat tyre' })
+const reportedTextSchema = z.string().meta({ description: 'For people.', example: 'Flat tyre' })
 const bySchema = z
   .object({
     user_id: z.string().meta({ description: 'Of the person, or of the key.' }),
@@ -94,10 +94,10 @@ const cartBatterySchema = z.object({
 })
 
 const outOfServiceSchema = z
-  .object({ since: isoSchema, why: saidSchema, by: bySchema })
+  .object({ since: isoSchema, why: reportedTextSchema, by: bySchema })
   .meta({ description: 'Nobody is to drive it, and it opens no alerts.' })
 const exemptSchema = z
-  .object({ zone_types: zoneTypesSchema, until: isoSchema, why: saidSchema, by: bySchema })
+  .object({ zone_types: zoneTypesSchema, until: isoSchema, why: reportedTextSchema, by: bySchema })
   .meta({ description: 'It may be where others may not, until then.' })
 
 export const cartSchema = z

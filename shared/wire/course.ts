@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { KEPT_TAGS } from '#shared/course/tags.ts'
+import { USED_TAGS } from '#shared/course/tags.ts'
 import { siteZonesSchema } from './zones.ts'
 
 /** Any content: what is wrong with it has one code of its own. */
@@ -96,8 +96,8 @@ export const courseFeaturesSchema = z.array(
     properties: z
       .object(
         // the names are those of the list
-        Object.fromEntries(KEPT_TAGS.map((tag) => [tag, z.string().optional()])) as Record<
-          (typeof KEPT_TAGS)[number],
+        Object.fromEntries(USED_TAGS.map((tag) => [tag, z.string().optional()])) as Record<
+          (typeof USED_TAGS)[number],
           z.ZodOptional<z.ZodString>
         >,
       )
@@ -151,7 +151,7 @@ export const courseBodySchema = z.object({
 export type CourseBody = z.infer<typeof courseBodySchema>
 
 /** The body of the entity `course_piece`. */
-export const coursePieceBodySchema = z.object({
+export const courseChunkBodySchema = z.object({
   hash: contentSchema.shape.hash,
   number: z.number().int().min(0).max(9999),
   /** Base64. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { deliveryFields, kindsToldSchema, wantedKindsSchema, webUrlFault } from './webhooks.ts'
+import { deliveryFields, sentKindsSchema, wantedKindsSchema, webUrlFault } from './webhooks.ts'
 
 const NOTIFIER_CHANNELS = ['email', 'ntfy', 'telegram'] as const
 export type NotifierChannel = (typeof NOTIFIER_CHANNELS)[number]
@@ -90,7 +90,7 @@ export const notifierSchema = z
     notifier_id: z.string().meta({ description: 'Unique.', example: 'b8d2c1ef-5c3e-4a7a-9a44-0a4f5a0f2d11' }),
     channel: channelSchema,
     to: toSchema,
-    kinds: kindsToldSchema,
+    kinds: sentKindsSchema,
     between: betweenSchema,
     after_unacknowledged_min: afterSchema,
     ...deliveryFields,

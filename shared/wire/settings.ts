@@ -16,13 +16,13 @@ export function count(min: number, max: number) {
 }
 
 /** A setting that is a key somebody chose. */
-export function chosenKey(minLength: number) {
+export function userChosenKey(minLength: number) {
   return z
     .string()
     .min(minLength, { abort: true })
-    .refine((key) => weakKeyFault(key) === undefined, {
+    .refine((key) => describeWeakKey(key) === undefined, {
       // it is a text: it has a length
-      error: ({ input }) => weakKeyFault(String(input)) ?? 'is too weak',
+      error: ({ input }) => describeWeakKey(String(input)) ?? 'is too weak',
     })
 }
 
@@ -178,7 +178,7 @@ function editsBetween(from: string, to: string): number {
  * What makes a key that somebody chose easy to guess, in words that follow the name of a setting; undefined if nothing
  * does.
  */
-export function weakKeyFault(key: string): string | undefined {
+export function describeWeakKey(key: string): string | undefined {
   if (new Set(key).size < DIFFERENT_CHARACTERS) return `must have at least ${DIFFERENT_CHARACTERS} different characters`
   for (let length = 1; length <= key.length / 2; length++)
     if (key.startsWith(key.slice(length))) return 'must not be a short text that is repeated'

@@ -22,7 +22,7 @@ const KINDS = {
 const kindsSchema = z.array(z.enum(ALERT_KINDS)).min(1).max(100)
 
 /** Which alerts are told; shared by webhooks and notifiers. */
-export const kindsToldSchema = kindsSchema.nullable().meta(KINDS)
+export const sentKindsSchema = kindsSchema.nullable().meta(KINDS)
 /** The same as it is asked for: a kind that is there twice counts once. */
 export const wantedKindsSchema = kindsSchema
   .transform((kinds) => [...new Set(kinds)])
@@ -46,7 +46,7 @@ export const webhookSchema = z
   .object({
     webhook_id: webhookIdSchema,
     url: z.string().meta({ description: 'Where it is sent.', example: 'http://192.168.1.9:3000/alerts' }),
-    kinds: kindsToldSchema,
+    kinds: sentKindsSchema,
     ...deliveryFields,
   })
   .meta({ id: 'Webhook' })

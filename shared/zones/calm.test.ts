@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { CalmSpot } from './calm.ts'
+import { UnchangedArea } from './calm.ts'
 import { type Scale, scaleAt } from './geometry.ts'
-import { type Fix, UNWATCHED, type WatchState, watch } from './watch.ts'
+import { type Fix, NO_ZONE_STATE, type WatchState, watch } from './watch.ts'
 import { watchedZones } from './watched-zones.ts'
 import type { Zone, ZoneShape } from './zone.ts'
 
@@ -83,14 +83,14 @@ for (const lat of [0, 28, -60, 79.9])
     let [calm, all] = [0, 0]
     fc.assert(
       fc.property(track, (places) => {
-        let state = UNWATCHED
-        let spot: CalmSpot | null = null
+        let state = NO_ZONE_STATE
+        let spot: UnchangedArea | null = null
         for (const { atMs, ...place } of places) {
           const fix: Fix = { atMs, ...at(place) }
           const { last, zones }: WatchState = state
           // as long as one holds it is not drawn anew, as in use
           const isHeld: boolean = spot?.holds(fix.latE7, fix.longE7) === true
-          if (!isHeld) spot = last === null ? null : CalmSpot.draw(watched, zones, last, fix)
+          if (!isHeld) spot = last === null ? null : UnchangedArea.draw(watched, zones, last, fix)
           const seen = watch(state, watched, fix)
           all++
           if (spot !== null) {
@@ -109,5 +109,5 @@ for (const lat of [0, 28, -60, 79.9])
 test('near a pole, where planes bend, nothing is calm', () => {
   const { watched, at } = courseAt(80.1)
   const fix = { atMs: START_MS, ...at({ eastM: 0, northM: 400 }) }
-  assert.equal(CalmSpot.draw(watched, [], fix, fix), null)
+  assert.equal(UnchangedArea.draw(watched, [], fix, fix), null)
 })

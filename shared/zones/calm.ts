@@ -15,7 +15,7 @@ const LESS_M = 0.1
  * in there, `watch` tells nothing of them, and of what it knows only this changes: where the cart was outside last, of
  * zones that it left and is still near to.
  */
-export class CalmSpot {
+export class UnchangedArea {
   /** What was known of zones at its middle. */
   readonly known: readonly ZoneState[]
   readonly #middle: Point
@@ -39,7 +39,7 @@ export class CalmSpot {
    * Draws the one around the last fix, after which that is known of the zones watched. Null where it would not hold the
    * next fix: it may still change nothing.
    */
-  static draw(watched: WatchedZones, known: readonly ZoneState[], last: Fix, next: Point): CalmSpot | null {
+  static draw(watched: WatchedZones, known: readonly ZoneState[], last: Fix, next: Point): UnchangedArea | null {
     const scale = scaleAt(last.latE7)
     const wayM = Math.hypot((next.latE7 - last.latE7) * scale.latM, (next.longE7 - last.longE7) * scale.longM)
     const leastM = wayM / SHARE + LESS_M
@@ -58,7 +58,7 @@ export class CalmSpot {
         roomM = Math.min(roomM, distanceToEdgeM(zone, last) - zone.bufferM)
     }
     if (roomM < leastM) return null
-    return new CalmSpot(known, last, { scale, radiusM: (roomM - LESS_M) * SHARE, leaving })
+    return new UnchangedArea(known, last, { scale, radiusM: (roomM - LESS_M) * SHARE, leaving })
   }
 
   holds(latE7: number, longE7: number): boolean {

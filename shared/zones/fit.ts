@@ -6,7 +6,7 @@ import type { Zone } from './zone.ts'
 export const DEVICE_ZONES_MAX = 100
 
 /** Zones as teeboxes get them. */
-export interface Fitted {
+export interface DeviceZones {
   /** With as few corners as the message has room for. */
   zones: readonly Zone[]
   /** Of the message, with the longest version there can be; more than `COMPACT_BYTES_MAX` when nothing made it fit. */
@@ -30,7 +30,7 @@ interface Shaved {
  * Zones simplified until their message fits, step by step: each by as many metres as the others, and by no more than it
  * takes. `weigh` may remember the weights of rings: groups have most of their zones in common.
  */
-export function* fitZones(zones: readonly Zone[], weigh = weightsOf): Generator<void, Fitted> {
+export function* fitZones(zones: readonly Zone[], weigh = weightsOf): Generator<void, DeviceZones> {
   const bytes = compactBytes(zones)
   if (bytes <= COMPACT_BYTES_MAX) return { zones, bytes, lossM: 0 }
   const shaved: Shaved[] = []

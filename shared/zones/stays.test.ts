@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scaleAt } from './geometry.ts'
 import { staysOf } from './stays.ts'
-import { type Fix, UNWATCHED, type WatchState, watch } from './watch.ts'
+import { type Fix, NO_ZONE_STATE, type WatchState, watch } from './watch.ts'
 import { watchedZones } from './watched-zones.ts'
 import type { Zone } from './zone.ts'
 
@@ -36,7 +36,7 @@ const BARN = box('barn', 0, 100)
 
 /** A device that is watched, and the zones it is in: `barn@15`, seconds since the start. */
 class Cart {
-  state: WatchState = UNWATCHED
+  state: WatchState = NO_ZONE_STATE
   #step = 0
   #newest: Fix | null = null
   readonly #zones: readonly Zone[]
@@ -111,8 +111,8 @@ test('also the first zones there are', () => {
 
 test('of a device that was never watched the newest position counts', () => {
   const newest = fix(7, 50)
-  assert.deepEqual(staysOf(UNWATCHED, watchedZones([BARN]), newest), [{ zoneId: 'barn', sinceMs: newest.atMs }])
-  assert.deepEqual(staysOf(UNWATCHED, watchedZones([BARN]), fix(7, 300)), [])
+  assert.deepEqual(staysOf(NO_ZONE_STATE, watchedZones([BARN]), newest), [{ zoneId: 'barn', sinceMs: newest.atMs }])
+  assert.deepEqual(staysOf(NO_ZONE_STATE, watchedZones([BARN]), fix(7, 300)), [])
 })
 
 test('a zone that gets another shape keeps those who are in it', () => {
@@ -146,7 +146,7 @@ test('of a state that an earlier program stored it is in since its last fix', ()
 test('five hundred zones that cover everything: each is known, and cheap', () => {
   const zones = Array.from({ length: 500 }, (_, i) => box(`z${i}`, -1000 - i, 1000 + i))
   const watched = watchedZones(zones)
-  let state = UNWATCHED
+  let state = NO_ZONE_STATE
   for (let i = 0; i < 50; i++) state = watch(state, watched, fix(i, i)).state
   assert.equal(staysOf(state, watched, null).length, 500)
   const before = state

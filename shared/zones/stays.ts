@@ -1,5 +1,5 @@
-import { type Fix, knownZones, sinceOf, type WatchState } from './watch.ts'
-import { type WatchedZones, whereIs } from './watched-zones.ts'
+import { enteredAt, type Fix, knownZones, type WatchState } from './watch.ts'
+import { locate, type WatchedZones } from './watched-zones.ts'
 
 /** A zone that a device is in; `sinceMs` is the event time at which it came in, or was first known to be. */
 export interface Stay {
@@ -33,7 +33,7 @@ function staysAmong(state: WatchState, watched: WatchedZones, last: Fix): Stay[]
   const stateOf = new Map(state.zones.map((zone) => [zone.id, zone]))
   return watched.zones.flatMap((zone) => {
     const known = stateOf.get(zone.id)
-    const isInside = isKnown(zone) ? known?.isInside : whereIs(zone, last) === 'inside'
-    return isInside ? [{ zoneId: zone.id, sinceMs: sinceOf(known, last) }] : []
+    const isInside = isKnown(zone) ? known?.isInside : locate(zone, last) === 'inside'
+    return isInside ? [{ zoneId: zone.id, sinceMs: enteredAt(known, last) }] : []
   })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { scaleAt } from './geometry.ts'
-import { type Fix, UNWATCHED, type WatchState, watch } from './watch.ts'
+import { type Fix, NO_ZONE_STATE, type WatchState, watch } from './watch.ts'
 import { EXIT_BUFFER_M, watchedZones } from './watched-zones.ts'
 import type { Zone } from './zone.ts'
 
@@ -45,7 +45,7 @@ function circle(id: string, eastM: number, northM: number, radiusM: number) {
   return zone(id, { kind: 'circle', center: at(eastM, northM), radiusM })
 }
 
-function follow(zones: readonly Zone[], track: readonly Fix[], from: WatchState = UNWATCHED) {
+function follow(zones: readonly Zone[], track: readonly Fix[], from: WatchState = NO_ZONE_STATE) {
   const watched = watchedZones(zones)
   let state = from
   const events = track.flatMap((next) => {
@@ -450,7 +450,7 @@ test('a track in pieces, the state kept as JSON between them, raises what it rai
   fc.assert(
     fc.property(track, fc.array(fc.nat(119), { maxLength: 5 }), (fixes, cuts) => {
       const whole = follow(ZONES, fixes)
-      let state = UNWATCHED
+      let state = NO_ZONE_STATE
       const events = []
       const ends = [...cuts.sort((a, b) => a - b), fixes.length]
       for (const [i, end] of ends.entries()) {

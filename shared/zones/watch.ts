@@ -2,11 +2,11 @@ import { isNewer } from '#shared/time.ts'
 import { distanceM, type Point } from './geometry.ts'
 import {
   isFarFrom,
+  locate,
   passageThrough,
   type WatchedZone,
   type WatchedZones,
-  type Whereabouts,
-  whereIs,
+  type ZoneRelation,
 } from './watched-zones.ts'
 
 /** A position of a device and its event time. */
@@ -51,7 +51,7 @@ export interface WatchState {
 const NO_EVENTS: readonly ZoneEvent[] = []
 
 /** Of a device that was never seen. */
-export const UNWATCHED: WatchState = { last: null, fingerprints: '', zones: [] }
+export const NO_ZONE_STATE: WatchState = { last: null, fingerprints: '', zones: [] }
 
 /** Between fixes farther apart in time nobody knows which way a cart took. */
 const MAX_PASSAGE_MS = 60_000
@@ -83,7 +83,7 @@ export function watch(
   if (isLate || Number.isNaN(latE7) || Number.isNaN(longE7)) return { state, events: NO_EVENTS }
   // kept and told without whatever else the caller's object has
   const fix: Fix = { atMs, latE7, longE7 }
-  const before = state.last !== null && state.last.atMs > latestMs ? UNWATCHED : state
+  const before = state.last !== null && state.last.atMs > latestMs ? NO_ZONE_STATE : state
   const isSameSet = before.fingerprints === watched.fingerprints
   const { fingerprints } = watched
   if (isSameSet && before.last !== null && staysAsItWas(before.zones, watched, before.last, fix))
@@ -102,7 +102,7 @@ export function watch(
     else known = undefined
     // nearly all zones nearly always; what follows would come to the same
     if (known === undefined && last !== null && isFarFrom(watched, place, last, fix)) continue
-    const where = whereIs(zone, fix)
+    const where = locate(zone, fix)
     const next = isKnown(zone)
       ? step(stateOf(known, zone, last), zone, fix, where, events)
       : firstSight(known, zone, last, fix, where)
@@ -124,7 +124,7 @@ function staysAsItWas(known: readonly ZoneState[], watched: WatchedZones, last: 
     // of one that the device is in the last fix is not
     if (zone === undefined || isFarFrom(watched, place, last, fix)) continue
     const state = known[knownPlace]
-    const isOutside = whereIs(zone, fix) === 'outside'
+    const isOutside = locate(zone, fix) === 'outside'
     if (state?.id === zone.id) {
       if (isOutside || !isInForCertain(state)) return false
       knownPlace++
@@ -160,11 +160,11 @@ function firstSight(
   zone: WatchedZone,
   last: Fix | null,
   fix: Fix,
-  where: Whereabouts,
+  where: ZoneRelation,
 ): ZoneState | null {
   const { id } = zone
-  if (last !== null && whereIs(zone, last) === 'inside') {
-    const assumed = { id, isInside: true, isAssumed: true as const, sinceMs: sinceOf(known, last) }
+  if (last !== null && locate(zone, last) === 'inside') {
+    const assumed = { id, isInside: true, isAssumed: true as const, sinceMs: enteredAt(known, last) }
     return where === 'inside' ? assumed : stepInside(assumed, zone, fix, where, [])
   }
   if (where === 'outside') return null
@@ -174,7 +174,7 @@ function firstSight(
 /**
  * Since when a device is inside that was inside at its last fix: since before, if it was in the zone as it was then.
  */
-export function sinceOf(known: ZoneState | undefined, last: Fix): number {
+export function enteredAt(known: ZoneState | undefined, last: Fix): number {
   return known?.isInside ? (known.sinceMs ?? last.atMs) : last.atMs
 }
 
@@ -183,7 +183,7 @@ function step(
   state: ZoneState,
   zone: WatchedZone,
   fix: Fix,
-  where: Whereabouts,
+  where: ZoneRelation,
   events: ZoneEvent[],
 ): ZoneState | null {
   return state.isInside ? stepInside(state, zone, fix, where, events) : stepOutside(state, zone, fix, where, events)
@@ -193,7 +193,7 @@ function stepInside(
   state: ZoneState,
   zone: WatchedZone,
   fix: Fix,
-  where: Whereabouts,
+  where: ZoneRelation,
   events: ZoneEvent[],
 ): ZoneState | null {
   const { id, isAssumed, turnedAt, sinceMs } = state
@@ -212,7 +212,7 @@ function stepOutside(
   { id, outsideAt, turnedAt, passed, leftAt: lastLeftAt }: ZoneState,
   zone: WatchedZone,
   fix: Fix,
-  where: Whereabouts,
+  where: ZoneRelation,
   events: ZoneEvent[],
 ): ZoneState | null {
   const leftAt = lastLeftAt !== undefined && distanceM(lastLeftAt, fix) <= RETURN_M ? lastLeftAt : undefined

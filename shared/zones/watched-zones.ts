@@ -18,10 +18,10 @@ import type { Zone, ZoneShape } from './zone.ts'
 export const EXIT_BUFFER_M = 10
 
 /** Where a fix is: in the zone (its edge included), outside but not by more than the buffer, or outside. */
-export type Whereabouts = 'inside' | 'near' | 'outside'
+export type ZoneRelation = 'inside' | 'near' | 'outside'
 
 /** The part of a straight way that is in a zone, as shares of the way. */
-export interface Passage {
+export interface ZonePassage {
   enterAt: number
   exitAt: number
 }
@@ -73,7 +73,7 @@ export function watchedZones(zones: readonly Zone[], bufferM = EXIT_BUFFER_M): W
  * Where a fix is. Exact at the edge of a polygon; the zone may not be one that touches the antimeridian from the other
  * side.
  */
-export function whereIs({ shape, packed, reach, bufferM }: WatchedZone, fix: Point): Whereabouts {
+export function locate({ shape, packed, reach, bufferM }: WatchedZone, fix: Point): ZoneRelation {
   if (!isInBox(reach, fix)) return 'outside'
   if (shape.kind === 'circle') {
     const beyondM = distanceM(shape.center, fix) - shape.radiusM
@@ -99,12 +99,12 @@ export function isFarFrom({ reaches }: WatchedZones, place: number, from: Point,
 }
 
 /** The way through a zone from one fix outside to another, null when the straight line misses or only touches it. */
-export function passageThrough({ shape, box }: WatchedZone, from: Point, to: Point): Passage | null {
+export function passageThrough({ shape, box }: WatchedZone, from: Point, to: Point): ZonePassage | null {
   if (isSamePlace(from, to) || isBeyondBox(box, from, to)) return null
   return shape.kind === 'circle' ? throughCircle(shape, from, to) : throughRing(shape.ring, from, to)
 }
 
-function throughRing(ring: readonly Point[], from: Point, to: Point): Passage | null {
+function throughRing(ring: readonly Point[], from: Point, to: Point): ZonePassage | null {
   const dx = to.longE7 - from.longE7
   const dy = to.latE7 - from.latE7
   let enterAt = 1
@@ -131,7 +131,7 @@ function throughCircle(
   { center, radiusM }: { center: Point; radiusM: number },
   from: Point,
   to: Point,
-): Passage | null {
+): ZonePassage | null {
   const { latM, longM } = scaleAt(center.latE7)
   const x = (from.longE7 - center.longE7) * longM
   const y = (from.latE7 - center.latE7) * latM

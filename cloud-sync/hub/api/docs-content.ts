@@ -1,6 +1,6 @@
 import type { DocsContent } from '#shared/http/docs/page.ts'
 import { settingsChapter } from '#shared/http/docs/settings.ts'
-import type { Tour } from '#shared/http/docs/tour.ts'
+import type { Walkthrough } from '#shared/http/docs/tour.ts'
 import type { Setting } from '#shared/wire/settings.ts'
 import { renderSync } from './sync-docs.ts'
 
@@ -15,7 +15,7 @@ export function createDocsContent(settings: readonly Setting[]): DocsContent {
   }
 }
 
-export const TOUR: Tour = {
+export const TOUR: Walkthrough = {
   title: 'From a new head office to a cart locked from afar',
   intro:
     'Copy these commands into a shell, one after the other. First set the address of the head office and your ' +

@@ -8,7 +8,7 @@ import { type DatabaseKind, LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { blocksContent, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { addRecords } from '#shared/telemetry/record-sum.ts'
 import { BATTERY, GPS, type GpsRecords } from '#shared/telemetry/records.ts'
@@ -71,7 +71,7 @@ const device = (id: string, fields: Record<string, unknown> = {}) => ({
 const seconds = (...list: number[]) => list.map((each) => DAY + each * 1000)
 
 function sumOf(records: GpsRecords) {
-  const sum = new RowSum()
+  const sum = new RowHashSum()
   addRecords(sum, GPS, records)
   return { count: sum.count, sum: sum.toString() }
 }

@@ -16,7 +16,7 @@ export function withHubKey(guard: HubKeyGuard): MiddlewareHandler<HubEnv> {
 }
 
 /** Answers 404 to ids with U+0000: no object has one, and PostgreSQL accepts none in a query. */
-export const realPathsOnly: MiddlewareHandler<HubEnv> = async (c, next) => {
+export const rejectNullBytes: MiddlewareHandler<HubEnv> = async (c, next) => {
   if (/%00/.test(c.req.path) || c.req.path.includes('\0'))
     throw new NotFoundError('not_found', 'there is nothing at this path')
   await next()

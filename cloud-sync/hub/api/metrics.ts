@@ -5,7 +5,7 @@ import { pageOfSites, siteFigures } from '#hub/store/site-figures.ts'
 import { storedBytesOfAll } from '#hub/store/stored-bytes.ts'
 import { problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import type { PeopleApiDeps } from './deps.ts'
 import { createHubPart, type HubEnv } from './env.ts'
 import { adminOnly } from './guards.ts'
@@ -17,7 +17,7 @@ const TEXT = 'text/plain; version=0.0.4'
 /** `/metrics`: what this hub counts, for Prometheus. Several hubs count requests each for itself. */
 export function createMetricsApi(
   { budgets, clock, continuity, database, intentWatch, monotonicClock, pushTimes }: PeopleApiDeps,
-  refusedPeople: Tally,
+  refusedPeople: Counter,
 ): OpenAPIHono<HubEnv> {
   const api = createHubPart()
   api.openapi(

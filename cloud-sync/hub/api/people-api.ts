@@ -8,7 +8,7 @@ import { createDocsContent } from './docs-content.ts'
 import type { HubEnv } from './env.ts'
 import { createErasedApi } from './erased.ts'
 import { HUB_ERROR_CODES } from './error-codes.ts'
-import { adminOnly, operatorOnly, realPathsOnly, withHubKey } from './guards.ts'
+import { adminOnly, operatorOnly, rejectNullBytes, withHubKey } from './guards.ts'
 import { createHealthApi } from './health.ts'
 import { createIntentsApi } from './intents.ts'
 import { createMetricsApi } from './metrics.ts'
@@ -80,7 +80,7 @@ export function addPeopleApi(app: OpenAPIHono<HubEnv>, deps: PeopleApiDeps): voi
     createDocsApi<HubEnv>(() => createOpenApiDocument(app, doors, about), createDocsContent(settings)),
   )
   app.use(door)
-  app.use(realPathsOnly)
+  app.use(rejectNullBytes)
   app.route('/', createSitesApi(deps))
   app.route('/', createQuarantineApi(database))
   app.route('/', createSiteDevicesApi(database))

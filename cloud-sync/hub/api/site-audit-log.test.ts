@@ -5,7 +5,7 @@ import { LONG_SUITE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People, REFUSED_AS_NO_ADMIN } from '#hub/testing/people.ts'
 import { endsOf, rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import { DAY_MS } from '#shared/time.ts'
 
 function entry(seq: number, fields: Record<string, unknown> = {}) {
@@ -37,7 +37,7 @@ const ENTRIES = [
 
 /** The audit of a gateway that has these. */
 function groupOf(entries: readonly Entry[]) {
-  const sum = new RowSum()
+  const sum = new RowHashSum()
   for (const { table, key, body } of entries) sum.addText(JSON.stringify([table, key, body]))
   return { group: 'audit_entry', count: entries.length, sum: sum.toString() }
 }

@@ -4,12 +4,12 @@ import { ANY_DATABASE } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { People } from '#hub/testing/people.ts'
 import { rowsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { type CartDevice, judgeCart } from '#shared/carts/judge.ts'
-import { MOTIONLESS } from '#shared/carts/motion.ts'
+import { type CartDevice, evaluateCart } from '#shared/carts/judge.ts'
+import { NO_MOTION } from '#shared/carts/motion.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import { toIso } from '#shared/time.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
-import { toCartSaidJson } from '#shared/wire/cart-said.ts'
+import { toCartReportJson } from '#shared/wire/cart-said.ts'
 
 const AT = '2026-05-01T08:30:00.000Z'
 const GROUND = { hasParking: true, hasBoundary: false }
@@ -52,7 +52,7 @@ function saidBy(hardwareId: string, nowMs: number): CartDevice {
     heardAtMs: nowMs,
     saidSleep: false,
     motion: {
-      ...MOTIONLESS,
+      ...NO_MOTION,
       fix: { atMs: nowMs - 1000, latE7: 284_100_000, longE7: -815_800_000, speedKmh: 0 },
       still: { latE7: 284_100_000, longE7: -815_800_000, sinceMs: nowMs - 600_000 },
       battery: { atMs: nowMs - 1000, voltageV: 50.9 },
@@ -74,7 +74,7 @@ test('a cart is what its gateway makes of it, and the list of devices is as it w
   await site.latest({
     is_complete: true,
     devices: [
-      device('d1', '17', { cart_said: toCartSaidJson(said, GROUND, nowMs + 60_000) }),
+      device('d1', '17', { cart_said: toCartReportJson(said, GROUND, nowMs + 60_000) }),
       device('d2', '17', { device_type: 'cartcaddie' }),
       device('d3', null, { name: '2' }),
       device('d4', '10', { cart_said: { nonsense: true } }),
@@ -96,7 +96,7 @@ test('a cart is what its gateway makes of it, and the list of devices is as it w
   )
   assert.deepEqual([body.counts.in, body.counts.total, body.has_parking_zone], [1, 3, true])
   const settings = { ...DEFAULT_SITE_SETTINGS, movingKmh: 3 }
-  const verdict = judgeCart([said], GROUND, settings, { nowMs, startedAtMs: 0 })
+  const verdict = evaluateCart([said], GROUND, settings, { nowMs, startedAtMs: 0 })
   const shown = { key: '17', devices: [], verdict, notes: NO_NOTES, openAlertIds: [] }
   const { devices: _, ...expected } = toCartJson({ ...shown, autoLockAtMs: nowMs + 60_000 }, false)
   const { devices, ...cart } = (await cartOf('17')).body
@@ -164,7 +164,7 @@ test('its alerts that are not closed', async () => {
 
 test('when it will be locked is what the device with its lock says, none of an earlier gateway', async () => {
   const nowMs = Date.now()
-  const of = (id: string, atMs: number | null) => toCartSaidJson(saidBy(id, nowMs), GROUND, atMs)
+  const of = (id: string, atMs: number | null) => toCartReportJson(saidBy(id, nowMs), GROUND, atMs)
   const { auto_lock_at_ms: _, ...earlier } = of('d6', null)
   const { lock: __, ...lockless } = { ...of('d5', 1), auto_lock_at_ms: 1 }
   await site.latest({
@@ -183,7 +183,7 @@ test('a cart that nobody has heard of is silent, and one of another site is not 
   const said = saidBy('d1', Date.now() - 3_600_000)
   await site.latest({
     is_complete: true,
-    devices: [device('d1', '17', { is_online: false, cart_said: toCartSaidJson(said, GROUND, null) })],
+    devices: [device('d1', '17', { is_online: false, cart_said: toCartReportJson(said, GROUND, null) })],
   })
   assert.equal((await cartOf('17')).body.state, 'silent')
   const missing = await cartOf('99')

@@ -1,4 +1,4 @@
-import { seesCodes } from '#hub/access.ts'
+import { canSeeCodes } from '#hub/access.ts'
 import { siteCarts } from '#hub/sites/carts.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { inOrder } from '#shared/http/api-env.ts'
@@ -18,7 +18,7 @@ export const SITE_CARTS = siteList({
   answer: 'All carts of the site, in natural order.',
   read: async ({ order }, { sql, site, user, nowMs }) => {
     const carts = await siteCarts(sql, site, nowMs)
-    const masksCodes = !seesCodes(user)
+    const masksCodes = !canSeeCodes(user)
     return {
       carts: inOrder(carts, order).map((cart) => toCartJson(cart, masksCodes)),
       counts: countCarts(carts),
@@ -39,6 +39,6 @@ export const SITE_CART = siteNoun({
       carts.find(({ key }) => key === id) ??
       carts.find(({ devices }) => devices.some(({ hardwareId }) => hardwareId === id))
     if (found === undefined) throw new NotFoundError('cart_not_found', `there is no cart ${id} at this site`)
-    return toCartJson(found, !seesCodes(user))
+    return toCartJson(found, !canSeeCodes(user))
   },
 })

@@ -1,7 +1,7 @@
 import { requireSite } from '#hub/access.ts'
-import { type SitePhoto, siteCourseOf, sitePhotoOf, sitePieces } from '#hub/store/site-course.ts'
+import { type SitePhoto, siteChunks, siteCourseOf, sitePhotoOf } from '#hub/store/site-course.ts'
 import { NotFoundError } from '#shared/errors.ts'
-import { answerKnownPhoto, answerPhoto, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
+import { answerPhoto, notModifiedResponse, photoEtag, photoResponses } from '#shared/http/course-photo.ts'
 import { described, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { type CoursePhotoJson, courseSchema } from '#shared/wire/course.ts'
@@ -38,7 +38,7 @@ export const SITE_COURSE_PHOTO: SiteRoute = (api, { sql }) =>
       if (photo === null)
         throw new NotFoundError('photo_not_found', 'there is no photo of the course, or not all of it has come yet')
       const known = { ...photo, contentType: photo.content_type }
-      return described(answerKnownPhoto(c, known) ?? answerPhoto(c, known, sitePieces(sql, site, photo)))
+      return described(notModifiedResponse(c, known) ?? answerPhoto(c, known, siteChunks(sql, site, photo)))
     },
   )
 

@@ -1,4 +1,4 @@
-import { seesCodes } from '#hub/access.ts'
+import { canSeeCodes } from '#hub/access.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { registrationsOf } from '#hub/store/site-devices.ts'
 import { listSiteEvents } from '#hub/store/site-events.ts'
@@ -87,7 +87,7 @@ export const SITE_LOCK_EVENTS = siteList({
   schema: lockEventListSchema,
   answer: 'Events, newest first unless order says otherwise.',
   read: ({ source, event, code, ...query }, of) => {
-    const isMasked = !seesCodes(of.user)
+    const isMasked = !canSeeCodes(of.user)
     const asked = isMasked ? { ...query, maskedCode: code } : query
     const fields = { source, event, ...(isMasked ? {} : { code }) }
     return listEvents(of, 'lock_events', asked, fields, (row) => toLockEventJson(isMasked ? masked(row) : row))

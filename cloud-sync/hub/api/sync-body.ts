@@ -2,7 +2,7 @@ import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { z } from 'zod'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
-import { refuseInvalid } from '#shared/http/api-env.ts'
+import { throwValidationError } from '#shared/http/api-env.ts'
 import { type JsonParts, MAX_KEYS, requireSimple } from '#shared/json-body.ts'
 
 /** What gzip adds to bytes that cannot be compressed. */
@@ -57,7 +57,7 @@ export async function readJson(request: Request, { maxBytes, ...limits }: BodyLi
 export function parseBody<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const { message, errors } = refuseInvalid({ target: 'json', error: parsed.error, data: value })
+  const { message, errors } = throwValidationError({ target: 'json', error: parsed.error, data: value })
   throw new InvalidRequestError('invalid_body', message, errors)
 }
 

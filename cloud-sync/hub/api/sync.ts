@@ -7,12 +7,12 @@ import type { Continuity } from '#hub/sites/continuity.ts'
 import type { SiteKeys } from '#hub/sites/site-keys.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { answerAudit } from '#hub/sync/audits.ts'
-import { CursorConflictError, LIMITS, sayHello } from '#hub/sync/hello.ts'
+import { CursorConflictError, LIMITS, registerGateway } from '#hub/sync/hello.ts'
 import type { PartDecoder } from '#hub/sync/part-decoder.ts'
-import { takeParts } from '#hub/sync/push.ts'
-import { offerRebuild, rebuildPage, takeRebuilt } from '#hub/sync/rebuild.ts'
+import { applyBatches } from '#hub/sync/push.ts'
+import { applyRebuilt, offerRebuild, rebuildPage } from '#hub/sync/rebuild.ts'
 import type { BodyReservation, SiteBudgets } from '#hub/sync/site-budgets.ts'
-import { takeLatest } from '#hub/sync/take-latest.ts'
+import { applyLatest } from '#hub/sync/take-latest.ts'
 import { ForbiddenError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { RequestEnv } from '#shared/http/api-env.ts'
 import { problemOf } from '#shared/http/problem.ts'
@@ -115,15 +115,15 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
     if (parseBody(siteSchema, body).site !== siteId) {
       throw new ForbiddenError('wrong_site', `this key belongs to the site ${siteId}`)
     }
-    return c.json(await sayHello(deps, siteId, parseBody(helloSchema, body)))
+    return c.json(await registerGateway(deps, siteId, parseBody(helloSchema, body)))
   })
   app.post('/push', async (c) => {
     const push = parseBody(pushSchema, await readBody(c))
-    return c.json(await deps.pushTimes.measure(() => takeParts(storing, c.var.siteId, push)))
+    return c.json(await deps.pushTimes.measure(() => applyBatches(storing, c.var.siteId, push)))
   })
   app.post('/latest', async (c) => {
     const latest = parseBody(latestSchema, await readBody(c))
-    return c.json(await takeLatest(storing, c.var.siteId, latest))
+    return c.json(await applyLatest(storing, c.var.siteId, latest))
   })
   app.post('/audit', async (c) => {
     const audit = parseBody(auditSchema, await readBody(c))
@@ -140,7 +140,7 @@ export function createSyncApi(deps: SyncApiDeps): Hono<SyncEnv> {
   })
   app.post('/rebuild', async (c) => {
     const rebuilt = parseBody(rebuiltSchema, await readBody(c))
-    return c.json(await takeRebuilt(deps, c.var.siteId, rebuilt))
+    return c.json(await applyRebuilt(deps, c.var.siteId, rebuilt))
   })
   app.get('/intents', async (c) => {
     const query = intentsQuerySchema.safeParse(c.req.query())

@@ -3,15 +3,15 @@ import { openCartAlerts } from '#hub/store/site-alerts.ts'
 import { type CartDeviceRow, cartDevicesOf, cartNotesOf } from '#hub/store/site-carts.ts'
 import { siteSettingsOf } from '#hub/store/site-settings.ts'
 import { groupByCart } from '#shared/carts/cart-keys.ts'
-import { type CartDevice, type CartGround, type CartSettings, judgeCart } from '#shared/carts/judge.ts'
+import { type CartDevice, type CartSettings, type CartZoneContext, evaluateCart } from '#shared/carts/judge.ts'
 import { tripDefaultsOf } from '#shared/site/settings.ts'
 import type { ShownCart } from '#shared/wire/cart-json.ts'
-import { cartSaidSchema, readCartSaid } from '#shared/wire/cart-said.ts'
+import { cartReportSchema, readCartReport } from '#shared/wire/cart-said.ts'
 import { cartNoteBodySchema } from '#shared/wire/carts.ts'
 
 /** A cart of a site as the head office sees it. */
 export interface SiteCart extends ShownCart {
-  readonly ground: CartGround
+  readonly ground: CartZoneContext
 }
 
 interface KnownDevice {
@@ -22,7 +22,7 @@ interface KnownDevice {
   cart: string | null
   said: CartDevice
   autoLockAtMs: number | null
-  ground: CartGround
+  ground: CartZoneContext
 }
 
 const NO_NOTES: ShownCart['notes'] = { outOfService: null, exempt: null, note: null }
@@ -40,7 +40,7 @@ export async function siteCarts(sql: Sql, siteId: string, nowMs: number): Promis
       hasBoundary: members.some((member) => member.ground.hasBoundary),
     }
     const said = members.map((member) => member.said)
-    const verdict = judgeCart(said, ground, settings, { nowMs, startedAtMs: 0 })
+    const verdict = evaluateCart(said, ground, settings, { nowMs, startedAtMs: 0 })
     const cart = { key, devices: members, ground, verdict, notes: notes.get(key) ?? NO_NOTES }
     const openAlertIds = (alerts.get(key) ?? []).map(({ alertId }) => alertId)
     const lock = members.find(({ hardwareId }) => hardwareId === verdict.lock?.hardwareId)
@@ -56,13 +56,13 @@ function readDevice({ body, cartSaid }: CartDeviceRow): KnownDevice {
     deviceType: textOf('device_type') ?? '',
     isOnline: device.is_online === true,
   }
-  const parsed = cartSaidSchema.safeParse(JSON.parse(cartSaid ?? 'null'))
+  const parsed = cartReportSchema.safeParse(JSON.parse(cartSaid ?? 'null'))
   const json = parsed.success ? parsed.data : null
   return {
     ...known,
     name: textOf('name'),
     cart: textOf('cart'),
-    said: readCartSaid(json, known),
+    said: readCartReport(json, known),
     autoLockAtMs: json?.auto_lock_at_ms ?? null,
     ground: { hasParking: json?.has_parking ?? false, hasBoundary: json?.has_boundary ?? false },
   }

@@ -1,5 +1,5 @@
 import type { Sql } from '#hub/store/database/database.ts'
-import { type DevicePlace, devicesBehind, type SiteDeviceQuery, type SiteDeviceRow } from '#hub/store/site-devices.ts'
+import { type DevicePlace, devicesAfter, type SiteDeviceQuery, type SiteDeviceRow } from '#hub/store/site-devices.ts'
 import {
   type AttributeFilter,
   type AttributeValue,
@@ -27,7 +27,7 @@ export async function searchDevices(sql: Sql, query: DeviceSearch): Promise<Site
   let left = query.offset
   let after: DevicePlace | null | undefined = null
   while (after !== undefined && found.length < query.limit) {
-    const rows: SiteDeviceRow[] = await devicesBehind(sql, query, after, PAGE_ROWS)
+    const rows: SiteDeviceRow[] = await devicesAfter(sql, query, after, PAGE_ROWS)
     for (const row of rows) {
       if (!isWanted(row) || left-- > 0) continue
       found.push(row)

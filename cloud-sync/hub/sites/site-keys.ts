@@ -6,7 +6,7 @@ import { FAILED_KEYS } from '#shared/budgets/failed-keys.ts'
 import { Rates } from '#shared/budgets/rates.ts'
 import { AppError, RateLimitedError } from '#shared/errors.ts'
 import { hashSecret } from '#shared/ids.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { siteIdOfKey } from './keys.ts'
 
@@ -22,14 +22,14 @@ const RETRY_S = 60
 export class SiteKeys {
   readonly #sql: Sql
   readonly #clock: MonotonicClock
-  readonly #refused: Tally
+  readonly #refused: Counter
   readonly #failures: Rates
   #known = new Set<string>()
   /** Its query is still to be sent. */
   #next: Promise<void> | undefined
   #reloadedAtMs = Number.NEGATIVE_INFINITY
 
-  constructor(sql: Sql, clock: MonotonicClock, refused: Tally) {
+  constructor(sql: Sql, clock: MonotonicClock, refused: Counter) {
     this.#sql = sql
     this.#clock = clock
     this.#refused = refused

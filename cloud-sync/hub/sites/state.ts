@@ -10,7 +10,7 @@ import type { Continuity, Trust } from './continuity.ts'
 const SILENT_MS = 2 * MINUTE_MS
 const BEHIND_MS = 10 * MINUTE_MS
 /** For how long the explanation mentions a restore. */
-const FORK_TOLD_MS = 7 * DAY_MS
+const FORK_REPORTED_MS = 7 * DAY_MS
 
 /** From this share of what may be kept on. */
 const NEARLY_FULL = 0.9
@@ -49,7 +49,7 @@ export async function timesOf(
  */
 export function siteHealth(site: SiteRow, figures: SiteFigures, times: HubTimes, maxBytes: number): SiteHealth {
   const { nowMs } = times
-  const isTwice = areTwoGateways(site.two_gateways_ms, nowMs)
+  const isTwice = hasDuplicateGateway(site.two_gateways_ms, nowMs)
   const silentMs = site.last_seen_ms === null ? null : nowMs - site.last_seen_ms
   const behindMs = site.backlog_oldest_ms === null ? 0 : nowMs - site.backlog_oldest_ms
   const found: [SiteState, string][] = []
@@ -161,7 +161,7 @@ function allIsWell({ backlog_rows }: SiteRow, silentMs: number): string {
 /** Remarks that do not change the state. */
 function* remarks(site: SiteRow, { epochs, gapCount, gapRows }: SiteFigures, nowMs: number): Generator<string> {
   for (const { forked_from, reason, first_seen_ms } of epochs) {
-    if (forked_from === null || nowMs - first_seen_ms > FORK_TOLD_MS) continue
+    if (forked_from === null || nowMs - first_seen_ms > FORK_REPORTED_MS) continue
     const since = `Since ${toIso(first_seen_ms)} the gateway has a different database than before`
     yield reason === REBUILT_REASON
       ? `${since}, which was made from what the head office had: it sends what is new, and nothing a second time.`
@@ -179,6 +179,6 @@ function count(number: number, noun: string): string {
 }
 
 /** Whether two gateways of one identity were seen a short while ago. */
-export function areTwoGateways(twoGatewaysMs: number | null, nowMs: number): boolean {
+export function hasDuplicateGateway(twoGatewaysMs: number | null, nowMs: number): boolean {
   return twoGatewaysMs !== null && twoGatewaysMs > nowMs - TWO_GATEWAYS_SHOWN_MS
 }

@@ -8,12 +8,12 @@ import type { TripConfig } from '#shared/trips/config.ts'
 import {
   type FoundTripFeatures,
   findFeaturesIn,
+  GEOJSON_END,
+  GEOJSON_HEAD,
   LINE_END,
   LINE_HEAD,
   lineMiddle,
   linePageOf,
-  MAP_END,
-  MAP_HEAD,
   type TripFeature,
   timesText,
 } from '#shared/trips/features.ts'
@@ -133,7 +133,7 @@ export class SiteTrips {
   }
 
   async *#featureTexts(found: readonly DeviceFeatures[], signal: AbortSignal): AsyncGenerator<Uint8Array> {
-    yield encoder.encode(MAP_HEAD)
+    yield encoder.encode(GEOJSON_HEAD)
     let separator = ''
     for (const { device, trips, longTrips, stops } of found) {
       const pieces = [trips, ...longTrips, stops].filter((one) => !('length' in one) || one.length > 0)
@@ -144,7 +144,7 @@ export class SiteTrips {
         separator = ','
       }
     }
-    yield encoder.encode(MAP_END)
+    yield encoder.encode(GEOJSON_END)
   }
 
   /** The times of a line come after all of its coordinates, so they are kept until then: as numbers, not as text. */

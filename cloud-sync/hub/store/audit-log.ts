@@ -1,9 +1,9 @@
 import { isBlanked } from '#shared/blank-strings.ts'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import type { AuditEntryBody } from '#shared/wire/replication/sync.ts'
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Sql, SqlValue } from './database/database.ts'
-import { inPieces, insertRows, placeholders } from './database/insert-rows.ts'
+import { inChunks, insertRows, placeholders } from './database/insert-rows.ts'
 
 export interface NewAuditEntry {
   readonly entryId: string
@@ -43,7 +43,7 @@ export async function putAuditEntries(
   )
   if (inserted < entries.length) await takeErased(sql, siteId, entries)
   if (isPast) return
-  for (const some of inPieces(entries)) {
+  for (const some of inChunks(entries)) {
     const values = placeholders(some.length, 2, 2, ['TEXT', 'BIGINT'])
     await sql.run(
       `UPDATE audit_entry SET epoch = $2, seq = v.seq FROM (VALUES ${values}) AS v (entry_id, seq)
@@ -58,7 +58,7 @@ export async function putAuditEntries(
  * else.
  */
 async function takeErased(sql: Sql, siteId: string, entries: readonly NewAuditEntry[]): Promise<void> {
-  for (const some of inPieces(entries)) {
+  for (const some of inChunks(entries)) {
     const values = placeholders(some.length, 2, 1, ['TEXT', 'TEXT'])
     const others = await sql.all<{ key: string; known: string | null; body: string }>(
       `SELECT entry_id AS "key", audit_entry.body AS known, v.body FROM audit_entry
@@ -98,7 +98,7 @@ export async function sumAuditEntries(
   siteId: string,
   epoch: string,
   count: number,
-  sum: RowSum,
+  sum: RowHashSum,
 ): Promise<void> {
   const entries = await sql.all<{ key: string; body: string | null; rowSum: string | null }>(
     `SELECT entry_id AS "key", body, row_sum AS "rowSum" FROM audit_entry WHERE site_id = $1 AND epoch = $2
@@ -135,7 +135,7 @@ export async function deleteAuditEntries(sql: Sql, siteId: string, beforeMs: num
       ORDER BY at_ms LIMIT $3`,
     [siteId, beforeMs, DELETED_AT_ONCE],
   )
-  for (const some of inPieces(old)) {
+  for (const some of inChunks(old)) {
     const values = placeholders(some.length, 2, 1, ['TEXT', 'TEXT'])
     await sql.run(
       `UPDATE audit_entry SET body = NULL, user_id = NULL, action = '', row_sum = v.row_sum
@@ -163,7 +163,7 @@ function textOf(key: string, body: string): string {
 }
 
 function sumOf(text: string): string {
-  const sum = new RowSum()
+  const sum = new RowHashSum()
   sum.addText(text)
   return sum.toString()
 }

@@ -1,5 +1,5 @@
 import type { Sql } from './database/database.ts'
-import { inPieces, insertRows, placeholders } from './database/insert-rows.ts'
+import { inChunks, insertRows, placeholders } from './database/insert-rows.ts'
 
 export interface EntityRow {
   readonly table: string
@@ -20,7 +20,7 @@ export async function putEntities(sql: Sql, siteId: string, epoch: string, rows:
     ['site_id', 'entity_table', 'entity_key', 'epoch', 'seq', 'body'],
     rows.map(({ table, key, seq, body }) => [siteId, table, key, epoch, seq, body]),
   )
-  for (const some of inPieces(rows)) {
+  for (const some of inChunks(rows)) {
     const values = placeholders(some.length, 4, 2, ['TEXT', 'TEXT', 'BIGINT', 'TEXT'])
     await sql.run(
       `UPDATE entity SET epoch = $2, seq = v.seq, body = v.body

@@ -93,7 +93,7 @@ export interface Sender {
 }
 
 /** What the hub knows of a sender and its site. */
-export interface KnownSender {
+export interface SenderState {
   readonly entitiesEnd: number
   readonly firstSeenMs: number
   /** May lag behind a little: it is not written with every request. */
@@ -113,9 +113,9 @@ export async function findSender(
   siteId: string,
   { epoch, instance }: Sender,
   aliveSinceMs: number,
-): Promise<KnownSender | undefined> {
+): Promise<SenderState | undefined> {
   // one statement: a push is asked for every few seconds, by each of many sites
-  const rows = await sql.all<KnownSender & CursorRow>(
+  const rows = await sql.all<SenderState & CursorRow>(
     `SELECT sync_cursor.stream, sync_cursor.seq, sync_cursor.hash,
             site_epoch.entities_end AS "entitiesEnd", site_instance.first_seen_ms AS "firstSeenMs",
             site_instance.last_seen_ms AS "lastSeenMs",
@@ -141,11 +141,11 @@ export async function findSender(
 const SEEN_EVERY_MS = 30_000
 
 /** Stores when this epoch and this instance of a gateway last sent something. */
-export async function recordSeen(
+export async function updateLastSeen(
   sql: Sql,
   siteId: string,
   sender: Sender,
-  known: KnownSender,
+  known: SenderState,
   nowMs: number,
 ): Promise<void> {
   if (Math.abs(nowMs - known.lastSeenMs) < SEEN_EVERY_MS) return

@@ -2,19 +2,19 @@ import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/r
 import type { ListOrder } from '#shared/wire/schema/params.ts'
 import type { Database, Sql, SqlValue } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
-import type { ForgottenDevice } from './latest.ts'
+import type { RemovedDevice } from './latest.ts'
 import { inSite } from './sites.ts'
 import { blockSpans, type DeviceOfSite, deleteBlocks, readBlocks, recordsOf } from './telemetry/blocks.ts'
 import { compactSegments } from './telemetry/compactor.ts'
-import { addPieces } from './telemetry/device-telemetry.ts'
+import { addChunks } from './telemetry/device-telemetry.ts'
 import { eraseRecords } from './telemetry/erasures.ts'
 import { firstMs, lastMs } from './telemetry/merged-records.ts'
 
 /** Keeps the last states of devices that their gateway does not have any more. Inside the site's lock. */
-export async function keepDevicesAside(
+export async function archiveDevices(
   sql: Sql,
   siteId: string,
-  devices: readonly ForgottenDevice[],
+  devices: readonly RemovedDevice[],
   nowMs: number,
 ): Promise<void> {
   await insertRows(
@@ -168,7 +168,7 @@ async function putBack<R extends Records>(
   const since = spans.length === 0 ? [] : [...(await readBlocks(sql, of, kind, spans)).values()]
   if (spans.length > 0) await deleteBlocks(sql, of, kind.name, spans)
   // of one time the first piece stays
-  await addPieces(sql, of, kind, [...erased, ...since.map((records) => ({ records }))])
+  await addChunks(sql, of, kind, [...erased, ...since.map((records) => ({ records }))])
   return erased.reduce((sum, { records }) => sum + records.atMs.length, 0)
 }
 

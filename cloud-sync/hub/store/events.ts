@@ -1,7 +1,7 @@
 import { blankStrings } from '#shared/blank-strings.ts'
 import type { BlankedEvent } from '#shared/wire/schema/blanks.ts'
 import type { Sql } from './database/database.ts'
-import { inPieces, insertRows } from './database/insert-rows.ts'
+import { inChunks, insertRows } from './database/insert-rows.ts'
 
 export type EventStream = 'lock_events' | 'geofence_events' | 'notes'
 
@@ -24,7 +24,7 @@ export async function knownEvents(
   eventIds: readonly string[],
 ): Promise<Set<string>> {
   const known = new Set<string>()
-  for (const some of inPieces(eventIds)) {
+  for (const some of inChunks(eventIds)) {
     const rows = await sql.all<{ eventId: string }>(
       'SELECT event_id AS "eventId" FROM event WHERE site_id = $1 AND stream = $2 AND event_id = ANY($3)',
       [siteId, stream, some],
@@ -59,7 +59,7 @@ export async function insertEvents(
 }
 
 /** Takes out of lock events what the site erased; those the hub does not have come without it. */
-export async function blankLockEvents(sql: Sql, siteId: string, blanked: readonly BlankedEvent[]): Promise<void> {
+export async function redactLockEvents(sql: Sql, siteId: string, blanked: readonly BlankedEvent[]): Promise<void> {
   for (const event of blanked) {
     const known = await sql.get<{ body: string }>(
       "SELECT body FROM event WHERE site_id = $1 AND stream = 'lock_events' AND event_id = $2",

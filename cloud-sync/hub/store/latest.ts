@@ -1,5 +1,5 @@
 import type { Sql } from './database/database.ts'
-import { inPieces, insertRows, placeholders } from './database/insert-rows.ts'
+import { inChunks, insertRows, placeholders } from './database/insert-rows.ts'
 
 export interface LatestRow {
   readonly hardwareId: string
@@ -12,7 +12,7 @@ export interface NewLatestRow extends LatestRow {
 }
 
 /** The last state of a device that its gateway does not have any more. */
-export interface ForgottenDevice extends LatestRow {
+export interface RemovedDevice extends LatestRow {
   readonly atMs: number
 }
 
@@ -34,7 +34,7 @@ export async function putLatest(
   reorderedMs = REORDERED_MS,
 ): Promise<void> {
   let updated = 0
-  for (const some of inPieces(rows)) {
+  for (const some of inChunks(rows)) {
     const values = placeholders(some.length, 3, 3, ['TEXT', 'TEXT', 'TEXT'])
     updated += await sql.run(
       `UPDATE site_latest SET at_ms = $2, body = v.body, cart_said = v.cart_said, restored_at_ms = NULL
@@ -69,7 +69,7 @@ export async function keepLatestOf(
   atMs: number,
   hardwareIds: readonly string[],
   reorderedMs = REORDERED_MS,
-): Promise<ForgottenDevice[]> {
+): Promise<RemovedDevice[]> {
   return sql.all(
     `DELETE FROM site_latest WHERE site_id = $1 AND hardware_id <> ALL($2) AND (at_ms <= $3 OR at_ms > $4)
        AND restored_at_ms IS NULL RETURNING hardware_id AS "hardwareId", at_ms AS "atMs", body`,

@@ -4,7 +4,7 @@ import type { Sql } from './database/database.ts'
 import { insertRows } from './database/insert-rows.ts'
 
 /** An undamaged part or row that the hub could not read or apply, unchanged. */
-export interface QuarantinedPiece {
+export interface QuarantinedItem {
   readonly stream: SyncStream
   readonly from: number
   readonly to: number
@@ -26,7 +26,7 @@ export async function insertQuarantine(
   sql: Sql,
   siteId: string,
   epoch: string,
-  pieces: readonly QuarantinedPiece[],
+  pieces: readonly QuarantinedItem[],
   nowMs: number,
 ): Promise<void> {
   await insertRows(

@@ -10,7 +10,7 @@ export interface KeptRow {
 }
 
 /** The next living entities behind a table and key. */
-export async function entitiesBehind(
+export async function entitiesAfter(
   sql: Sql,
   siteId: string,
   [table = '', key = '']: readonly (string | number)[],
@@ -27,7 +27,7 @@ export async function entitiesBehind(
 }
 
 /** The next entries of the audit log, oldest first; of those that were deleted for their age nothing is left. */
-export async function auditEntriesBehind(
+export async function auditEntriesAfter(
   sql: Sql,
   siteId: string,
   [atMs = Number.MIN_SAFE_INTEGER, seq = 0, id = '']: readonly (string | number)[],
@@ -48,7 +48,7 @@ export async function auditEntriesBehind(
 }
 
 /** The next events of a stream, oldest first, of one instant in the order in which they were stored. */
-export async function eventsBehind(
+export async function eventsAfter(
   sql: Sql,
   siteId: string,
   stream: string,
@@ -97,7 +97,7 @@ export function siteToRebuild(
 }
 
 /** Makes all that the hub has of the site's entities and audit log those of this epoch, which was made of them. */
-export async function passToEpoch(sql: Sql, siteId: string, epoch: string): Promise<void> {
+export async function reassignEpoch(sql: Sql, siteId: string, epoch: string): Promise<void> {
   await sql.run('UPDATE entity SET epoch = $2, seq = 0 WHERE site_id = $1', [siteId, epoch])
   await sql.run('UPDATE audit_entry SET epoch = $2 WHERE site_id = $1 AND body IS NOT NULL', [siteId, epoch])
 }

@@ -6,8 +6,8 @@ import {
   type CourseContent,
   type CourseJson,
   courseBodySchema,
+  courseChunkBodySchema,
   courseFeaturesSchema,
-  coursePieceBodySchema,
 } from '#shared/wire/course.ts'
 import type { Sql } from './database/database.ts'
 
@@ -36,7 +36,7 @@ export async function sitePhotoOf(sql: Sql, siteId: string): Promise<SitePhoto |
 }
 
 /** The bytes of a content of which all pieces are there, read as they are taken; it fails when they go meanwhile. */
-export function sitePieces(sql: Sql, siteId: string, content: CourseContent): ReadableStream<Uint8Array> {
+export function siteChunks(sql: Sql, siteId: string, content: CourseContent): ReadableStream<Uint8Array> {
   let number = 0
   let bytes = 0
   return new ReadableStream<Uint8Array>(
@@ -79,7 +79,7 @@ async function pieceOf(sql: Sql, siteId: string, hash: string, number: number): 
       WHERE site_id = $1 AND entity_table = 'course_piece' AND entity_key = $2 AND body IS NOT NULL`,
     [siteId, `${hash}/${String(number).padStart(4, '0')}`],
   )
-  const { data } = coursePieceBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
+  const { data } = courseChunkBodySchema.safeParse(JSON.parse(row?.body ?? 'null'))
   return data === undefined ? null : Buffer.from(data.bytes, 'base64')
 }
 
@@ -87,7 +87,7 @@ async function joined(sql: Sql, siteId: string, content: CourseContent): Promise
   if (!(await isComplete(sql, siteId, content))) return null
   const pieces: Uint8Array[] = []
   try {
-    for await (const piece of sitePieces(sql, siteId, content)) pieces.push(piece)
+    for await (const piece of siteChunks(sql, siteId, content)) pieces.push(piece)
   } catch {
     return null
   }

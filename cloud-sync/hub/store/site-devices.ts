@@ -26,7 +26,7 @@ export interface SiteDeviceQuery {
 }
 
 /** The next devices behind a place, by site and hardware id; null is the beginning. */
-export function devicesBehind(
+export function devicesAfter(
   sql: Sql,
   { siteIds, hardwareIds, fields, order }: SiteDeviceQuery,
   after: DevicePlace | null,

@@ -32,7 +32,7 @@ export function inSite<Result>(
 }
 
 /** What a gateway tells of itself with the states of its devices. */
-export interface HeardReport {
+export interface SiteReport {
   readonly backlog: Latest['backlog']
   /** The gateway's clock less the hub's. */
   readonly clockOffsetMs: number
@@ -42,10 +42,10 @@ export interface HeardReport {
  * As `inSite`, for a request of the gateway: the locking statement also stores the time, the bytes that the work is
  * going to add, and what the gateway reports.
  */
-export function inHeardSite<Result>(
+export function inActiveSite<Result>(
   database: Database,
   siteId: string,
-  { nowMs, ...report }: { nowMs: number } & (HeardReport | { backlog?: undefined; addedBytes?: number }),
+  { nowMs, ...report }: { nowMs: number } & (SiteReport | { backlog?: undefined; addedBytes?: number }),
   work: (sql: Sql, site: LockedSite) => Promise<Result>,
 ): Promise<Result> {
   return database.transaction(async (sql) => {
@@ -66,7 +66,7 @@ export function inHeardSite<Result>(
   })
 }
 
-function reportValues({ backlog, clockOffsetMs }: HeardReport): (number | null)[] {
+function reportValues({ backlog, clockOffsetMs }: SiteReport): (number | null)[] {
   // an older gateway compares without telling
   const { rows, oldest_ms, unconfirmed_rows = 0 } = backlog
   return [rows, oldest_ms, unconfirmed_rows, clockOffsetMs]

@@ -10,7 +10,7 @@ export interface HubUser {
   /** Null is every site; irrelevant for an admin. */
   readonly siteIds: readonly string[] | null
   readonly isActive: boolean
-  /** As it was set; see `seesCodes`. */
+  /** As it was set; see `canSeeCodes`. */
   readonly masksCodes: boolean
   readonly createdAtMs: number
 }

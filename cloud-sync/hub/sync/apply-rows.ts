@@ -1,7 +1,7 @@
 import { type NewAuditEntry, putAuditEntries } from '#hub/store/audit-log.ts'
 import type { Sql } from '#hub/store/database/database.ts'
 import { type EntityRow, putEntities } from '#hub/store/entities.ts'
-import { blankLockEvents, type EventRow, insertEvents, knownEvents } from '#hub/store/events.ts'
+import { type EventRow, insertEvents, knownEvents, redactLockEvents } from '#hub/store/events.ts'
 import { finishIntent } from '#hub/store/intents.ts'
 import { insertGap } from '#hub/store/site-losses.ts'
 import { eraseRecords, insertErasure } from '#hub/store/telemetry/erasures.ts'
@@ -20,7 +20,7 @@ import {
   noteRowSchema,
 } from '#shared/wire/replication/sync.ts'
 import { blankSchema } from '#shared/wire/schema/blanks.ts'
-import { type BadRow, badRow, type GoodRow, isStorable, readRows } from './synced-rows.ts'
+import { badRow, type InvalidRow, isStorable, readRows, type ValidRow } from './synced-rows.ts'
 
 export interface RowsTarget {
   readonly siteId: string
@@ -39,7 +39,7 @@ export async function applyRows(
   stream: 'notes' | 'lock_events' | 'geofence_events' | 'entities',
   rows: readonly unknown[],
   target: RowsTarget,
-): Promise<BadRow[]> {
+): Promise<InvalidRow[]> {
   if (stream === 'entities') return applyEntities(sql, rows, target)
   if (stream === 'notes') return applyNotes(sql, rows, target)
   const schema = stream === 'lock_events' ? lockEventRowSchema : geofenceEventRowSchema
@@ -57,9 +57,9 @@ export async function applyRows(
   return bad
 }
 
-async function applyNotes(sql: Sql, rows: readonly unknown[], target: RowsTarget): Promise<BadRow[]> {
+async function applyNotes(sql: Sql, rows: readonly unknown[], target: RowsTarget): Promise<InvalidRow[]> {
   const { good, bad } = readRows<NoteSyncRow>(noteRowSchema, rows)
-  const readable: GoodRow<NoteSyncRow>[] = []
+  const readable: ValidRow<NoteSyncRow>[] = []
   for (const each of good) {
     const problem = checkNote(each.row)
     if (problem === undefined) readable.push(each)
@@ -88,7 +88,7 @@ async function applyEntities(
   sql: Sql,
   rows: readonly unknown[],
   { siteId, epoch, isPast }: RowsTarget,
-): Promise<BadRow[]> {
+): Promise<InvalidRow[]> {
   const { good, bad } = readRows<EntitySyncRow>(entityRowSchema, rows)
   const entries: NewAuditEntry[] = []
   const newest = new Map<string, EntityRow>()
@@ -145,7 +145,7 @@ async function applyNote(
   if (kind === 'intent_result' && !isKnown) {
     await finishIntent(sql, siteId, intentResultSchema.parse(body), at_ms)
   }
-  if (kind === 'blank') await blankLockEvents(sql, siteId, blankSchema.parse(body).lock_events)
+  if (kind === 'blank') await redactLockEvents(sql, siteId, blankSchema.parse(body).lock_events)
   if (kind !== 'erase') return
   const erase = eraseSchema.parse(body)
   // also for a new epoch: its database continues the positions of the earlier one

@@ -4,17 +4,17 @@ import { recordAudit } from '#hub/store/audits.ts'
 import type { Database } from '#hub/store/database/database.ts'
 import { livingEntities } from '#hub/store/entities.ts'
 import { eventsBetween } from '#hub/store/events.ts'
-import { inHeardSite, inSite } from '#hub/store/sites.ts'
+import { inActiveSite, inSite } from '#hub/store/sites.ts'
 import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { devicesBetween, readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import { addRecords } from '#shared/telemetry/record-sum.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
 import type { Audit, AuditAnswer } from '#shared/wire/replication/sync.ts'
-import { meetSender } from './senders.ts'
+import { registerSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
 /**
@@ -31,9 +31,9 @@ export async function answerAudit(
     throw new InvalidRequestError('invalid_body', `day_ms must not be ${day_ms} for ${kind}`)
   }
   const startedAtMs = clock.nowMs()
-  await inHeardSite(database, siteId, { nowMs: startedAtMs }, (sql, site) => {
+  await inActiveSite(database, siteId, { nowMs: startedAtMs }, (sql, site) => {
     budgets.requireRoom(site.storedBytes, [])
-    return meetSender(sql, site, audit, startedAtMs)
+    return registerSender(sql, site, audit, startedAtMs)
   })
   const through = new Map(groups.map(({ group, through_ms }) => [group, through_ms]))
   const at = { dayMs: day_ms ?? 0, nowMs: clock.nowMs(), through }
@@ -46,7 +46,7 @@ export async function answerAudit(
   let rows = 0
   for (const { group, count, sum } of groups) {
     rows += count
-    const mine = sums.get(group) ?? new RowSum()
+    const mine = sums.get(group) ?? new RowHashSum()
     sums.delete(group)
     if (mine.count > count) extra.push({ group, count: mine.count - count })
     if (mine.count === count && mine.toString() === sum) continue
@@ -104,12 +104,12 @@ async function sumsOf(
   siteId: string,
   { kind, epoch, groups }: Audit,
   at: Compared,
-): Promise<Map<string, RowSum>> {
+): Promise<Map<string, RowHashSum>> {
   if (kind === 'gps') return recordSums(sql, siteId, GPS, at)
   if (kind === 'battery') return recordSums(sql, siteId, BATTERY, at)
-  const sums = new Map<string, RowSum>()
+  const sums = new Map<string, RowHashSum>()
   const add = (group: string, text: string) => {
-    const sum = sums.get(group) ?? new RowSum()
+    const sum = sums.get(group) ?? new RowHashSum()
     sum.addText(text)
     sums.set(group, sum)
   }
@@ -117,7 +117,7 @@ async function sumsOf(
     for (const { table, key, body } of await livingEntities(sql, siteId)) {
       add(table, `[${JSON.stringify(table)},${JSON.stringify(key)},${body}]`)
     }
-    const entries = new RowSum()
+    const entries = new RowHashSum()
     await sumAuditEntries(sql, siteId, epoch, auditEntriesOf(groups), entries)
     if (entries.count > 0) sums.set(AUDIT_ENTRIES, entries)
   } else {
@@ -134,15 +134,15 @@ async function recordSums<R extends Records>(
   siteId: string,
   kind: RecordKind<R>,
   { dayMs, nowMs, through }: Compared,
-): Promise<Map<string, RowSum>> {
+): Promise<Map<string, RowHashSum>> {
   // else each device would have to be looked up in each segment
   while ((await compactSegments(sql, siteId, nowMs)) > 0);
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
-  const sums = new Map<string, RowSum>()
+  const sums = new Map<string, RowHashSum>()
   for (const hardwareId of await devicesBetween(sql, siteId, kind.name, range)) {
     const toMs = Math.min(range.toMs, through.get(hardwareId) ?? range.toMs)
     const records = await readTelemetry(sql, kind, { siteId, hardwareId }, { ...range, toMs })
-    const sum = new RowSum()
+    const sum = new RowHashSum()
     addRecords(sum, kind, records)
     sums.set(hardwareId, sum)
   }

@@ -8,7 +8,7 @@ import { ConflictError } from '#shared/errors.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { Hello, HelloAnswer, SyncCursors, SyncLimits } from '#shared/wire/replication/sync.ts'
-import { meetSender, warningsFor } from './senders.ts'
+import { registerSender, warningsFor } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
 /** The limits of a hub. A request is at most this large when it is unpacked, a part this large before base64. */
@@ -22,7 +22,7 @@ export const LIMITS: SyncLimits & { records: number } = {
 }
 
 /** The limits that gateways are told. */
-export function toldLimits({ recordsPerSecond }: { recordsPerSecond: number }): SyncLimits {
+export function advertisedLimits({ recordsPerSecond }: { recordsPerSecond: number }): SyncLimits {
   return recordsPerSecond === 0 ? LIMITS : { ...LIMITS, records_per_second: recordsPerSecond }
 }
 
@@ -42,7 +42,7 @@ const INSTANCES_KEPT_MS = 30 * DAY_MS
  * Registers a gateway. Throws `foreign_epoch`, `site_full`, or `ahead` when the hub has more of its epoch than it ever
  * had.
  */
-export async function sayHello(
+export async function registerGateway(
   { database, clock, budgets }: { database: Database; clock: Clock; budgets: SiteBudgets },
   siteId: string,
   hello: Hello,
@@ -69,10 +69,10 @@ export async function sayHello(
     }
     await insertCursors(sql, siteId, epoch, nowMs)
     await forgetInstances(sql, siteId, nowMs - INSTANCES_KEPT_MS)
-    const sender = await meetSender(sql, site, hello, nowMs)
+    const sender = await registerSender(sql, site, hello, nowMs)
     // this epoch has no entities of its own to send
     if (sender.entitiesEnd === 0) await deleteEarlierEntities(sql, siteId, epoch)
     const warnings = warningsFor(site, sender, nowMs)
-    return { server_time_ms: nowMs, cursors, limits: toldLimits(budgets), warnings, audits_through: true }
+    return { server_time_ms: nowMs, cursors, limits: advertisedLimits(budgets), warnings, audits_through: true }
   })
 }

@@ -21,7 +21,7 @@ import { fileLines } from './file-lines.ts'
 import { LIMITS } from './hello.ts'
 import { type CheckedPart, checkPart } from './part-content.ts'
 import { keptBytes } from './part-sizes.ts'
-import { moveAndApply } from './push.ts'
+import { advanceAndApply } from './push.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 import { putOlderStates, statesOf } from './take-latest.ts'
 
@@ -200,7 +200,7 @@ class FileImport {
       await addStoredBytes(sql, this.#siteId, keptBytes(parts))
       const cursors = await readCursors(sql, target.siteId, target.epoch)
       const known = { ...EVERYTHING, entitiesEnd: this.#entitiesEnd, cursors }
-      await moveAndApply(sql, { ...target, nowMs: clock.nowMs() }, parts, known)
+      await advanceAndApply(sql, { ...target, nowMs: clock.nowMs() }, parts, known)
     })
     this.#taken += parts.length
     for (const { part } of parts) this.#rows += part.count

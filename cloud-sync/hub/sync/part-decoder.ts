@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { AppError, type ErrorMessage, UnavailableError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { startThread } from '#shared/thread.ts'
 import type { SyncPart } from '#shared/wire/replication/sync.ts'
@@ -23,7 +23,7 @@ const HEAP_MB = 256
  * Checks and decodes parts; telemetry in a thread, since a few bytes may be many records. The thread starts with the
  * first of them.
  */
-export class PartDecoder implements Pick<Part, 'stop'> {
+export class PartDecoder implements Pick<Component, 'stop'> {
   readonly #log: Log
   readonly #waiting: Waiting[] = []
   #worker: Worker | undefined

@@ -25,7 +25,7 @@ export function sizeFault(parts: readonly SyncPart[]): string | undefined {
 }
 
 /** Why the pieces of decoded parts are too many. */
-export function piecesFault(parts: readonly CheckedPart[]): string | undefined {
+export function chunksFault(parts: readonly CheckedPart[]): string | undefined {
   const pieces = parts.reduce((sum, { content }) => sum + piecesOf(content), 0)
   return pieces > PIECES ? `a push may have records of at most ${PIECES} devices` : undefined
 }

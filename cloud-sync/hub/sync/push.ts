@@ -2,19 +2,19 @@ import { countResent } from '#hub/store/audit-resends.ts'
 import { moveCursor, totalOf } from '#hub/store/cursors.ts'
 import type { Database, Sql } from '#hub/store/database/database.ts'
 import { deleteEarlierEntities } from '#hub/store/entities.ts'
-import { insertQuarantine, type QuarantinedPiece, quarantineSize } from '#hub/store/quarantine.ts'
-import { inHeardSite } from '#hub/store/sites.ts'
+import { insertQuarantine, type QuarantinedItem, quarantineSize } from '#hub/store/quarantine.ts'
+import { inActiveSite } from '#hub/store/sites.ts'
 import { storedBytesOf } from '#hub/store/stored-bytes.ts'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
 import { type Clock, DAY_MS } from '#shared/time.ts'
 import type { AuditKind, Push, PushAnswer, SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import { applyRows } from './apply-rows.ts'
 import { applyTelemetry, type Erased, EVERYTHING } from './apply-telemetry.ts'
-import { CursorConflictError, toldLimits } from './hello.ts'
+import { advertisedLimits, CursorConflictError } from './hello.ts'
 import type { CheckedPart, PartContent } from './part-content.ts'
 import type { PartDecoder } from './part-decoder.ts'
-import { keptBytes, piecesFault, sizeFault, tooLarge } from './part-sizes.ts'
-import { meetSender, warningsFor } from './senders.ts'
+import { chunksFault, keptBytes, sizeFault, tooLarge } from './part-sizes.ts'
+import { registerSender, warningsFor } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 
 export interface PushDeps {
@@ -32,7 +32,7 @@ export interface PushDeps {
  * Takes all parts or none, in the turn of the site. Throws why a part is invalid, `payload_too_large`, `rate_limited`,
  * `site_full`, `quarantine_full`, or `cursor` when they do not continue at the cursors.
  */
-export async function takeParts(deps: PushDeps, siteId: string, push: Push): Promise<PushAnswer> {
+export async function applyBatches(deps: PushDeps, siteId: string, push: Push): Promise<PushAnswer> {
   const { budgets } = deps
   const fault = sizeFault(push.parts)
   if (fault !== undefined) throw budgets.refusal('push_too_large', tooLarge(fault))
@@ -56,21 +56,21 @@ async function takeInTurn(
   const streams = push.parts.map(({ stream }) => stream)
   budgets.requireRoom(await storedBytesOf(database, siteId), streams)
   const parts = await decoder.check(push.parts)
-  const fault = piecesFault(parts)
+  const fault = chunksFault(parts)
   if (fault !== undefined) throw budgets.refusal('push_too_large', tooLarge(fault))
   const { epoch } = push
   const nowMs = clock.nowMs()
   const addedBytes = keptBytes(parts)
-  const { answer, total } = await inHeardSite(database, siteId, { nowMs, addedBytes }, async (sql, site) => {
+  const { answer, total } = await inActiveSite(database, siteId, { nowMs, addedBytes }, async (sql, site) => {
     // others of this site may have been stored meanwhile; a push that begins with room is taken whole
     budgets.requireRoom(site.storedBytes - addedBytes, streams)
-    const sender = await meetSender(sql, site, push, nowMs)
+    const sender = await registerSender(sql, site, push, nowMs)
     const target = { siteId, epoch, nowMs, keepsErased }
-    const { acked, quarantined } = await moveAndApply(sql, target, parts, sender)
+    const { acked, quarantined } = await advanceAndApply(sql, target, parts, sender)
     const hasQuarantine = sender.hasQuarantine || quarantined > 0
     const answer = {
       acked,
-      limits: toldLimits(budgets),
+      limits: advertisedLimits(budgets),
       intents_waiting: site.intentSeq > site.intentsAfter,
       warnings: warningsFor(site, { ...sender, hasQuarantine }, nowMs),
     }
@@ -99,7 +99,7 @@ export interface PartsTarget {
  * Applies checked parts inside a transaction that holds the lock of the site; returns the new cursors. Throws `cursor`
  * when a part does not continue at the cursor of its stream.
  */
-export async function moveAndApply(
+export async function advanceAndApply(
   sql: Sql,
   target: PartsTarget,
   parts: readonly CheckedPart[],
@@ -145,7 +145,7 @@ async function applyParts(
 ): Promise<number> {
   // notes of the same request may erase more
   const bounds = parts.some(({ part }) => part.stream === 'notes') ? EVERYTHING : erased
-  const quarantined: QuarantinedPiece[] = []
+  const quarantined: QuarantinedItem[] = []
   for (const { part, data, content } of parts) {
     const { stream, from, to } = part
     if (part.is_resend === true) {
@@ -170,14 +170,14 @@ async function applyParts(
 }
 
 /** What the quarantine of a site may hold. */
-const QUARANTINE_PIECES = 10_000
+const QUARANTINE_ITEMS = 10_000
 const QUARANTINE_BYTES = 64 << 20
 
 /** Throws `quarantine_full`: the gateway keeps the data, and other streams go on. */
-async function requireRoom(sql: Sql, siteId: string, more: readonly QuarantinedPiece[]): Promise<void> {
+async function requireRoom(sql: Sql, siteId: string, more: readonly QuarantinedItem[]): Promise<void> {
   const held = await quarantineSize(sql, siteId)
   const bytes = more.reduce((sum, { body }) => sum + body.length, held.bytes)
-  if (held.pieces + more.length <= QUARANTINE_PIECES && bytes <= QUARANTINE_BYTES) return
+  if (held.pieces + more.length <= QUARANTINE_ITEMS && bytes <= QUARANTINE_BYTES) return
   throw new InvalidRequestError(
     'quarantine_full',
     'the hub cannot read this data, and the quarantine of this site is full: an admin of the hub must look at it',

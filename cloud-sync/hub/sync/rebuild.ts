@@ -4,12 +4,12 @@ import type { Database } from '#hub/store/database/database.ts'
 import { insertRows } from '#hub/store/database/insert-rows.ts'
 import { isEpochOfAnother, recordEpoch } from '#hub/store/epochs.ts'
 import {
-  auditEntriesBehind,
+  auditEntriesAfter,
   deviceWithBlocks,
-  entitiesBehind,
-  eventsBehind,
+  entitiesAfter,
+  eventsAfter,
   type KeptRow,
-  passToEpoch,
+  reassignEpoch,
   siteToRebuild,
 } from '#hub/store/rebuild.ts'
 import { inSite, siteNotFound } from '#hub/store/sites.ts'
@@ -66,7 +66,7 @@ export function rebuildPage(deps: RebuildDeps, siteId: string, query: PageQuery)
     const after = readPlace(query.after)
     if (query.kind === 'gps') return recordPage(deps, siteId, GPS, after, query.since)
     if (query.kind === 'battery') return recordPage(deps, siteId, BATTERY, after, query.since)
-    return rowPage(await rowsBehind(deps.database, siteId, query.kind, after), query.kind)
+    return rowPage(await rowsAfter(deps.database, siteId, query.kind, after), query.kind)
   })
 }
 
@@ -74,7 +74,7 @@ export function rebuildPage(deps: RebuildDeps, siteId: string, query: PageQuery)
  * Takes a database that was made of the pages: its streams are acknowledged up to their ends. A second time the answer
  * is the same. Throws `foreign_epoch`, or `epoch_exists` for one that has sent something already.
  */
-export async function takeRebuilt(
+export async function applyRebuilt(
   { database, clock }: RebuildDeps,
   siteId: string,
   { epoch, forked_from, ends }: Rebuilt,
@@ -95,7 +95,7 @@ export async function takeRebuilt(
         ['site_id', 'epoch', 'stream', 'seq', 'hash', 'row_count', 'moved_at_ms'],
         wanted.map(({ stream, cursor }) => [siteId, epoch, stream, cursor.seq, cursor.hash, 0, nowMs]),
       )
-      await passToEpoch(sql, siteId, epoch)
+      await reassignEpoch(sql, siteId, epoch)
       await addStoredBytes(sql, siteId, (1 + SYNC_STREAMS.length) * ROW_BYTES)
     }
     const cursors = await readCursors(sql, siteId, epoch)
@@ -105,15 +105,15 @@ export async function takeRebuilt(
   })
 }
 
-async function rowsBehind(
+async function rowsAfter(
   database: Database,
   siteId: string,
   kind: Exclude<RebuildKind, 'gps' | 'battery'>,
   after: readonly (string | number)[],
 ): Promise<KeptRow[]> {
-  if (kind === 'entities') return entitiesBehind(database, siteId, after, ROWS)
-  if (kind === 'audit_entries') return auditEntriesBehind(database, siteId, after, ROWS)
-  return eventsBehind(database, siteId, kind, after, ROWS)
+  if (kind === 'entities') return entitiesAfter(database, siteId, after, ROWS)
+  if (kind === 'audit_entries') return auditEntriesAfter(database, siteId, after, ROWS)
+  return eventsAfter(database, siteId, kind, after, ROWS)
 }
 
 function rowPage(rows: readonly KeptRow[], kind: RebuildKind): RebuildPage {

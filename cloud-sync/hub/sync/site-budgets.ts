@@ -1,7 +1,7 @@
 import { Rates } from '#shared/budgets/rates.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
 import { AppError, InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { inGb } from '#shared/units.ts'
 import { SITE_FULL, type SyncStream } from '#shared/wire/replication/sync.ts'
@@ -59,7 +59,7 @@ export interface BodyReservation {
  */
 export class SiteBudgets {
   /** Requests that were refused, by reason. */
-  readonly refused = new Tally(SITE_REFUSALS)
+  readonly refused = new Counter(SITE_REFUSALS)
   readonly recordsPerSecond: number
   /** What is kept of a site; 0 is no limit. */
   readonly maxBytes: number

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { areTwoGateways } from '#hub/sites/state.ts'
+import { hasDuplicateGateway } from '#hub/sites/state.ts'
 import { compactSegments } from '#hub/store/telemetry/compactor.ts'
 import { readTelemetry } from '#hub/store/telemetry/reader.ts'
 import { DATABASE_KINDS } from '#hub/testing/databases.ts'
 import { openHub, type TestHub } from '#hub/testing/open-hub.ts'
 import { blocksContent, endsOf, rowsContent, runsContent, type SiteClient } from '#hub/testing/site-client.ts'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import { encodeBlock } from '#shared/telemetry/block.ts'
 import { addRecords } from '#shared/telemetry/record-sum.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
@@ -500,7 +500,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual(await bodies(site), { k1: '{"n":[1]}', k2: '{"n":[2]}' })
         assert.equal(await count(site, 'quarantine'), 0)
         const audit = async (some: typeof rows) => {
-          const sum = new RowSum()
+          const sum = new RowHashSum()
           for (const { table, key, body } of some) sum.addText(JSON.stringify([table, key, body]))
           const group = { group: 'of_the_future', count: some.length, sum: sum.toString() }
           return (await site.audit('entities', null, [group])).body
@@ -582,8 +582,8 @@ for (const kind of DATABASE_KINDS) {
             'SELECT two_gateways_ms AS at FROM site WHERE site_id = $1',
             [older.siteId],
           )
-          assert.ok(areTwoGateways(site?.at ?? null, test_.clock.nowMs()))
-          assert.ok(!areTwoGateways(site?.at ?? null, test_.clock.nowMs() + 3_600_000))
+          assert.ok(hasDuplicateGateway(site?.at ?? null, test_.clock.nowMs()))
+          assert.ok(!hasDuplicateGateway(site?.at ?? null, test_.clock.nowMs() + 3_600_000))
         } finally {
           test_.clock.aheadMs = 0
         }
@@ -707,7 +707,7 @@ for (const kind of DATABASE_KINDS) {
 
     describe('audits', () => {
       const sumOf = (records: GpsRecords) => {
-        const sum = new RowSum()
+        const sum = new RowHashSum()
         addRecords(sum, GPS, records)
         return { count: sum.count, sum: sum.toString() }
       }
@@ -791,7 +791,7 @@ for (const kind of DATABASE_KINDS) {
         assert.deepEqual((await site.audit('gps', day, [group([0, 2])])).body, { resend: [], extra: [] })
         const events = [lockEvent(1), lockEvent(2)]
         await site.push(site.part('lock_events', rowsContent(events)))
-        const sum = new RowSum()
+        const sum = new RowHashSum()
         const { seq: _, ...first } = events[0] ?? { seq: 0 }
         sum.addText(JSON.stringify(first))
         const counted = { group: 'cart-1', count: 1, sum: sum.toString() }
@@ -808,7 +808,7 @@ for (const kind of DATABASE_KINDS) {
           { seq: 2, table: 'device', key: 'b', body: null },
         ]
         await site.push(site.part('lock_events', rowsContent(rows)), site.part('entities', rowsContent(entities)))
-        const sum = new RowSum()
+        const sum = new RowHashSum()
         const { seq: _, ...first } = rows[0] ?? { seq: 0 }
         sum.addText(JSON.stringify(first))
         const day = Date.UTC(2026, 4, 1)
@@ -817,7 +817,7 @@ for (const kind of DATABASE_KINDS) {
           resend: [],
           extra: [{ group: 'cart-2', count: 1 }],
         })
-        const entitySum = new RowSum()
+        const entitySum = new RowHashSum()
         entitySum.addText(JSON.stringify(['device', 'a', entities[0]?.body]))
         assert.deepEqual(
           (await site.audit('entities', null, [{ group: 'device', count: 1, sum: entitySum.toString() }])).body,

@@ -3,14 +3,14 @@ import { describeError } from '#shared/errors.ts'
 import { isNestedTooDeep } from '#shared/json-body.ts'
 
 /** A row that fits its schema, with all its fields. */
-export interface GoodRow<Row> {
+export interface ValidRow<Row> {
   readonly row: Row
   /** The JSON of the row as the gateway sent it, without its position. */
   readonly body: string
 }
 
 /** A row that does not fit, as the gateway sent it. */
-export interface BadRow {
+export interface InvalidRow {
   readonly reason: string
   readonly body: Uint8Array
 }
@@ -19,9 +19,9 @@ export interface BadRow {
 export function readRows<Row>(
   schema: z.ZodType<Row>,
   rows: readonly unknown[],
-): { good: GoodRow<Row>[]; bad: BadRow[] } {
-  const good: GoodRow<Row>[] = []
-  const bad: BadRow[] = []
+): { good: ValidRow<Row>[]; bad: InvalidRow[] } {
+  const good: ValidRow<Row>[] = []
+  const bad: InvalidRow[] = []
   for (const row of rows) {
     const problem = findProblem(schema, row)
     if (problem === undefined) {
@@ -36,7 +36,7 @@ export function readRows<Row>(
 }
 
 /** The row for the quarantine. */
-export function badRow(row: unknown, reason: string): BadRow {
+export function badRow(row: unknown, reason: string): InvalidRow {
   return { reason, body: Buffer.from(isNestedTooDeep(row) ? 'nested too deep' : JSON.stringify(row)) }
 }
 

@@ -1,15 +1,15 @@
 import type { z } from 'zod'
 import type { Database, Sql } from '#hub/store/database/database.ts'
-import { keepDevicesAside } from '#hub/store/erased.ts'
+import { archiveDevices } from '#hub/store/erased.ts'
 import { keepLatestOf, latestSize, type NewLatestRow, putLatest } from '#hub/store/latest.ts'
-import { inHeardSite } from '#hub/store/sites.ts'
+import { inActiveSite } from '#hub/store/sites.ts'
 import { addStoredBytes, ROW_BYTES } from '#hub/store/stored-bytes.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import { SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { Latest, latestAnswerSchema, SyncCursors } from '#shared/wire/replication/sync.ts'
-import { CursorConflictError, toldLimits } from './hello.ts'
-import { meetSender } from './senders.ts'
+import { advertisedLimits, CursorConflictError } from './hello.ts'
+import { registerSender } from './senders.ts'
 import type { SiteBudgets } from './site-budgets.ts'
 import { isStorable } from './synced-rows.ts'
 
@@ -30,7 +30,7 @@ interface LatestDeps {
  * Keeps the newest states of devices. Throws `cursor` when the hub has less than it acknowledged, `site_full` for too
  * many.
  */
-export async function takeLatest(
+export async function applyLatest(
   { database, clock, budgets, keepsErased }: LatestDeps,
   siteId: string,
   latest: Latest,
@@ -38,15 +38,15 @@ export async function takeLatest(
   const rows = statesOf(latest.devices)
   const nowMs = clock.nowMs()
   const heard = { nowMs, backlog: latest.backlog, clockOffsetMs: latest.at_ms - nowMs }
-  return inHeardSite(database, siteId, heard, async (sql, site) => {
-    const { cursors } = await meetSender(sql, site, latest, nowMs)
+  return inActiveSite(database, siteId, heard, async (sql, site) => {
+    const { cursors } = await registerSender(sql, site, latest, nowMs)
     requireAcked(cursors, latest.backlog.acked)
     await putLatest(sql, siteId, latest.at_ms, [...rows.values()])
     // without room for what is forgotten it stays where it is
     if (latest.is_complete && budgets.hasReserve(site.storedBytes)) {
       const forgotten = await keepLatestOf(sql, siteId, latest.at_ms, [...rows.keys()])
       if (keepsErased) {
-        await keepDevicesAside(sql, siteId, forgotten, nowMs)
+        await archiveDevices(sql, siteId, forgotten, nowMs)
         const bytes = forgotten.reduce((sum, { body }) => sum + Buffer.byteLength(body) + ROW_BYTES, 0)
         await addStoredBytes(sql, siteId, bytes)
       }
@@ -54,7 +54,7 @@ export async function takeLatest(
     const { devices, bytes } = await latestSize(sql, siteId)
     if (devices > MAX_DEVICES || bytes > MAX_BYTES)
       throw budgets.full(`the hub keeps the states of at most ${MAX_DEVICES} devices, in ${MAX_BYTES} bytes`)
-    return { limits: toldLimits(budgets), intents_waiting: site.intentSeq > site.intentsAfter }
+    return { limits: advertisedLimits(budgets), intents_waiting: site.intentSeq > site.intentsAfter }
   })
 }
 
@@ -89,5 +89,5 @@ export async function putOlderStates(
 ): Promise<void> {
   await putLatest(sql, siteId, atMs, [...states.values()], Number.POSITIVE_INFINITY)
   const forgotten = await keepLatestOf(sql, siteId, atMs, [...states.keys()], Number.POSITIVE_INFINITY)
-  if (keepsErased) await keepDevicesAside(sql, siteId, forgotten, nowMs)
+  if (keepsErased) await archiveDevices(sql, siteId, forgotten, nowMs)
 }

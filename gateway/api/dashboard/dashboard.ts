@@ -2,13 +2,13 @@
 // `built-files` reads what was built, once, `routes` sends it, and `pages` stands for it as long as there is none.
 
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Folder } from '#shared/program-files.ts'
 import { type BuiltFile, readBuiltFiles } from './built-files.ts'
 
 /** The build that this gateway serves. */
-export class Dashboard implements Pick<Part, 'start'> {
+export class Dashboard implements Pick<Component, 'start'> {
   readonly #folder: Folder
   readonly #log: Log
   #files: ReadonlyMap<string, BuiltFile> | undefined

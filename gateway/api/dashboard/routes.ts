@@ -11,7 +11,7 @@ import type { BuiltFile } from './built-files.ts'
 import type { Dashboard } from './dashboard.ts'
 
 /** What a page says of the gateway without the app. */
-interface AboutGateway {
+interface PlainPageInfo {
   /** Name and version. */
   version: string
   /** As `/health` has it. */
@@ -26,7 +26,7 @@ code { font-size: 0.94em }
 const STYLE_DIGEST = createHash('sha256').update(STYLE).digest('base64')
 
 /** What a browser may do in the page below: nothing but show it. */
-const BARE_POLICY = [
+const PLAIN_PAGE_CSP = [
   `default-src 'none'`,
   `style-src 'sha256-${STYLE_DIGEST}'`,
   'img-src data:',
@@ -36,7 +36,7 @@ const BARE_POLICY = [
 ].join('; ')
 
 /** The page of a gateway without the app: what it is, whether it is well, and what to do. */
-function renderBarePage({ version, status }: AboutGateway) {
+function renderBarePage({ version, status }: PlainPageInfo) {
   const [name = '', number = ''] = version.split(' ')
   // without an icon named here browsers ask for one at a place that needs a key
   return html`<!doctype html>
@@ -94,7 +94,7 @@ export function createDashboardApi({ dashboard, store }: DashboardDeps): OpenAPI
 
   function withoutApp(c: Context<ApiEnv>, httpStatus: 200 | 503) {
     const page = renderBarePage({ version, status: store.health.isUsable ? 'ok' : 'error' })
-    return c.html(page, httpStatus, { 'content-security-policy': BARE_POLICY })
+    return c.html(page, httpStatus, { 'content-security-policy': PLAIN_PAGE_CSP })
   }
 
   // no routes, as those are what the document lists, but what is before them

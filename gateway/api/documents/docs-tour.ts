@@ -1,4 +1,4 @@
-import type { Tour } from '#shared/http/docs/tour.ts'
+import type { Walkthrough } from '#shared/http/docs/tour.ts'
 
 const ZONE = {
   type: 'Feature',
@@ -20,7 +20,7 @@ ws.onopen = () => {
 ws.onmessage = ({ data }) => console.log(data)'`
 
 /** From nothing to a cart that is locked from afar; what the gateway cannot do is left out of the page. */
-export const TOUR: Tour = {
+export const TOUR: Walkthrough = {
   title: 'From nothing to a locked cart',
   intro: 'Copy these into a shell, one after the other. First, where the gateway is, and your admin key:',
   keyPrefix: 'flt_',

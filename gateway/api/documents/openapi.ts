@@ -1,5 +1,5 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
-import { createOpenApiDocument, type Doors, type OpenApiDocument } from '#shared/http/openapi.ts'
+import { type AccessRules, createOpenApiDocument, type OpenApiDocument } from '#shared/http/openapi.ts'
 import { ERROR_CODES } from '#shared/wire/error-codes.ts'
 import type { ApiEnv } from '../api-env.ts'
 import { TAGS } from '../tags.ts'
@@ -26,7 +26,7 @@ export interface GatewayDocument extends OpenApiDocument {
 }
 
 /** The OpenAPI 3.1 document of the gateway. */
-export function createGatewayDocument(app: OpenAPIHono<ApiEnv>, doors: Doors<ApiEnv>): GatewayDocument {
+export function createGatewayDocument(app: OpenAPIHono<ApiEnv>, doors: AccessRules<ApiEnv>): GatewayDocument {
   const about = {
     title: 'cartbarn',
     description: INTRODUCTION,

@@ -9,7 +9,7 @@ import type { RenderedDocument, renderMarkdown } from './markdown.ts'
 export const DOCS = programFolder('docs')
 
 /** All pages, and the pictures in them. */
-export interface HelpShelf {
+export interface HelpPages {
   pages: ReadonlyMap<HelpPage, RenderedDocument>
   /** By their names below `pictures/`. */
   pictures: ReadonlyMap<string, Buffer<ArrayBuffer>>
@@ -19,7 +19,7 @@ const PICTURE = /^pictures\/([\w-]+\.png)$/
 const DOCUMENT = /^([\w-]+)\.md(#.*)?$/
 
 /** Reads and renders what there is of it in a folder. */
-export function readHelp(folder: Folder, render: typeof renderMarkdown): HelpShelf {
+export function readHelp(folder: Folder, render: typeof renderMarkdown): HelpPages {
   const pictures = new Map<string, Buffer<ArrayBuffer>>()
   const resolve = (href: string): string | undefined => {
     if (/^(https?:\/\/|#)/.test(href)) return href

@@ -10,13 +10,13 @@ export interface RenderedDocument {
 }
 
 /** Says where a link or picture leads from here; undefined for what is not served: its words remain. */
-export type Resolve = (href: string) => string | undefined
+export type LinkResolver = (href: string) => string | undefined
 
 /**
  * Renders Markdown as GitHub shows it, headings with the same names. HTML in it is shown as text. What links and
  * pictures lead to is for `resolve`, which must not return what a browser would run.
  */
-export function renderMarkdown(markdown: string, resolve: Resolve): RenderedDocument {
+export function renderMarkdown(markdown: string, resolve: LinkResolver): RenderedDocument {
   const anchors: string[] = []
   let title = ''
   const marked = new Marked({

@@ -6,7 +6,7 @@ import { helpAddress } from '#shared/help-pages.ts'
 import { type KeptDocument, keptBytes, keptText, sendKept } from '#shared/http/documents.ts'
 import { readProgramFile } from '#shared/program-files.ts'
 import { type ApiEnv, createApi } from '../api-env.ts'
-import { DOCS, type HelpShelf, readHelp } from './help-shelf.ts'
+import { DOCS, type HelpPages, readHelp } from './help-shelf.ts'
 import type { RenderedDocument } from './markdown.ts'
 
 const STYLE = readProgramFile('gateway/api/help/help.css').toString()
@@ -30,7 +30,7 @@ function renderHelpPage(document: RenderedDocument): Html {
 }
 
 /** All pages there are. */
-function renderHelpIndex({ pages }: HelpShelf): Html {
+function renderHelpIndex({ pages }: HelpPages): Html {
   const rows = [...pages].map(([page, { title }]) => html`<li><a href="${helpAddress(page)}">${title}</a></li>`)
   return frame(
     'Help',
@@ -88,7 +88,7 @@ export function createHelpApi(folder = DOCS): OpenAPIHono<ApiEnv> {
 }
 
 /** What there is to be sent, by its name below `/help/`. */
-async function keptHelp(shelf: HelpShelf): Promise<ReadonlyMap<string, KeptDocument>> {
+async function keptHelp(shelf: HelpPages): Promise<ReadonlyMap<string, KeptDocument>> {
   const kept = new Map<string, KeptDocument>()
   for (const [name, bytes] of shelf.pictures) kept.set(`${PICTURES}${name}`, keptBytes('image/png', bytes))
   for (const [name, page] of shelf.pages) kept.set(name, await keptText(PAGE, String(await renderHelpPage(page))))

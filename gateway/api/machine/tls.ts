@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import type { z } from 'zod'
-import type { PlainUse } from '#services/plain-http.ts'
+import type { UnencryptedUse } from '#services/plain-http.ts'
 import { answers } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { toIso } from '#shared/time.ts'
@@ -63,7 +63,7 @@ function guideFor(c: Context<ApiEnv>, { config }: NetworkDeps): string | null {
 }
 
 function toUseJson(
-  { kind, id, address, lastMs }: PlainUse,
+  { kind, id, address, lastMs }: UnencryptedUse,
   { sessions, users, fleet }: PeopleDeps & DevicesDeps,
 ): z.infer<typeof tlsSchema>['plain_http']['used_by'][number] {
   const names = {

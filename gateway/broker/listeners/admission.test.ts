@@ -4,7 +4,7 @@ import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { Rates } from '#shared/budgets/rates.ts'
 import { Slots } from '#shared/budgets/slots.ts'
-import { Connections, type DoorBudgets } from './admission.ts'
+import { Connections, type ListenerBudgets } from './admission.ts'
 
 let lastPort = 0
 
@@ -14,7 +14,7 @@ class Idle extends Duplex {
   override _read(): void {}
 }
 
-function doorOf({ perOwner = 1000, total = 1000 } = {}): DoorBudgets {
+function doorOf({ perOwner = 1000, total = 1000 } = {}): ListenerBudgets {
   return {
     halfOpen: new Slots({ perOwner, total }),
     failedLogins: new Rates({ perSecond: 5, burst: 100 }),

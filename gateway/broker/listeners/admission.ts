@@ -2,7 +2,7 @@ import { addressOwner } from '#shared/budgets/address.ts'
 import type { Rates } from '#shared/budgets/rates.ts'
 import type { Slots } from '#shared/budgets/slots.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 
 /** A socket, as far as counting goes. */
 interface Closable {
@@ -19,7 +19,7 @@ export interface ConnectionLimits {
 }
 
 /** What each address may have and do. */
-export interface DoorBudgets {
+export interface ListenerBudgets {
   /** Connections that have not logged in. */
   halfOpen: Slots
   /** Failed logins, of addresses and of user names. */
@@ -63,16 +63,16 @@ interface Place {
  * those that have not logged in fewer still. A newcomer takes the place of one that has had its time, or that is of an
  * address with more of them than its own, so sockets that say nothing shut nobody out. None outlives the broker.
  */
-export class Connections implements Part {
+export class Connections implements Component {
   readonly #limits: ConnectionLimits
-  readonly #budgets: DoorBudgets
+  readonly #budgets: ListenerBudgets
   readonly #open = new Map<Closable, Place>()
   readonly #byPeer = new Map<string, Place>()
   readonly #addresses = new Map<string, Address>()
   readonly #isProxy: (address: string) => boolean
 
   /** `isProxy` tells the addresses that stand for many clients: each of their connections counts by itself. */
-  constructor(limits: ConnectionLimits, budgets: DoorBudgets, isProxy: (address: string) => boolean = () => false) {
+  constructor(limits: ConnectionLimits, budgets: ListenerBudgets, isProxy: (address: string) => boolean = () => false) {
     this.#limits = limits
     this.#budgets = budgets
     this.#isProxy = isProxy

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Fifo } from '#shared/budgets/fifo.ts'
 import { listenOn, remoteAddressOf } from '#shared/budgets/listen.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { AdmissionRefusal, Connections } from './admission.ts'
 
 /**
@@ -30,7 +30,7 @@ export interface TcpListenerEvents {
 }
 
 /** Listens for MQTT over TCP. */
-export class TcpListener implements Part {
+export class TcpListener implements Component {
   readonly #options: TcpListenerOptions
   readonly #events: TcpListenerEvents
   readonly #waiting = new Fifo<{ socket: Socket; address: string }>()

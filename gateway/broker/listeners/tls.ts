@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import { HANDSHAKE_TIMEOUT_MS } from '#shared/tls.ts'
 import { TcpListener, type TcpListenerEvents, type TcpListenerOptions } from './tcp.ts'
 
@@ -10,7 +10,7 @@ export interface TlsListenerEvents extends TcpListenerEvents {
 }
 
 /** Listens for MQTT over TLS: TCP as without, and a handshake before the connection is anybody's. */
-export class TlsListener implements Part {
+export class TlsListener implements Component {
   readonly #events: TlsListenerEvents
   readonly #tcp: TcpListener
   readonly #tls: Server

@@ -5,8 +5,8 @@ import type {
   StoredSubscription,
   StoredWill,
 } from '#domain/mqtt-sessions.ts'
-import type { Part } from '#shared/lifecycle.ts'
-import { Tally } from '#shared/tally.ts'
+import type { Component } from '#shared/lifecycle.ts'
+import { Counter } from '#shared/tally.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import { LIMIT_DROPS } from '../limits.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'
@@ -50,11 +50,11 @@ const IGNORE_FAILURE = () => undefined
  * which they change. A message is queued in the transaction that stores it, so once its sender has an acknowledgement
  * no power cut takes it from a subscriber.
  */
-export class Sessions implements Part {
+export class Sessions implements Component {
   readonly retained: RetainedMessages
   readonly wills = new Map<string, StoredWill>()
   /** What had to make room or was forgotten, by reason. */
-  readonly dropped = new Tally(LIMIT_DROPS)
+  readonly dropped = new Counter(LIMIT_DROPS)
   readonly #journal: SessionJournal
   readonly #limits: SessionLimits
   readonly #byClientId = new Map<string, Session>()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { matchesTopic } from '#domain/mqtt-topics.ts'
-import { type Held, SubscriptionIndex } from './subscription-index.ts'
+import { type IndexedSubscription, SubscriptionIndex } from './subscription-index.ts'
 
 interface Client {
   name: string
@@ -37,7 +37,7 @@ test('the index finds what looking at every subscription finds, after any adding
   fc.assert(
     fc.property(steps, topic, readers, (history, eachTopic, owners) => {
       const index = new SubscriptionIndex<Client>()
-      const all = new Map<string, Held<Client>>()
+      const all = new Map<string, IndexedSubscription<Client>>()
       for (const { isAdded, ...held } of history) {
         const key = `${held.holder.name} ${held.topicFilter}`
         const known = all.get(key)

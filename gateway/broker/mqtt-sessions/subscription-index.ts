@@ -7,7 +7,7 @@ interface Holder {
 }
 
 /** A subscription, as far as matching goes. */
-export interface Held<Each extends Holder> {
+export interface IndexedSubscription<Each extends Holder> {
   readonly holder: Each
   readonly topicFilter: string
   readonly qos: number
@@ -18,8 +18,8 @@ export interface Held<Each extends Holder> {
  * subscriptions is looked at, so what somebody may not read costs nobody anything, however often it is asked for.
  */
 export class SubscriptionIndex<Each extends Holder> {
-  readonly #exact = new Map<string, Set<Held<Each>>>()
-  readonly #wild = new Map<string, { matcher: Qlobber<Held<Each>>; size: number }>()
+  readonly #exact = new Map<string, Set<IndexedSubscription<Each>>>()
+  readonly #wild = new Map<string, { matcher: Qlobber<IndexedSubscription<Each>>; size: number }>()
   readonly #sizes = new Map<string, number>()
   #size = 0
 
@@ -35,7 +35,7 @@ export class SubscriptionIndex<Each extends Holder> {
     return this.#sizes.get(owner) ?? 0
   }
 
-  add(held: Held<Each>): void {
+  add(held: IndexedSubscription<Each>): void {
     this.version++
     this.#count(held.holder.owner, 1)
     if (hasWildcard(held.topicFilter)) {
@@ -48,7 +48,7 @@ export class SubscriptionIndex<Each extends Holder> {
   }
 
   /** Takes out what was added. */
-  delete(held: Held<Each>): void {
+  delete(held: IndexedSubscription<Each>): void {
     const { holder, topicFilter } = held
     this.version++
     this.#count(holder.owner, -1)
@@ -82,7 +82,7 @@ export class SubscriptionIndex<Each extends Holder> {
     return found
   }
 
-  #addWild(held: Held<Each>): void {
+  #addWild(held: IndexedSubscription<Each>): void {
     const { owner } = held.holder
     let known = this.#wild.get(owner)
     if (known === undefined) {
@@ -93,7 +93,7 @@ export class SubscriptionIndex<Each extends Holder> {
     known.matcher.add(held.topicFilter, held)
   }
 
-  #deleteWild(held: Held<Each>): void {
+  #deleteWild(held: IndexedSubscription<Each>): void {
     const { owner } = held.holder
     const known = this.#wild.get(owner)
     if (known === undefined) return

@@ -1,6 +1,6 @@
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { MqttClientName, MqttClientStatus, MqttFlow, MqttStats } from '#shared/mqtt-status.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { readVersion } from '#shared/version.ts'
 import { givenClientId } from '../client-ids.ts'
 import type { Connection } from '../connection.ts'
@@ -12,7 +12,7 @@ import { Traffic } from '../traffic.ts'
 
 interface BrokerStatusDeps {
   sessions: Sessions
-  refused: Tally
+  refused: Counter
   gate: ReadGate
   /** All open connections, logged in or not. */
   connections: ReadonlySet<Connection<unknown>>
@@ -24,7 +24,7 @@ interface BrokerStatusDeps {
 const SAMPLE_MS = 5_000
 
 /** How the broker and each of its clients are doing: read when somebody asks, from counters that are kept anyway. */
-export class BrokerStatus implements Part {
+export class BrokerStatus implements Component {
   readonly received: Traffic
   readonly sent: Traffic
   readonly version = readVersion()

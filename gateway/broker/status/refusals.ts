@@ -1,5 +1,5 @@
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { LIMIT_REFUSALS } from '../limits.ts'
 
 const WINDOW_MS = 10_000
@@ -25,7 +25,7 @@ interface RefusedFields {
  * more there were.
  */
 export class Refusals {
-  readonly counts = new Tally(LIMIT_REFUSALS)
+  readonly counts = new Counter(LIMIT_REFUSALS)
   readonly #log: Log
   #windowEndsAtMs = 0
   #lines = 0

@@ -1,5 +1,5 @@
 import { matchesTopic } from '#domain/mqtt-topics.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { MqttStats } from '#shared/mqtt-status.ts'
 import { LOAD_WINDOWS_MIN } from '../load-average.ts'
 import type { BrokerStatus } from './broker-status.ts'
@@ -48,7 +48,7 @@ const TOPICS = [...Object.keys(VALUES), ...LOAD_TOPICS.map(({ name }) => name)].
  * What the broker says of itself, under the names and with the meanings that Mosquitto has made common; only what is
  * known truly. Published while somebody has subscribed; nothing is worked out for nobody.
  */
-export class SysTopics implements Part {
+export class SysTopics implements Component {
   readonly #status: BrokerStatus
   readonly #isWanted: (topic: string) => boolean
   readonly #publish: (topic: string, payload: string) => void

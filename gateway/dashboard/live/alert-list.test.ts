@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { alertJson } from '#dashboard/testing/alert-json.ts'
-import { acknowledgedAlerts, Bell, isShown, openAlerts } from './alert-list.ts'
+import { AlertSound, acknowledgedAlerts, isShown, openAlerts } from './alert-list.ts'
 
 const LATER = '2026-05-01T12:05:00.000Z'
 
@@ -26,7 +26,7 @@ test('a filter is of a kind, of a cart, or of both', () => {
 test('the bell rings for each alert once, once a minute for all, and not for what a person knows', () => {
   let rings = 0
   let canBeHeard = true
-  const bell = new Bell(() => {
+  const bell = new AlertSound(() => {
     if (canBeHeard) rings++
     return canBeHeard
   })

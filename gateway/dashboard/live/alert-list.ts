@@ -32,7 +32,7 @@ function newestFirst(a: AlertJson, b: AlertJson): number {
 const RING_AGAIN_MS = 60_000
 
 /** Decides when open alerts are heard: each once when it opens, and all of them once a minute until a person knows. */
-export class Bell {
+export class AlertSound {
   readonly #ring: () => boolean
   #heard = new Set<string>()
   #rangAtMs = Number.NEGATIVE_INFINITY

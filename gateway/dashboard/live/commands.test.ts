@@ -5,25 +5,25 @@ import { type ScriptedAnswer as Answer, ScriptedGateway } from '#dashboard/testi
 import { ApiClient } from '#shared/client.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { CommandJson, CommandStatus } from '#shared/wire/commands.ts'
-import { CommandDesk, type Course, type Stage, type Wanted } from './commands.ts'
-import type { LineState } from './line.ts'
+import { type CommandInput, type CommandProgress, CommandTracker, type Stage } from './commands.ts'
+import type { GatewayConnectionState } from './line.ts'
 
-const LOCK: Wanted = { cart: '17', hardwareId: 'tb-17', command: 'lock' }
+const LOCK: CommandInput = { cart: '17', hardwareId: 'tb-17', command: 'lock' }
 const CREATED = '2026-05-01T12:00:00.000Z'
 const EXPIRES = '2026-05-01T12:01:00.000Z'
 
 let gateway: ScriptedGateway
-let line: Signal<LineState>
+let line: Signal<GatewayConnectionState>
 let nowMs: number
 let timers: { atMs: number; action: () => void }[]
-let desk: CommandDesk
+let desk: CommandTracker
 
 beforeEach(async () => {
   ;[timers, nowMs] = [[], 0]
   gateway = new ScriptedGateway()
   await gateway.start()
-  line = signal<LineState>({ kind: 'live' })
-  desk = new CommandDesk({
+  line = signal<GatewayConnectionState>({ kind: 'live' })
+  desk = new CommandTracker({
     api: new ApiClient({ url: gateway.url }),
     line: { state: line },
     monotonicMs: () => nowMs,
@@ -63,8 +63,8 @@ function tell(status: CommandStatus, error?: string, commandId = 'c-1'): void {
   desk.take({ type: 'command_status', ...about, status, ...(error === undefined ? {} : { error }) })
 }
 
-function stageIs(course: Course, kind: Stage['kind'], code?: string): Promise<void> {
-  const isIt = ({ value }: Course['stage']) =>
+function stageIs(course: CommandProgress, kind: Stage['kind'], code?: string): Promise<void> {
+  const isIt = ({ value }: CommandProgress['stage']) =>
     value.kind === kind && (value.kind === 'failed' ? value.code : undefined) === code
   return eventually(() => isIt(course.stage), `${kind} ${code ?? ''}`)
 }

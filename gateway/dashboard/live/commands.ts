@@ -2,14 +2,14 @@ import { effect, type ReadonlySignal, type Signal, signal, untracked } from '@pr
 import { type ApiClient, ApiError } from '#shared/client.ts'
 import type { CommandJson, CommandStatus } from '#shared/wire/commands.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
-import type { LineState } from './line.ts'
-import { NotActed } from './person-gate.ts'
+import type { GatewayConnectionState } from './line.ts'
+import { PinCancelled } from './person-gate.ts'
 
 /** What a tablet tells the devices of carts. */
 export type CommandName = 'lock' | 'unlock' | 'locate' | 'message'
 
 /** What a person wants of a device of a cart. */
-export interface Wanted {
+export interface CommandInput {
   cart: string
   hardwareId: string
   command: CommandName
@@ -30,8 +30,8 @@ export type Stage =
   | { kind: 'failed'; code: string; detail: string; retryAfterS: number | null }
 
 /** A command, from the question to what the device said. */
-export interface Course {
-  readonly wanted: Wanted
+export interface CommandProgress {
+  readonly wanted: CommandInput
   readonly stage: ReadonlySignal<Stage>
   /** Monotonic, of its last change. */
   readonly changedMs: number
@@ -39,8 +39,8 @@ export interface Course {
 
 interface DeskDeps {
   api: Pick<ApiClient, 'call'>
-  line: { state: ReadonlySignal<LineState> }
-  /** Asks who acts, where that is needed. Throws `NotActed` when nobody says. */
+  line: { state: ReadonlySignal<GatewayConnectionState> }
+  /** Asks who acts, where that is needed. Throws `PinCancelled` when nobody says. */
   act?: <Result>(action: () => Promise<Result>) => Promise<Result>
   newKey?: () => string
   monotonicMs?: () => number
@@ -72,7 +72,7 @@ interface Heard {
   error: string | null
 }
 
-interface Following extends Course {
+interface Following extends CommandProgress {
   readonly stage: Signal<Stage>
   changedMs: number
   commandId: string | null
@@ -86,7 +86,7 @@ interface Following extends Course {
  * Sends commands and follows each to its end, whichever screen is open: by what the line tells, and by asking when the
  * line was gone or nothing came. A command is done when the device says so, never before.
  */
-export class CommandDesk {
+export class CommandTracker {
   readonly #deps: DeskDeps
   readonly #newKey: () => string
   readonly #monotonicMs: () => number
@@ -113,12 +113,12 @@ export class CommandDesk {
   }
 
   /** The newest command to a cart, over or not. */
-  courseOf(cart: string): Course | null {
+  courseOf(cart: string): CommandProgress | null {
     return this.#version.value >= 0 ? (this.#courses.get(cart) ?? null) : null
   }
 
   /** Sends it; the course tells what comes of it. */
-  send(wanted: Wanted): Course {
+  send(wanted: CommandInput): CommandProgress {
     const course: Following = {
       wanted,
       stage: signal<Stage>({ kind: 'sending' }),
@@ -136,7 +136,7 @@ export class CommandDesk {
   }
 
   /** How long ago it changed. */
-  ageMs({ changedMs }: Course): number {
+  ageMs({ changedMs }: CommandProgress): number {
     return this.#monotonicMs() - changedMs
   }
 
@@ -185,7 +185,7 @@ export class CommandDesk {
   #unanswered(course: Following, key: string, error: unknown): void {
     // an answer of something in between, such as a proxy, is none of the gateway
     if (error instanceof ApiError && error.code !== 'unexpected_answer') this.#refused(course, error)
-    else if (error instanceof NotActed) this.#fail(course, 'not_acted')
+    else if (error instanceof PinCancelled) this.#fail(course, 'not_acted')
     else if (this.#monotonicMs() - course.changedMs > REPEAT_WITHIN_MS) this.#fail(course, 'no_answer')
     else this.#setTimer(() => void this.#post(course, key), REPEAT_AFTER_MS)
   }

@@ -3,29 +3,29 @@ import { ApiClient, ApiError } from '#shared/client.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
 import type { SiteSettingsJson } from '#shared/wire/site.ts'
-import { Bell, openAlerts } from './alert-list.ts'
+import { AlertSound, openAlerts } from './alert-list.ts'
 import { readCode, type SignInCode } from './code.ts'
-import { CommandDesk } from './commands.ts'
+import { CommandTracker } from './commands.ts'
 import { Fleet } from './fleet/fleet.ts'
 import { WeekUsage } from './fleet/usage.ts'
 import { GatewayClock } from './gateway-clock.ts'
-import type { KeptView } from './kept-view.ts'
-import { Line, type LineEvents, type LineSocket } from './line.ts'
+import type { SavedView } from './kept-view.ts'
+import { GatewayConnection, type LineEvents, type LineSocket } from './line.ts'
 import { filesOf, isOtherPage, type PageFiles } from './page/page-files.ts'
-import { reachesOverTls, TlsMove } from './page/tls-move.ts'
+import { isTlsTrusted, TlsMove } from './page/tls-move.ts'
 import { PersonGate } from './person-gate.ts'
 import { Preferences, toQuery } from './preferences.ts'
-import { RecallWatch } from './recall.ts'
+import { RecallMonitor } from './recall.ts'
 import { Router } from './route.ts'
 import { SCREEN_TYPES } from './safe-lock.ts'
 import { isFirstSetUp } from './set-up.ts'
 import { Sound } from './sound.ts'
-import { UpgradeWatch } from './upgrade-watch.ts'
+import { UpgradeMonitor } from './upgrade-watch.ts'
 
 const IDLE_MS = 60_000
 
 /** When somebody used this page last. */
-class Touches {
+class LastActivity {
   #lastMs: number | null = null
 
   start(): void {
@@ -61,21 +61,21 @@ export class Dashboard {
   readonly week = new WeekUsage(this.api)
   readonly router = new Router()
   readonly preferences = new Preferences()
-  readonly line = new Line({ open: openSocket, clock: this.clock, take: (message) => this.#take(message) })
-  readonly upgrade = new UpgradeWatch({ line: this.line })
+  readonly line = new GatewayConnection({ open: openSocket, clock: this.clock, take: (message) => this.#take(message) })
+  readonly upgrade = new UpgradeMonitor({ line: this.line })
   readonly gate = new PersonGate({
     me: () => this.#me.value,
     nowMs: () => this.clock.nowMs(),
     preferences: this.preferences,
     refresh: () => this.refresh(),
   })
-  readonly commands = new CommandDesk({
+  readonly commands = new CommandTracker({
     api: this.api,
     line: this.line,
     act: (action) => this.gate.act(action),
   })
   readonly #me = signal<MeJson | null>(null)
-  readonly recall = new RecallWatch({
+  readonly recall = new RecallMonitor({
     api: this.api,
     line: this.line,
     role: computed(() => this.#me.value?.role ?? 'user'),
@@ -83,14 +83,14 @@ export class Dashboard {
   readonly sound = new Sound()
   readonly tlsMove = new TlsMove({
     isPlain: () => location.protocol === 'http:',
-    reaches: reachesOverTls,
+    reaches: isTlsTrusted,
     isIdle: () => this.#isIdle(),
     go: (origin) => location.replace(this.#addressAt(origin)),
   })
-  readonly #touches = new Touches()
+  readonly #touches = new LastActivity()
   /** Where somebody has moved the map to, for when it is opened again; null while it shows the whole course. */
-  keptView: KeptView | null = null
-  readonly #bell = new Bell(() => this.sound.ring())
+  keptView: SavedView | null = null
+  readonly #bell = new AlertSound(() => this.sound.ring())
   readonly #settings = signal<SiteSettingsJson | null>(null)
   readonly #site = signal<Site>({ name: '', time_zone: 'UTC', units: 'metric', language: 'en' })
   readonly #shownSite = computed<Site>(() => {

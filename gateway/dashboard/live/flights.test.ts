@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RoundJson } from '#shared/wire/rounds.ts'
-import { finishMs, flightsOf, paceOf } from './flights.ts'
+import { finishMs, paceOf, playingGroupsOf } from './flights.ts'
 
 const START = Date.parse('2026-05-01T08:00:00Z')
 const at = (minute: number) => new Date(START + minute * 60_000).toISOString()
@@ -30,7 +30,7 @@ function round(
 }
 
 test('carts that began and are on a hole together are one flight, with the pace of the last of them', () => {
-  const flights = flightsOf([
+  const flights = playingGroupsOf([
     round('1', { behind: 3 }),
     round('2', { teed: 1, since: 22, behind: 5 }),
     round('3', { since: 30, behind: 1 }),
@@ -49,7 +49,7 @@ test('carts that began and are on a hole together are one flight, with the pace 
 })
 
 test('those furthest behind come first, those on no hole last', () => {
-  const flights = flightsOf([
+  const flights = playingGroupsOf([
     round('1', { teed: 0, behind: -4 }),
     round('2', { teed: 30, behind: null }),
     round('3', { teed: 60, behind: 21 }),

@@ -4,7 +4,7 @@ import type { RoundJson } from '#shared/wire/rounds.ts'
  * Carts that play together, as far as anybody can tell: they began on one hole, and came to the one they are on,
  * together.
  */
-export interface Flight {
+export interface PlayingGroup {
   /** That of the first of its carts. */
   key: string
   carts: readonly string[]
@@ -19,7 +19,7 @@ export type Pace = 'late' | 'behind' | 'on time' | 'between'
 const TOGETHER_MS = 4 * 60_000
 
 /** Flights of the rounds that go on, those furthest behind first; those on no hole come last. */
-export function flightsOf(rounds: readonly RoundJson[]): Flight[] {
+export function playingGroupsOf(rounds: readonly RoundJson[]): PlayingGroup[] {
   const groups: RoundJson[][] = []
   for (const round of rounds) {
     const group = groups.find(([first]) => first !== undefined && areTogether(first, round))

@@ -1,5 +1,5 @@
 /** What part of the map's plane is seen. */
-export interface KeptView {
+export interface SavedView {
   center: readonly [x: number, y: number]
   zoom: number
   /** Clockwise, radians. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mock, type TestContext, test } from 'node:test'
 import { GatewayClock } from './gateway-clock.ts'
-import { Line, type LineEvents } from './line.ts'
+import { GatewayConnection, type LineEvents } from './line.ts'
 
 const STEP_MS = 100
 const NOON_MS = Date.parse('2026-05-01T12:00:00Z')
@@ -17,14 +17,14 @@ class Bench {
   readonly taken: string[] = []
   readonly openedAtMs: number[] = []
   readonly clock = new GatewayClock(() => this.nowMs)
-  readonly line: Line
+  readonly line: GatewayConnection
   events: LineEvents | undefined
   isClosed = false
 
   constructor(t: TestContext) {
     mock.timers.enable({ apis: ['setTimeout', 'setInterval'] })
     t.after(() => mock.timers.reset())
-    this.line = new Line({
+    this.line = new GatewayConnection({
       open: (events) => this.#open(events),
       clock: this.clock,
       take: ({ type }) => this.taken.push(type),

@@ -22,7 +22,7 @@ const NOT_SIGNED_IN = 4401
 /**
  * `lost` carries when the gateway was heard last, by its clock; `ended`: the session is over, somebody must sign in.
  */
-export type LineState =
+export type GatewayConnectionState =
   | { kind: 'connecting' }
   | { kind: 'live' }
   | { kind: 'lost'; sinceMs: number }
@@ -59,9 +59,9 @@ interface Mark {
 }
 
 /** The WebSocket to the gateway: opened again for ever, and known to be gone also when nothing says so. */
-export class Line {
+export class GatewayConnection {
   readonly #deps: LineDeps
-  readonly #state = signal<LineState>({ kind: 'connecting' })
+  readonly #state = signal<GatewayConnectionState>({ kind: 'connecting' })
   #socket: LineSocket | null = null
   #isLetIn = false
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -87,7 +87,7 @@ export class Line {
     this.#lived = mark
   }
 
-  get state(): ReadonlySignal<LineState> {
+  get state(): ReadonlySignal<GatewayConnectionState> {
     return this.#state
   }
 

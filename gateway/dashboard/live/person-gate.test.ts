@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ApiError } from '#shared/client.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
 import type { Role } from '#shared/wire/users.ts'
-import { isAtLeast, NotActed, PersonGate } from './person-gate.ts'
+import { isAtLeast, PersonGate, PinCancelled } from './person-gate.ts'
 import { Preferences } from './preferences.ts'
 
 const NOON_MS = Date.parse('2026-05-01T12:00:00Z')
@@ -90,7 +90,7 @@ test('who does not say who it is has done nothing', async () => {
   const acted = gate.act(() => Promise.reject(refusal('admin_required')))
   await new Promise(setImmediate)
   gate.cancel()
-  await assert.rejects(acted, NotActed)
+  await assert.rejects(acted, PinCancelled)
 })
 
 test('a tablet that could never do it is refused, and so is what no person changes', async () => {
@@ -114,7 +114,7 @@ test('one answer serves all that waits for it, and a question for more rights ta
   await Promise.all([one, other])
   const idle = gate.ask({ reason: 'idle', role: 'user' })
   const rights = gate.ask({ reason: 'rights', role: 'admin' })
-  await assert.rejects(idle, NotActed)
+  await assert.rejects(idle, PinCancelled)
   gate.done()
   await rights
 })

@@ -19,10 +19,10 @@ export interface PersonQuestion {
 }
 
 /** Somebody was asked who it is, and did not say: what was to be done was not. */
-export class NotActed extends Error {
+export class PinCancelled extends Error {
   constructor() {
     super('nobody said who it is')
-    this.name = 'NotActed'
+    this.name = 'PinCancelled'
   }
 }
 
@@ -60,7 +60,7 @@ export class PersonGate {
   }
 
   /**
-   * Does it, after asking who it is where that is needed. Throws `NotActed` when nobody says, and what `action` throws.
+   * Does it, after asking who it is where that is needed. Throws `PinCancelled` when nobody says, and what `action` throws.
    */
   async act<Result>(action: () => Promise<Result>): Promise<Result> {
     if (await this.#isIdle()) await this.ask({ reason: 'idle', role: 'user' })
@@ -74,11 +74,11 @@ export class PersonGate {
     }
   }
 
-  /** Asks at once. Throws `NotActed`. */
+  /** Asks at once. Throws `PinCancelled`. */
   ask(question: PersonQuestion): Promise<void> {
     const open = this.#asked.value
     if (open !== null && isAtLeast(open.question.role, question.role)) return open.answered
-    open?.reject(new NotActed())
+    open?.reject(new PinCancelled())
     let answer: Pick<Asked, 'resolve' | 'reject'> | undefined
     const answered = new Promise<void>((resolve, reject) => {
       answer = { resolve, reject }
@@ -97,7 +97,7 @@ export class PersonGate {
   cancel(): void {
     const asked = this.#asked.value
     this.#asked.value = null
-    asked?.reject(new NotActed())
+    asked?.reject(new PinCancelled())
   }
 
   /** Whether somebody acted here, and did nothing for so long that the gateway has forgotten it. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { placeOf } from './place.ts'
+import { positionLabel } from './place.ts'
 
 type Zone = CartJson['zones'][number]
 
@@ -14,7 +14,7 @@ function zone(type: Zone['type'], name: string, hole?: number): Zone {
 
 const course = zone('boundary', 'Course')
 
-const cases: [string, Parameters<typeof placeOf>[0], ReturnType<typeof placeOf>][] = [
+const cases: [string, Parameters<typeof positionLabel>[0], ReturnType<typeof positionLabel>][] = [
   ['no position', { position: null, zones: [], state: 'unknown' }, { kind: 'unknown' }],
   [
     'the barn before the hole it stands on',
@@ -37,5 +37,5 @@ const cases: [string, Parameters<typeof placeOf>[0], ReturnType<typeof placeOf>]
 ]
 
 for (const [what, cart, place] of cases) {
-  test(`a place: ${what}`, () => assert.deepEqual(placeOf(cart), place))
+  test(`a place: ${what}`, () => assert.deepEqual(positionLabel(cart), place))
 }

@@ -7,7 +7,7 @@ export type Place =
   | { kind: 'course' | 'outside' | 'unknown' }
 
 /** A parking zone before a hole, a hole before any other zone; a boundary is the whole course. */
-export function placeOf({ position, zones, state }: Pick<CartJson, 'position' | 'zones' | 'state'>): Place {
+export function positionLabel({ position, zones, state }: Pick<CartJson, 'position' | 'zones' | 'state'>): Place {
   if (position === null) return { kind: 'unknown' }
   const parking = zones.find(({ type }) => type === 'parking')
   if (parking !== undefined) return { kind: 'zone', name: parking.name }

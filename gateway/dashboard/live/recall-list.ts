@@ -1,6 +1,6 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 import { byNumber, isParked } from './fleet/cart-look.ts'
-import type { RecallNow, ScreenState } from './recall.ts'
+import type { ActiveRecall, ScreenState } from './recall.ts'
 
 /** A cart that is called in. */
 export interface RecalledCart {
@@ -24,7 +24,7 @@ const RANK: Record<ScreenState, number> = { none: 0, offline: 1, sent: 2, confir
  * By where the carts are now: in a parking zone is in, whatever else. Carts of which nobody knows where they are count
  * as out.
  */
-export function recallList({ screens }: RecallNow, carts: ReadonlyMap<string, CartJson>): RecallList {
+export function recallList({ screens }: ActiveRecall, carts: ReadonlyMap<string, CartJson>): RecallList {
   const list: RecallList = { out: [], in: [], confirmed: 0, screens: 0 }
   for (const [name, screen] of screens) {
     if (screen !== 'none') list.screens++

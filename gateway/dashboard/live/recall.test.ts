@@ -5,15 +5,15 @@ import { ScriptedGateway } from '#dashboard/testing/scripted-gateway.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
-import type { LineState } from './line.ts'
-import { RecallWatch, type ScreenState } from './recall.ts'
+import type { GatewayConnectionState } from './line.ts'
+import { RecallMonitor, type ScreenState } from './recall.ts'
 
 const AT = '2026-05-01T12:00:00.000Z'
 const RECALL = { recall_id: 'r-1', text: 'All in', started_at: AT, by: { user_id: 'u', name: 'Anna' } }
 const NONE = { status: 200, body: { active: null, carts: [] } }
 
 let gateway: ScriptedGateway
-let line: Signal<LineState>
+let line: Signal<GatewayConnectionState>
 let role: Signal<MeJson['role']>
 let timers: (() => void)[]
 
@@ -21,14 +21,14 @@ beforeEach(async () => {
   timers = []
   gateway = new ScriptedGateway()
   await gateway.start()
-  line = signal<LineState>({ kind: 'connecting' })
+  line = signal<GatewayConnectionState>({ kind: 'connecting' })
   role = signal<MeJson['role']>('staff')
 })
 
 afterEach(() => gateway.stop())
 
-function watch(): RecallWatch {
-  return new RecallWatch({
+function watch(): RecallMonitor {
+  return new RecallMonitor({
     api: new ApiClient({ url: gateway.url }),
     line: { state: line },
     role,

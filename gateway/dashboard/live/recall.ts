@@ -3,20 +3,20 @@ import type { ApiClient } from '#shared/client.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { RecallJson } from '#shared/wire/recall.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
-import type { LineState } from './line.ts'
+import type { GatewayConnectionState } from './line.ts'
 
 /** How far the message has come with the screens of a cart. */
 export type ScreenState = 'confirmed' | 'sent' | 'offline' | 'none'
 
 /** A recall in force; what the carts themselves do is in the fleet. */
-export interface RecallNow {
+export interface ActiveRecall {
   recall: RecallJson
   screens: ReadonlyMap<string, ScreenState>
 }
 
 interface RecallWatchDeps {
   api: Pick<ApiClient, 'call'>
-  line: { state: ReadonlySignal<LineState> }
+  line: { state: ReadonlySignal<GatewayConnectionState> }
   role: ReadonlySignal<MeJson['role']>
   setTimer?: (action: () => void, ms: number) => unknown
 }
@@ -28,10 +28,10 @@ const ASK_EVERY_MS = 10_000
 /**
  * Whether all carts are called in, as the gateway says it: asked when the line is there, and when it tells of a change.
  */
-export class RecallWatch {
+export class RecallMonitor {
   readonly #deps: RecallWatchDeps
   readonly #setTimer: (action: () => void, ms: number) => unknown
-  readonly #now = signal<RecallNow | null>(null)
+  readonly #now = signal<ActiveRecall | null>(null)
   readonly #isKnown = signal(false)
   readonly #endedText = signal<string | null>(null)
   #isAsking = false
@@ -59,7 +59,7 @@ export class RecallWatch {
   }
 
   /** Null while the carts are not called in. */
-  get now(): ReadonlySignal<RecallNow | null> {
+  get now(): ReadonlySignal<ActiveRecall | null> {
     return this.#now
   }
 

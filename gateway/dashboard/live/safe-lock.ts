@@ -1,4 +1,4 @@
-import { judgeLock } from '#shared/carts/lock-rule.ts'
+import { decideLock } from '#shared/carts/lock-rule.ts'
 import { DEFAULT_SITE_SETTINGS } from '#shared/site/settings.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 
@@ -33,5 +33,5 @@ export function isMovingTooFast(
   const fix = { atMs: Date.parse(position.at), latE7, longE7, speedKmh: position.speed }
   const judged = { position: { hardwareId: position.hardware_id, fix, heading: null }, isInParking: false }
   const facts = { hasParking: false, isOnline: true }
-  return judgeLock(judged, facts, { lockMaxSpeedKmh, lockLocateAfterS }, nowMs) === 'cart_is_moving'
+  return decideLock(judged, facts, { lockMaxSpeedKmh, lockLocateAfterS }, nowMs) === 'cart_is_moving'
 }

@@ -6,7 +6,7 @@ import { siteSettingsPatchSchema } from '#shared/wire/site.ts'
 import { toSiteSettingsJson } from '#shared/wire/site-json.ts'
 import {
   changesIn,
-  likeMonday,
+  copyMonday,
   NUMBER_FIELDS,
   patchOf,
   type SiteEdits,
@@ -21,7 +21,7 @@ const SITE = toSiteSettingsJson({
   trips: { minimalTripDistance: 100 },
 })
 const CLOSED = { mon: null, tue: null, wed: null, thu: null, fri: null, sat: null, sun: null }
-const WEEK = likeMonday({ ...CLOSED, mon: ['07:00', '20:00'] })
+const WEEK = copyMonday({ ...CLOSED, mon: ['07:00', '20:00'] })
 
 /** What is sent, as the gateway reads it. */
 function sent(settings: typeof SITE, edits: SiteEdits, units: Units = 'metric'): unknown {
@@ -82,11 +82,11 @@ test('what is no number is sent by nobody', () => {
 test('of opening hours the days that changed are sent, all where none were known, and null to forget them', () => {
   assert.deepEqual(sent(SITE, { opening_hours: WEEK }), { opening_hours: WEEK })
   const site = { ...SITE, opening_hours: WEEK }
-  const changed = { ...likeMonday(WEEK), sun: null, sat: ['08:00', '24:00'] as [string, string] }
+  const changed = { ...copyMonday(WEEK), sun: null, sat: ['08:00', '24:00'] as [string, string] }
   assert.deepEqual(sent(site, { opening_hours: changed }), {
     opening_hours: { sat: ['08:00', '24:00'], sun: null },
   })
-  assert.deepEqual(sent(site, { opening_hours: likeMonday(WEEK) }), {})
+  assert.deepEqual(sent(site, { opening_hours: copyMonday(WEEK) }), {})
   assert.deepEqual(sent(site, { opening_hours: null }), { opening_hours: null })
 })
 

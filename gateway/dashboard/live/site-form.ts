@@ -123,7 +123,7 @@ export function changesIn(settings: SiteSettingsJson, edits: SiteEdits, units: U
 }
 
 /** Every day as one of them is. */
-export function likeMonday(hours: Hours): Hours {
+export function copyMonday(hours: Hours): Hours {
   const day = (): Hours[Weekday] => (hours.mon === null ? null : [...hours.mon])
   return { mon: day(), tue: day(), wed: day(), thu: day(), fri: day(), sat: day(), sun: day() }
 }

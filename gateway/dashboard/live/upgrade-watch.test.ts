@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { signal } from '@preact/signals-core'
 import { ScriptedGateway } from '#dashboard/testing/scripted-gateway.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import type { LineState } from './line.ts'
-import { UpgradeWatch } from './upgrade-watch.ts'
+import type { GatewayConnectionState } from './line.ts'
+import { UpgradeMonitor } from './upgrade-watch.ts'
 
-const LOST: LineState = { kind: 'lost', sinceMs: 1 }
+const LOST: GatewayConnectionState = { kind: 'lost', sinceMs: 1 }
 const health = (body: object, status = 503) => ({
   status,
   body: { timestamp: '', clock: 'trusted', ...body },
@@ -16,9 +16,9 @@ test('while the line is gone the gateway is asked whether it is being upgraded, 
   const gateway = new ScriptedGateway()
   await gateway.start()
   t.after(() => gateway.stop())
-  const line = signal<LineState>({ kind: 'live' })
+  const line = signal<GatewayConnectionState>({ kind: 'live' })
   const timers: (() => void)[] = []
-  const watch = new UpgradeWatch({
+  const watch = new UpgradeMonitor({
     line: { state: line },
     url: `${gateway.url}/health`,
     setTimer: (action) => timers.push(action),

@@ -1,14 +1,14 @@
 import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals-core'
 import type { AnswerOf } from '#shared/wire/operation-types.ts'
-import type { LineState } from './line.ts'
+import type { GatewayConnectionState } from './line.ts'
 
 /** An upgrade of the gateway that goes on: which step of how many; null before the first, and after the last. */
-export interface UpgradeSeen {
+export interface UpgradeStep {
   step: { number: number; of: number } | null
 }
 
 interface UpgradeWatchDeps {
-  line: { state: ReadonlySignal<LineState> }
+  line: { state: ReadonlySignal<GatewayConnectionState> }
   /** Where the gateway says how it is. */
   url?: string
   setTimer?: (action: () => void, ms: number) => unknown
@@ -21,10 +21,10 @@ const ANSWER_MS = 5_000
 /**
  * Whether the line is gone because the gateway is being upgraded: a refused socket says nothing of why, so it is asked.
  */
-export class UpgradeWatch {
+export class UpgradeMonitor {
   readonly #deps: UpgradeWatchDeps
   readonly #setTimer: (action: () => void, ms: number) => unknown
-  readonly #seen = signal<UpgradeSeen | null>(null)
+  readonly #seen = signal<UpgradeStep | null>(null)
   #losses = 0
 
   constructor(deps: UpgradeWatchDeps) {
@@ -41,7 +41,7 @@ export class UpgradeWatch {
   }
 
   /** Null while nothing says that there is one. */
-  get seen(): ReadonlySignal<UpgradeSeen | null> {
+  get seen(): ReadonlySignal<UpgradeStep | null> {
     return this.#seen
   }
 
@@ -55,7 +55,7 @@ export class UpgradeWatch {
     }, ASK_EVERY_MS)
   }
 
-  async #ask(): Promise<UpgradeSeen | null> {
+  async #ask(): Promise<UpgradeStep | null> {
     try {
       const signal = AbortSignal.timeout(ANSWER_MS)
       const response = await fetch(this.#deps.url ?? '/health', { cache: 'no-store', signal })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { cartJson } from '#dashboard/testing/cart-json.ts'
 import { boxZone, circleZone, zonesJson } from '#dashboard/testing/zones-json.ts'
 import { newZonesSchema } from '#shared/wire/zones.ts'
-import { barnOf, circleAt, circleOf, grown, nearestCart, reaching, withBarn } from './barn.ts'
+import { barnOf, circleAt, circleOf, nearestCart, reaching, resizedRadius, withBarn } from './barn.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
 const COURSE = boxZone('course', [-81.6, 28.4, -81.57, 28.42])
@@ -54,10 +54,10 @@ test('a new circle is as large as the barn was', () => {
 })
 
 test('steps and fingers keep a circle within what a barn can be', () => {
-  assert.equal(grown({ ...CIRCLE, radiusM: 42 }, 1, 'metric').radiusM, 45)
-  assert.equal(grown({ ...CIRCLE, radiusM: 5 }, -1, 'metric').radiusM, 5)
+  assert.equal(resizedRadius({ ...CIRCLE, radiusM: 42 }, 1, 'metric').radiusM, 45)
+  assert.equal(resizedRadius({ ...CIRCLE, radiusM: 5 }, -1, 'metric').radiusM, 5)
   // 160 ft
-  assert.equal(grown({ ...CIRCLE, radiusM: 42 }, 1, 'imperial').radiusM.toFixed(3), '48.768')
+  assert.equal(resizedRadius({ ...CIRCLE, radiusM: 42 }, 1, 'imperial').radiusM.toFixed(3), '48.768')
   const far = reaching(CIRCLE, CIRCLE.x + 60 / metresPerUnit(CIRCLE.y), CIRCLE.y)
   assert.equal(far.radiusM, 60)
   assert.equal(reaching(CIRCLE, 0, 0).radiusM, 500)

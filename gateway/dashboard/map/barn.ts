@@ -49,7 +49,7 @@ export function circleOf({ geometry, properties }: ZoneJson): Circle | null {
 }
 
 /** So many steps larger, or smaller. */
-export function grown(circle: Circle, steps: number, units: Units): Circle {
+export function resizedRadius(circle: Circle, steps: number, units: Units): Circle {
   const radiusM = Math.round(circle.radiusM / STEP_M[units] + steps) * STEP_M[units]
   return { ...circle, radiusM: kept(radiusM) }
 }

@@ -1,4 +1,4 @@
-import type { CartLook } from '#dashboard/live/fleet/cart-look.ts'
+import type { MarkerStyle } from '#dashboard/live/fleet/cart-look.ts'
 import { HEADINGS } from './markers.ts'
 
 /** A drawn sign, and half of what it measures on the screen. */
@@ -16,7 +16,7 @@ export interface PillPart {
 
 const INK = '#10160c'
 const EDGE = '#ffffff'
-const FILLS: Record<CartLook, string> = {
+const FILLS: Record<MarkerStyle, string> = {
   out: '#0b4fb3',
   in: '#3f4a3b',
   unlocked: '#ffb000',
@@ -24,7 +24,7 @@ const FILLS: Record<CartLook, string> = {
   outside: '#b3002d',
   silent: '#ffffff',
 }
-const INKS: Record<CartLook, string> = {
+const INKS: Record<MarkerStyle, string> = {
   out: '#ffffff',
   in: '#ffffff',
   unlocked: INK,
@@ -46,7 +46,7 @@ const KEPT_MAX = 3_000
 export class CartBitmaps {
   readonly #ratio: number
   readonly #kept = new Map<string, Bitmap>()
-  readonly #bodies = new Map<CartLook, Map<string, Bitmap>>()
+  readonly #bodies = new Map<MarkerStyle, Map<string, Bitmap>>()
   readonly #arrows: Bitmap[] = []
   #bodyCount = 0
 
@@ -55,7 +55,7 @@ export class CartBitmaps {
   }
 
   /** The sign of a cart; without a number it is a small dot. */
-  body(look: CartLook, label: string): Bitmap {
+  body(look: MarkerStyle, label: string): Bitmap {
     let ofLook = this.#bodies.get(look)
     if (ofLook === undefined) {
       ofLook = new Map()
@@ -146,7 +146,7 @@ export class CartBitmaps {
   }
 }
 
-function drawBody(context: CanvasRenderingContext2D, look: CartLook, label: string): void {
+function drawBody(context: CanvasRenderingContext2D, look: MarkerStyle, label: string): void {
   const path = outlineOf(look, label === '' ? SMALL_PX : RADIUS_PX)
   context.lineJoin = 'round'
   // a dark hairline around a white edge: it holds on pale ground, on a photo and at night
@@ -195,7 +195,7 @@ function strokeWith(context: CanvasRenderingContext2D, path: Path2D, color: stri
   context.stroke(path)
 }
 
-function outlineOf(look: CartLook, radiusPx: number): Path2D {
+function outlineOf(look: MarkerStyle, radiusPx: number): Path2D {
   const path = new Path2D()
   if (look === 'out' || look === 'silent') path.arc(0, 0, radiusPx, 0, 2 * Math.PI)
   else if (look === 'low') polygon(path, radiusPx * 1.18, [0, -1, 1, 0.78, -1, 0.78])

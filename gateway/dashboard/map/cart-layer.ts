@@ -1,6 +1,6 @@
 import { isLockedOut } from '#dashboard/live/fleet/cart-look.ts'
 import { type Bitmap, CartBitmaps } from './cart-bitmaps.ts'
-import { HEADINGS, type Marker, type Markers, type Pill } from './markers.ts'
+import { HEADINGS, type Marker, type Markers, type ParkingCluster } from './markers.ts'
 import { place, ROOM_PX, type Screen } from './placing.ts'
 
 /**
@@ -9,7 +9,7 @@ import { place, ROOM_PX, type Screen } from './placing.ts'
  */
 const DOTS_ABOVE_M_PER_PX = 40
 
-export interface PillWords {
+export interface ClusterTexts {
   open: (count: number) => string
   low: (count: number) => string
 }
@@ -21,7 +21,7 @@ export interface CartFrame {
   rotation: number
   metresPerPx: number
   chosen: string | null
-  words: PillWords
+  words: ClusterTexts
 }
 
 /** From the middle of a cart to that of its flag, to the right and up. */
@@ -141,7 +141,12 @@ export class CartLayer {
     if (isLockedOut(marker.cart)) this.#blit(context, bitmaps.lock(), marker.px + FLAG_PX, marker.py + FLAG_PX)
   }
 
-  #drawPills(context: CanvasRenderingContext2D, bitmaps: CartBitmaps, pills: Iterable<Pill>, words: PillWords): void {
+  #drawPills(
+    context: CanvasRenderingContext2D,
+    bitmaps: CartBitmaps,
+    pills: Iterable<ParkingCluster>,
+    words: ClusterTexts,
+  ): void {
     for (const pill of pills) {
       if (!pill.isShown) continue
       const bitmap = bitmaps.pill([

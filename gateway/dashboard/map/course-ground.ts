@@ -8,7 +8,7 @@ import type { CourseJson, CoursePhotoJson } from '#shared/wire/course.ts'
 import { applied, fitAffine } from './affine.ts'
 import { CourseLayer } from './course-layer.ts'
 import type { CourseMap } from './course-map.ts'
-import type { Extent } from './first-view.ts'
+import type { MapExtent } from './first-view.ts'
 import { toX, toY } from './mercator.ts'
 import { PhotoLayer, type PlacedPhoto } from './photo-layer.ts'
 import type { Affine } from './placing.ts'
@@ -25,7 +25,7 @@ const AGAIN_MS = 5_000
  * The drawing of the course and its photo, below all else on a map. It is loaded once the map is there, read again when
  * somebody changed it or the line comes back, and does without what it cannot read.
  */
-export class CourseGround {
+export class CourseBaseMap {
   readonly #dashboard: Pick<Dashboard, 'api' | 'listen'>
   readonly #map: CourseMap
   readonly #drawing = new CourseLayer()
@@ -139,7 +139,7 @@ export function affineOf(
   )
 }
 
-function extentOfPhoto({ image, affine }: PlacedPhoto): Extent | null {
+function extentOfPhoto({ image, affine }: PlacedPhoto): MapExtent | null {
   const { width, height } = image
   return extentAround([
     applied(affine, 0, 0),
@@ -150,15 +150,15 @@ function extentOfPhoto({ image, affine }: PlacedPhoto): Extent | null {
 }
 
 /** Of what golf is played on, not of the ways and houses around it. */
-function extentOf(features: readonly CourseFeature[]): Extent | null {
+function extentOf(features: readonly CourseFeature[]): MapExtent | null {
   const ofGolf = features.filter(({ properties }) => properties.golf !== undefined || properties.leisure !== undefined)
   const places = (ofGolf.length > 0 ? ofGolf : features).flatMap(positionsOf)
   return extentAround(places.map(([long, lat]) => [toX(long), toY(lat)]))
 }
 
-function extentAround(places: readonly (readonly [number, number])[]): Extent | null {
+function extentAround(places: readonly (readonly [number, number])[]): MapExtent | null {
   if (places.length === 0) return null
-  const extent: Extent = [
+  const extent: MapExtent = [
     Number.POSITIVE_INFINITY,
     Number.POSITIVE_INFINITY,
     Number.NEGATIVE_INFINITY,

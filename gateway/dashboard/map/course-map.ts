@@ -11,11 +11,11 @@ import type { FrameState } from 'ol/Map.js'
 import type { Pixel } from 'ol/pixel.js'
 import type { Dashboard } from '#dashboard/live/dashboard.ts'
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
-import type { KeptView } from '#dashboard/live/kept-view.ts'
+import type { SavedView } from '#dashboard/live/kept-view.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
-import { CartLayer, type PillWords } from './cart-layer.ts'
+import { CartLayer, type ClusterTexts } from './cart-layer.ts'
 import { CLOSEST_ZOOM, CourseView, WholePixelMap, ZOOM_MS } from './course-view.ts'
-import { type Extent, firstExtent } from './first-view.ts'
+import { firstExtent, type MapExtent } from './first-view.ts'
 import { Markers } from './markers.ts'
 import { metresPerUnit } from './mercator.ts'
 import { type Box, type Insets, isInView, markersAt, pillAt, place, type Screen, TAP_PX } from './placing.ts'
@@ -27,12 +27,12 @@ export type MapFleet = Pick<Dashboard['fleet'], 'version' | 'carts'>
 export interface CourseMapDeps {
   fleet: MapFleet
   zones: ReadonlySignal<ZonesJson | null>
-  words: () => PillWords
+  words: () => ClusterTexts
   /** Every parked cart has its own sign, however far out. */
   isUnpacked?: boolean
   insets: Insets
   /** Where somebody has left it. */
-  kept?: KeptView | null
+  kept?: SavedView | null
   /**
    * A tap on a cart, or beside all of them; where, on the map's plane; and which carts it may have meant, that one too.
    */
@@ -40,14 +40,14 @@ export interface CourseMapDeps {
 }
 
 /** What is drawn below the zones. */
-export interface MapGround {
-  extent: Extent
+export interface BaseMap {
+  extent: MapExtent
   /** The numbers of the holes are on it. */
   hasHoles: boolean
 }
 
 /** What the page says beside the map. */
-export interface MapLook {
+export interface MapLabels {
   /** On the ground, three digits of it. */
   metresPerPx: number
   /** Clockwise, radians. */
@@ -68,8 +68,8 @@ export class CourseMap {
   readonly #zoneLayer = new ZoneLayer()
   readonly #carts = new CartLayer()
   readonly #markers = new Markers()
-  readonly #ground = signal<MapGround | null>(null)
-  readonly #look = signal<MapLook>({ metresPerPx: 1, rotation: 0 })
+  readonly #ground = signal<BaseMap | null>(null)
+  readonly #look = signal<MapLabels>({ metresPerPx: 1, rotation: 0 })
   readonly #darkness = matchMedia('(prefers-color-scheme: dark)')
   readonly #stops: (() => void)[] = []
   #map: WholePixelMap | undefined
@@ -89,7 +89,7 @@ export class CourseMap {
     if (deps.kept != null) this.#view.restore(deps.kept)
   }
 
-  get look(): ReadonlySignal<MapLook> {
+  get look(): ReadonlySignal<MapLabels> {
     return this.#look
   }
 
@@ -104,7 +104,7 @@ export class CourseMap {
   }
 
   /** Where somebody has moved it to; null for the whole course. */
-  get kept(): KeptView | null {
+  get kept(): SavedView | null {
     return this.#view.kept
   }
 
@@ -169,7 +169,7 @@ export class CourseMap {
     for (const layer of layers) this.#map?.addLayer(layer)
   }
 
-  set ground(ground: MapGround | null) {
+  set ground(ground: BaseMap | null) {
     this.#ground.value = ground
   }
 
@@ -209,7 +209,7 @@ export class CourseMap {
   }
 
   /** Shows this part of the plane, as large as it fits. */
-  show(extent: Extent): void {
+  show(extent: MapExtent): void {
     this.#view.show(extent)
   }
 

@@ -1,8 +1,8 @@
 import OlMap from 'ol/Map.js'
 import type { Pixel } from 'ol/pixel.js'
 import View from 'ol/View.js'
-import type { KeptView } from '#dashboard/live/kept-view.ts'
-import { type Extent, isTurned } from './first-view.ts'
+import type { SavedView } from '#dashboard/live/kept-view.ts'
+import { isTurned, type MapExtent } from './first-view.ts'
 import type { Insets } from './placing.ts'
 
 export const CLOSEST_ZOOM = 21
@@ -34,14 +34,14 @@ export class CourseView {
   }
 
   /** Where somebody has moved it to; null for the whole course. */
-  get kept(): KeptView | null {
+  get kept(): SavedView | null {
     const [x, y] = this.view.getCenter() ?? []
     const zoom = this.view.getZoom()
     if (!this.#isMoved || x === undefined || y === undefined || zoom === undefined) return null
     return { center: [x, y], zoom, rotation: this.view.getRotation() }
   }
 
-  restore({ center, zoom, rotation }: KeptView): void {
+  restore({ center, zoom, rotation }: SavedView): void {
     this.moved()
     this.view.setCenter([...center])
     this.view.setZoom(zoom)
@@ -64,7 +64,7 @@ export class CourseView {
   }
 
   /** As large as it fits, and turned where it is larger then; returns whether it did. */
-  fit(extent: Extent, [widthPx = 0, heightPx = 0]: readonly number[]): boolean {
+  fit(extent: MapExtent, [widthPx = 0, heightPx = 0]: readonly number[]): boolean {
     if (this.#isMoved || widthPx === 0 || heightPx === 0) return false
     const { top, right, bottom, left } = this.insets
     const seen = { widthPx: widthPx - left - right, heightPx: heightPx - top - bottom }
@@ -74,7 +74,7 @@ export class CourseView {
   }
 
   /** This part of the plane, as large as it fits. */
-  show(extent: Extent): void {
+  show(extent: MapExtent): void {
     this.moved()
     this.view.fit(extent, { padding: this.#padding(), duration: this.#ms() })
   }

@@ -2,18 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cartJson } from '#dashboard/testing/cart-json.ts'
 import { boxZone, circleZone, zonesJson } from '#dashboard/testing/zones-json.ts'
-import { type Extent, extentOfZone, firstExtent, isTurned, widened } from './first-view.ts'
+import { expandedExtent, extentOfZone, firstExtent, isTurned, type MapExtent } from './first-view.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
 const COURSE = boxZone('course', [-81.6, 28.4, -81.57, 28.42])
 const EVERYTHING = boxZone('all', [-179, -80, 179, 80])
 const LOST = { lat: 0, long: 0, speed: null, heading: null, at: '2026-05-01T12:00:00.000Z', hardware_id: 'x' }
 
-function holds([west, south, east, north]: Extent, long: number, lat: number): boolean {
+function holds([west, south, east, north]: MapExtent, long: number, lat: number): boolean {
   return west <= toX(long) && toX(long) <= east && south <= toY(lat) && toY(lat) <= north
 }
 
-function widthM([west, south, east]: Extent): number {
+function widthM([west, south, east]: MapExtent): number {
   return (east - west) * metresPerUnit(south)
 }
 
@@ -49,8 +49,8 @@ test('a circle reaches as far as its radius on the ground', () => {
 })
 
 test('the map is turned where the course is seen a good deal larger then', () => {
-  const lying: Extent = [0, 0, 2_000, 1_000]
-  const standing: Extent = [0, 0, 1_000, 2_000]
+  const lying: MapExtent = [0, 0, 2_000, 1_000]
+  const standing: MapExtent = [0, 0, 1_000, 2_000]
   assert.equal(isTurned(lying, { widthPx: 390, heightPx: 700 }), true)
   assert.equal(isTurned(lying, { widthPx: 700, heightPx: 390 }), false)
   assert.equal(isTurned(standing, { widthPx: 390, heightPx: 700 }), false)
@@ -58,7 +58,7 @@ test('the map is turned where the course is seen a good deal larger then', () =>
 })
 
 test('what is widened keeps its middle', () => {
-  const extent = widened([toX(10), toY(50), toX(10), toY(50)], 2)
+  const extent = expandedExtent([toX(10), toY(50), toX(10), toY(50)], 2)
   assert.ok(Math.abs((extent[0] + extent[2]) / 2 - toX(10)) < 1e-6)
   assert.ok(Math.abs(widthM(extent) - 250) < 1)
 })

@@ -3,7 +3,7 @@ import type { ZonesJson } from '#shared/wire/zones.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
 /** West, south, east, north on the map's plane. */
-export type Extent = [west: number, south: number, east: number, north: number]
+export type MapExtent = [west: number, south: number, east: number, north: number]
 
 /** No course is larger: a zone that covers everything does not say where the course is. */
 const COURSE_MAX_M = 12_000
@@ -20,10 +20,10 @@ const DEGREE_M = 111_320
 export function firstExtent(
   zones: ZonesJson | null,
   carts: Iterable<CartJson>,
-  ground: Extent | null = null,
-): Extent | null {
+  ground: MapExtent | null = null,
+): MapExtent | null {
   const extents = (zones?.features ?? []).map(extentOfZone).filter(isOfCourse)
-  const whole = extents.reduce<Extent | null>(joined, null)
+  const whole = extents.reduce<MapExtent | null>(joined, null)
   // zones of two courses at two ends of the world
   const ofZones = whole !== null && isOfCourse(whole) ? whole : (extents[0] ?? null)
   if (ofZones !== null) return atLeast(ofZones, COURSE_MIN_M)
@@ -31,10 +31,10 @@ export function firstExtent(
 }
 
 /** Where a zone is; a circle as the square around it. */
-export function extentOfZone({ geometry, properties }: ZonesJson['features'][number]): Extent {
+export function extentOfZone({ geometry, properties }: ZonesJson['features'][number]): MapExtent {
   if (geometry.type === 'Polygon') {
     const ring = geometry.coordinates[0] ?? []
-    return ring.reduce<Extent>(
+    return ring.reduce<MapExtent>(
       ([west, south, east, north], [long, lat]) => [
         Math.min(west, toX(long)),
         Math.min(south, toY(lat)),
@@ -53,7 +53,7 @@ export function extentOfZone({ geometry, properties }: ZonesJson['features'][num
  * Whether the course is seen larger when the map is turned by a right angle, as one that lies on a screen that stands.
  */
 export function isTurned(
-  [west, south, east, north]: Extent,
+  [west, south, east, north]: MapExtent,
   { widthPx, heightPx }: { widthPx: number; heightPx: number },
 ): boolean {
   const [width, height] = [east - west, north - south]
@@ -62,12 +62,12 @@ export function isTurned(
 }
 
 /** So many times its own size more on each side, and never less than what is seen of a course at first. */
-export function widened([west, south, east, north]: Extent, times: number): Extent {
+export function expandedExtent([west, south, east, north]: MapExtent, times: number): MapExtent {
   const [x, y] = [(east - west) * times, (north - south) * times]
   return atLeast([west - x, south - y, east + x, north + y], COURSE_MIN_M)
 }
 
-function extentOfCarts(carts: Iterable<CartJson>): Extent | null {
+function extentOfCarts(carts: Iterable<CartJson>): MapExtent | null {
   const placed = [...carts].flatMap(({ position }) => (position === null ? [] : [position]))
   if (placed.length === 0) return null
   const lat = median(placed.map((position) => position.lat))
@@ -78,11 +78,11 @@ function extentOfCarts(carts: Iterable<CartJson>): Extent | null {
       Math.abs(position.lat - lat) * DEGREE_M < COURSE_MAX_M / 2 &&
       Math.abs(position.long - long) * DEGREE_M * Math.cos((lat * Math.PI) / 180) < COURSE_MAX_M / 2,
   )
-  const extents = near.map((position): Extent => {
+  const extents = near.map((position): MapExtent => {
     const [x, y] = [toX(position.long), toY(position.lat)]
     return [x, y, x, y]
   })
-  const whole = extents.reduce<Extent | null>(joined, null) ?? [toX(long), toY(lat), toX(long), toY(lat)]
+  const whole = extents.reduce<MapExtent | null>(joined, null) ?? [toX(long), toY(lat), toX(long), toY(lat)]
   return atLeast(whole, COURSE_MIN_M)
 }
 
@@ -90,17 +90,17 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 }
 
-function joined(a: Extent | null, b: Extent): Extent {
+function joined(a: MapExtent | null, b: MapExtent): MapExtent {
   if (a === null) return b
   return [Math.min(a[0], b[0]), Math.min(a[1], b[1]), Math.max(a[2], b[2]), Math.max(a[3], b[3])]
 }
 
-function isOfCourse([west, south, east, north]: Extent): boolean {
+function isOfCourse([west, south, east, north]: MapExtent): boolean {
   const size = Math.max(east - west, north - south) * metresPerUnit((south + north) / 2)
   return size <= COURSE_MAX_M
 }
 
-function atLeast([west, south, east, north]: Extent, sizeM: number): Extent {
+function atLeast([west, south, east, north]: MapExtent, sizeM: number): MapExtent {
   const [x, y] = [(west + east) / 2, (south + north) / 2]
   const half = sizeM / metresPerUnit(y) / 2
   return [Math.min(west, x - half), Math.min(south, y - half), Math.max(east, x + half), Math.max(north, y + half)]

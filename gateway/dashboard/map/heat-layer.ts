@@ -1,7 +1,7 @@
 import ImageLayer from 'ol/layer/Image.js'
 import ImageCanvasSource from 'ol/source/ImageCanvas.js'
 import { classOf } from '#dashboard/live/reports/classes.ts'
-import type { Extent } from './first-view.ts'
+import type { MapExtent } from './first-view.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
 /** Squares by their middle, in degrees, and how much is in each. */
@@ -72,7 +72,7 @@ export class HeatLayer {
 }
 
 /** Where nearly all of it is: what one lost receiver told is left out. */
-export function extentOfPlaces(places: readonly { lat: number; long: number }[]): Extent | null {
+export function extentOfPlaces(places: readonly { lat: number; long: number }[]): MapExtent | null {
   if (places.length === 0) return null
   const edge = (values: number[]): [number, number] => {
     const ascending = values.sort((a, b) => a - b)

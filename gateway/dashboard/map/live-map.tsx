@@ -6,7 +6,7 @@ import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon, type IconName } from '#dashboard/ui/icons.tsx'
-import type { CourseGround, ShownCourse } from './course-ground.ts'
+import type { CourseBaseMap, ShownCourse } from './course-ground.ts'
 import { CourseMap, type MapFleet } from './course-map.ts'
 import type { Insets } from './placing.ts'
 import { scaleOf } from './scale.ts'
@@ -112,17 +112,17 @@ export function LiveMap({
  * The course below a map, where there is one. Its code and its drawing come when the map is there: carts do not wait
  * for them.
  */
-function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCourse): CourseGround | null {
-  const [ground, setGround] = useState<CourseGround | null>(null)
+function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCourse): CourseBaseMap | null {
+  const [ground, setGround] = useState<CourseBaseMap | null>(null)
   const isWanted = useHasCourse(dashboard) || Object.keys(shown).length > 0
   useEffect(() => {
     if (map === null || !isWanted) return
-    let started: CourseGround | undefined
+    let started: CourseBaseMap | undefined
     let isHere = true
     import('./course-ground.ts').then(
-      ({ CourseGround }) => {
+      ({ CourseBaseMap }) => {
         if (!isHere) return
-        started = new CourseGround(dashboard, map)
+        started = new CourseBaseMap(dashboard, map)
         started.start()
         setGround(started)
       },
@@ -161,7 +161,7 @@ function useHasCourse(dashboard: Dashboard): boolean {
 }
 
 /** Whose data is drawn. */
-function MapCredit({ ground }: { ground: CourseGround }) {
+function MapCredit({ ground }: { ground: CourseBaseMap }) {
   const credit = ground.course.value?.attribution ?? null
   return credit === null ? null : <p class="map-credit">{credit}</p>
 }

@@ -1,6 +1,6 @@
 import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
-import { passes } from '#dashboard/live/fleet/cart-filter.ts'
-import { byNumber, type CartLook, isParked, lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { matchesFilter } from '#dashboard/live/fleet/cart-filter.ts'
+import { byNumber, isParked, type MarkerStyle, markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import { toX, toY } from './mercator.ts'
 
@@ -10,7 +10,7 @@ export const HEADINGS = 24
 /** A cart as it is drawn; one object for as long as the cart is there, and changed in place. */
 export interface Marker {
   cart: CartJson
-  look: CartLook
+  look: MarkerStyle
   label: string
   /** On the map's plane. */
   x: number
@@ -21,11 +21,11 @@ export interface Marker {
   px: number
   py: number
   isShown: boolean
-  pill: Pill | null
+  pill: ParkingCluster | null
 }
 
 /** The carts that stand in one parking zone: one sign for all of them until it is zoomed in. */
-export interface Pill {
+export interface ParkingCluster {
   zoneId: string
   count: number
   open: number
@@ -42,12 +42,12 @@ export interface Pill {
 }
 
 /** What matters more is drawn later, and so above. */
-const RANKS: Record<CartLook, number> = { in: 0, out: 1, unlocked: 2, silent: 3, low: 4, outside: 5 }
+const RANKS: Record<MarkerStyle, number> = { in: 0, out: 1, unlocked: 2, silent: 3, low: 4, outside: 5 }
 
 /** The carts of the fleet that have a place and pass the filter, in the order they are drawn in. */
 export class Markers {
   readonly #byCart = new Map<string, Marker>()
-  readonly #pills = new Map<string, Pill>()
+  readonly #pills = new Map<string, ParkingCluster>()
   #drawn: Marker[] = []
   #filter: CartFilter | null = null
 
@@ -55,7 +55,7 @@ export class Markers {
     return this.#drawn
   }
 
-  get pills(): Iterable<Pill> {
+  get pills(): Iterable<ParkingCluster> {
     return this.#pills.values()
   }
 
@@ -65,7 +65,7 @@ export class Markers {
 
   /** What the fleet says now; the chosen cart passes any filter. Returns whether anything is to be drawn anew. */
   take(carts: ReadonlyMap<string, CartJson>, filter: CartFilter | null, chosen: string | null): boolean {
-    const isWanted = (cart: CartJson) => cart.position !== null && (cart.cart === chosen || passes(cart, filter))
+    const isWanted = (cart: CartJson) => cart.position !== null && (cart.cart === chosen || matchesFilter(cart, filter))
     let isOther = filter !== this.#filter
     let isReordered = isOther
     this.#filter = filter
@@ -154,7 +154,7 @@ function byRank(a: Marker, b: Marker): number {
 
 /** Whether its place among the others is another now. */
 function update(marker: Marker, cart: CartJson): boolean {
-  const look = lookOf(cart)
+  const look = markerStyleOf(cart)
   const isReordered = marker.look !== look
   marker.cart = cart
   marker.look = look

@@ -1,4 +1,4 @@
-import type { Marker, Markers, Pill } from './markers.ts'
+import type { Marker, Markers, ParkingCluster } from './markers.ts'
 
 /** From the map's plane to the screen: x' = a x + c y + e, y' = b x + d y + f. */
 export type Affine = readonly [a: number, b: number, c: number, d: number, e: number, f: number]
@@ -81,7 +81,7 @@ export function markersAt(markers: Markers, px: number, py: number): Marker[] {
 }
 
 /** The pill below a tap. */
-export function pillAt(markers: Markers, px: number, py: number): Pill | null {
+export function pillAt(markers: Markers, px: number, py: number): ParkingCluster | null {
   for (const pill of markers.pills) {
     const isInside = Math.abs(pill.px - px) <= pill.halfWidthPx && Math.abs(pill.py - py) <= TAP_PX
     if (pill.isShown && isInside) return pill
@@ -104,7 +104,7 @@ export function isInView(
 }
 
 /** Closer than that all its carts have room, each with its own sign. */
-function placePill(pill: Pill, { transform, scale, isClosest, widthPx, heightPx }: Screen): void {
+function placePill(pill: ParkingCluster, { transform, scale, isClosest, widthPx, heightPx }: Screen): void {
   const [a, b, c, d, e, f] = transform
   const [x, y] = [(pill.west + pill.east) / 2, (pill.south + pill.north) / 2]
   pill.px = a * x + c * y + e

@@ -7,7 +7,7 @@ import Fill from 'ol/style/Fill.js'
 import RegularShape from 'ol/style/RegularShape.js'
 import Stroke from 'ol/style/Stroke.js'
 import Style from 'ol/style/Style.js'
-import type { Extent } from './first-view.ts'
+import type { MapExtent } from './first-view.ts'
 import { metresPerUnit, toX, toY } from './mercator.ts'
 
 /** Where a cart was, degrees in 1e-7. */
@@ -46,13 +46,13 @@ export class TrackLayer {
 }
 
 /** The part of the plane in which a track is, without what lies too far from its middle; null where there is none. */
-export function extentOfTrack({ latE7, longE7 }: DrawnTrack): Extent | null {
+export function extentOfTrack({ latE7, longE7 }: DrawnTrack): MapExtent | null {
   const middle = (column: Int32Array) => column.toSorted()[Math.floor(column.length / 2)]
   const [lat, long] = [middle(latE7), middle(longE7)]
   if (lat === undefined || long === undefined) return null
   const [midX, midY] = [toX(long / 1e7), toY(lat / 1e7)]
   const reach = COURSE_MAX_M / 2 / metresPerUnit(midY)
-  const extent: Extent = [midX, midY, midX, midY]
+  const extent: MapExtent = [midX, midY, midX, midY]
   for (const [i, one] of latE7.entries()) {
     const [x, y] = [toX((longE7[i] ?? 0) / 1e7), toY(one / 1e7)]
     if (Math.abs(x - midX) > reach || Math.abs(y - midY) > reach) continue

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { circleZone } from '#dashboard/testing/zones-json.ts'
-import { differencesOf, fatesOf, merged, withProposed } from './zone-draft.ts'
+import { changesOf, differencesOf, merged, withProposed } from './zone-draft.ts'
 
 const at = (east: number): [number, number] => [-81.58 + east / 10_000, 28.41]
 const zone = (id: string, east = 0, more: object = {}) => circleZone(id, at(east), 20, more)
@@ -9,21 +9,21 @@ const [A, B, C] = [zone('a'), zone('b'), zone('c')]
 
 test('what became of each zone', () => {
   assert.deepEqual(
-    [...fatesOf([A, B], [A, zone('b', 1), C])],
+    [...changesOf([A, B], [A, zone('b', 1), C])],
     [
       ['b', 'changed'],
       ['c', 'added'],
     ],
   )
-  assert.deepEqual([...fatesOf([A, B], [B])], [['a', 'removed']])
+  assert.deepEqual([...changesOf([A, B], [B])], [['a', 'removed']])
 })
 
 test('a switch is no change, and a zone that is enabled for good is', () => {
   const by = { user_id: 'u', name: 'Jo' }
   const on = zone('a', 0, { enabled: true, enabled_before: false, switched: { until: null, by } })
   const off = zone('a', 0, { enabled: false })
-  assert.deepEqual([...fatesOf([off], [on])], [])
-  assert.deepEqual([...fatesOf([off], [zone('a')])], [['a', 'changed']])
+  assert.deepEqual([...changesOf([off], [on])], [])
+  assert.deepEqual([...changesOf([off], [zone('a')])], [['a', 'changed']])
 })
 
 test('two people change one set: each sees what both did', () => {

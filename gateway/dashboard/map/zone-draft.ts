@@ -8,19 +8,19 @@ type ZoneList = readonly ZoneJson[]
 const ID_STEM_MAX = 48
 
 /** What became of a zone since a set was read. */
-export type ZoneFate = 'added' | 'changed' | 'removed'
+export type ZoneChange = 'added' | 'changed' | 'removed'
 
 /** A zone that two people changed, or one of them. */
 export interface ZoneDifference {
   id: string
   name: string
-  mine: ZoneFate | null
-  theirs: ZoneFate | null
+  mine: ZoneChange | null
+  theirs: ZoneChange | null
 }
 
 /** What is different between two sets, by the id of the zone. */
-export function fatesOf(before: ZoneList, after: ZoneList): Map<string, ZoneFate> {
-  const fates = new Map<string, ZoneFate>()
+export function changesOf(before: ZoneList, after: ZoneList): Map<string, ZoneChange> {
+  const fates = new Map<string, ZoneChange>()
   const known = byId(before)
   for (const zone of after) {
     const was = known.get(zone.id)
@@ -34,7 +34,7 @@ export function fatesOf(before: ZoneList, after: ZoneList): Map<string, ZoneFate
 
 /** What was done here and what was saved by others since both began with `base`. */
 export function differencesOf(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneDifference[] {
-  const [here, there] = [fatesOf(base, mine), fatesOf(base, theirs)]
+  const [here, there] = [changesOf(base, mine), changesOf(base, theirs)]
   const names = byId([...base, ...mine, ...theirs])
   return [...new Set([...here.keys(), ...there.keys()])].map((id) => ({
     id,
@@ -46,7 +46,7 @@ export function differencesOf(base: ZoneList, mine: ZoneList, theirs: ZoneList):
 
 /** Their set with what was done here: of a zone that both changed it is mine. */
 export function merged(base: ZoneList, mine: ZoneList, theirs: ZoneList): ZoneJson[] {
-  const fates = fatesOf(base, mine)
+  const fates = changesOf(base, mine)
   const ours = byId(mine)
   const kept = theirs
     .filter(({ id }) => fates.get(id) !== 'removed')

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { boxZone, circleZone, zonesJson } from '#dashboard/testing/zones-json.ts'
 import type { ZoneJson } from './zone-draft.ts'
-import { type DraftStore, ZoneEditor } from './zone-editor.ts'
+import { type ZoneDraftStorage, ZoneEditor } from './zone-editor.ts'
 import { cornersOn, nearest, ringOf, shapeFault, withInserted, zoneAt } from './zone-shape.ts'
 
 const BOX = boxZone('box', [-81.6, 28.4, -81.57, 28.42], { type: 'stop' })
 const ROUND = circleZone('round', [-81.58, 28.41], 20, { type: 'alert' })
 
-function storage(): DraftStore {
+function storage(): ZoneDraftStorage {
   const items = new Map<string, string>()
   return {
     getItem: (key) => items.get(key) ?? null,

@@ -1,13 +1,13 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals-core'
 import type { ZonesJson } from '#shared/wire/zones.ts'
 import type { ZoneSet } from './site-zones.ts'
-import { differencesOf, fatesOf, merged, newId, renamed, renamings, type ZoneJson } from './zone-draft.ts'
-import { cornersOn, type Place, ringOf, without } from './zone-shape.ts'
+import { changesOf, differencesOf, merged, newId, renamed, renamings, type ZoneJson } from './zone-draft.ts'
+import { cornersOn, type Place, removeCorner, ringOf } from './zone-shape.ts'
 
 const UNDO_MAX = 100
 
 /** Where a draft outlives the page: what is drawn is not lost when it is loaded anew. */
-export type DraftStore = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
+export type ZoneDraftStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
 const KEY = 'zones-draft'
 
 interface Draft {
@@ -23,7 +23,7 @@ type NewZone = Pick<ZoneJson['properties'], 'name' | 'type'>
  * undone.
  */
 export class ZoneEditor {
-  readonly #store: DraftStore
+  readonly #store: ZoneDraftStorage
   readonly #draft = signal<Draft | null>(null)
   readonly #past = signal<readonly (readonly ZoneJson[])[]>([])
   readonly #theirs = signal<ZoneSet | null>(null)
@@ -37,7 +37,7 @@ export class ZoneEditor {
   /** Which corner of the chosen zone was touched last; -1 for none. */
   readonly corner = signal(-1)
 
-  constructor(store: DraftStore) {
+  constructor(store: ZoneDraftStorage) {
     this.#store = store
     this.#draft.value = readDraft(store)
   }
@@ -64,7 +64,7 @@ export class ZoneEditor {
   }
 
   get isChanged(): boolean {
-    return fatesOf(this.base, this.zones).size > 0
+    return changesOf(this.base, this.zones).size > 0
   }
 
   get canUndo(): boolean {
@@ -80,7 +80,7 @@ export class ZoneEditor {
   read(set: ZoneSet): void {
     if (!this.isChanged || this.#draft.value === null) this.#begin(set)
     else if (set.etag === this.etag) this.#theirs.value = null
-    else if (fatesOf(this.base, set.zones.features).size === 0)
+    else if (changesOf(this.base, set.zones.features).size === 0)
       // only switched: what is drawn here is drawn on the same
       this.#set({ base: set, zones: switchedAs(this.zones, set.zones.features) })
     else this.#compare(set)
@@ -155,7 +155,7 @@ export class ZoneEditor {
     const corners = this.chosen === null ? [] : cornersOn(this.chosen)
     const at = this.corner.value
     this.corner.value = -1
-    if (at >= 0 && corners.length > 3) this.setCorners(without(corners, at))
+    if (at >= 0 && corners.length > 3) this.setCorners(removeCorner(corners, at))
   }
 
   remove(): void {
@@ -208,12 +208,12 @@ function switchedAs(zones: readonly ZoneJson[], others: readonly ZoneJson[]): Zo
   const known = new Map(others.map((zone) => [zone.id, zone]))
   return zones.map((zone) => {
     const other = known.get(zone.id)
-    const isSame = other !== undefined && fatesOf([zone], [other]).size === 0
+    const isSame = other !== undefined && changesOf([zone], [other]).size === 0
     return isSame ? other : zone
   })
 }
 
-function readDraft(store: DraftStore): Draft | null {
+function readDraft(store: ZoneDraftStorage): Draft | null {
   try {
     // written by this class only; what is of another version of the app is not read
     return JSON.parse(store.getItem(KEY) ?? 'null') as Draft | null

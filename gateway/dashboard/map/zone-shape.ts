@@ -35,7 +35,7 @@ export function withInserted(corners: readonly Place[], at: number, place: Place
   return [...corners.slice(0, at), place, ...corners.slice(at)]
 }
 
-export function without(corners: readonly Place[], at: number): Place[] {
+export function removeCorner(corners: readonly Place[], at: number): Place[] {
   return corners.filter((_, i) => i !== at)
 }
 

@@ -5,7 +5,7 @@ import { toHash } from '#dashboard/live/route.ts'
 import { barnOf, type Circle, circleAt, circleOf } from '#dashboard/map/barn.ts'
 import { CircleLayer } from '#dashboard/map/circle-layer.ts'
 import type { CourseMap } from '#dashboard/map/course-map.ts'
-import { extentOfZone, widened } from '#dashboard/map/first-view.ts'
+import { expandedExtent, extentOfZone } from '#dashboard/map/first-view.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { SiteZones } from '#dashboard/map/site-zones.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
@@ -37,14 +37,14 @@ export function BarnScreen() {
   const isAdmin = dashboard.me.value?.user.role === 'admin'
   useEffect(() => {
     if (map === null || barn === undefined) return
-    map.show(widened(extentOfZone(barn), AROUND))
+    map.show(expandedExtent(extentOfZone(barn), AROUND))
     if (isAdmin) setCircle((now) => now ?? circleOf(barn))
   }, [map, barn?.id])
   const placeAt = ([x, y]: readonly [number, number]) =>
     setCircle((now) => (now === null ? circleAt(x, y, barn) : { ...now, x, y }))
   const goTo = (place: [x: number, y: number]) => {
     placeAt(place)
-    map?.show(widened([...place, ...place], AROUND))
+    map?.show(expandedExtent([...place, ...place], AROUND))
   }
   return (
     <div class="map-screen barn-screen">

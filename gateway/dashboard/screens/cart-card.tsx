@@ -1,5 +1,5 @@
 import './cart/cart-card.css'
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { cartTexts } from '#dashboard/texts/cart.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
@@ -7,8 +7,8 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { CartActions } from './cart/actions.tsx'
-import { CartBattery, CartFacts, CartRemarks } from './cart/facts.tsx'
-import { stateInWords } from './cart/words.ts'
+import { CartBattery, CartDetails, CartNotesPanel } from './cart/facts.tsx'
+import { stateText } from './cart/words.ts'
 
 /** Not needed for a cart in the barn, so its code comes later. */
 const CartPace = lazy(
@@ -24,10 +24,10 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
   return (
     <section class="cart-card" aria-label={texts.cart(name)}>
       <header>
-        {cart !== undefined && <CartShape look={lookOf(cart)} label={name} />}
+        {cart !== undefined && <CartShape look={markerStyleOf(cart)} label={name} />}
         <div class="cart-title">
           <h2 dir="auto">{texts.cart(name)}</h2>
-          {cart !== undefined && <p class={`cart-state ${lookOf(cart)}`}>{stateInWords(cart)}</p>}
+          {cart !== undefined && <p class={`cart-state ${markerStyleOf(cart)}`}>{stateText(cart)}</p>}
         </div>
         <button type="button" class="button close" aria-label={texts.close} onClick={onClose}>
           <Icon name="close" />
@@ -39,10 +39,10 @@ export function CartCard({ cart: name, onClose }: { cart: string; onClose: () =>
         <>
           <CartActions key={name} cart={cart}>
             {cart.out_since !== null && <CartPace cart={name} />}
-            <CartFacts cart={cart} />
+            <CartDetails cart={cart} />
             <CartBattery cart={cart} />
           </CartActions>
-          <CartRemarks cart={cart} />
+          <CartNotesPanel cart={cart} />
         </>
       )}
     </section>

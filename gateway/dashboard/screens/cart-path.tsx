@@ -10,7 +10,7 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { Breaches } from './cart-path/breaches.tsx'
-import { WhoHasIt } from './cart-path/who-has-it.tsx'
+import { DeliveryStatus } from './cart-path/who-has-it.tsx'
 
 /** Holes on which carts keep to the path until closing, which carts know it, and which did not. */
 export function CartPathPage() {
@@ -81,7 +81,7 @@ export function CartPathPage() {
         {isSending ? texts.working : ''}
       </p>
       <Fault text={fault} />
-      <WhoHasIt version={known.version} />
+      <DeliveryStatus version={known.version} />
       {areOn && <Breaches zones={known.features} />}
     </div>
   )

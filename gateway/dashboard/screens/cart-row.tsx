@@ -1,8 +1,8 @@
 import './cart-row.css'
 import type { ComponentChildren } from 'preact'
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
-import { stateWordOf } from '#dashboard/live/fleet/cart-words.ts'
-import { placeOf } from '#dashboard/live/place.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { cartStateKey } from '#dashboard/live/fleet/cart-words.ts'
+import { positionLabel } from '#dashboard/live/place.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge, formatVoltage } from '#dashboard/texts/format.ts'
@@ -29,10 +29,10 @@ export function CartRow({ cart, nowMs, children }: CartRowProps) {
     <tr class="cart-row" aria-label={texts.cart(cart.cart)}>
       <td>
         <a class="cart-name" href={toHash('map', cart.cart)}>
-          <CartShape look={lookOf(cart)} label={cart.cart} size={44} />
+          <CartShape look={markerStyleOf(cart)} label={cart.cart} size={44} />
           <span class="cart-words">
             <strong dir="auto">{texts.cart(cart.cart)}</strong>
-            <span class="small">{texts.states[stateWordOf(cart)]}</span>
+            <span class="small">{texts.states[cartStateKey(cart)]}</span>
           </span>
         </a>
       </td>
@@ -58,7 +58,7 @@ export function CartRow({ cart, nowMs, children }: CartRowProps) {
 /** "Hole 8", the name of a zone, or what is known in its place. */
 export function placeText(cart: CartJson): string {
   const { places } = fleetTexts()
-  const place = placeOf(cart)
+  const place = positionLabel(cart)
   if (place.kind === 'hole') return places.hole(place.hole)
   return place.kind === 'zone' ? place.name : places[place.kind]
 }

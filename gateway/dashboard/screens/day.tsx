@@ -2,7 +2,7 @@ import './map/map.css'
 import './day/day.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { byNumber } from '#dashboard/live/fleet/cart-look.ts'
-import { type CartDay, readCartDay, untilNow } from '#dashboard/live/replay/cart-day.ts'
+import { type CartDay, dayEndMs, readCartDay } from '#dashboard/live/replay/cart-day.ts'
 import { dayPath, readDayPath } from '#dashboard/live/replay/day-address.ts'
 import type { DayEvent } from '#dashboard/live/replay/day-events.ts'
 import { lockSourceOf } from '#dashboard/live/replay/lock-source.ts'
@@ -148,7 +148,7 @@ function KnownDay({ cart, known, atMs }: Pick<ShownDay, 'cart' | 'atMs'> & { kno
   const { clock, site } = useDashboard()
   const texts = dayTexts()
   const zones = useSiteZones()
-  const span = useMemo(() => untilNow(known.span, clock.nowMs()), [known])
+  const span = useMemo(() => dayEndMs(known.span, clock.nowMs()), [known])
   const playback = usePlayback(span, atMs ?? firstMoment(known, span))
   const fleet = useReplayedDay(cart, { known, zones: zones.current.value }, playback)
   return (

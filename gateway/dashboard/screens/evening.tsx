@@ -1,7 +1,7 @@
 import './evening.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { BulkLock, type EveningGroups, groupEvening, type LockOutcome } from '#dashboard/live/fleet/evening.ts'
-import { NotActed } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/person-gate.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -119,7 +119,7 @@ function useBulkLock() {
     } catch (error) {
       stopListening.current()
       // nobody said who it is: that is no failure
-      setState({ lock: null, sending: 0, isFailed: !(error instanceof NotActed) })
+      setState({ lock: null, sending: 0, isFailed: !(error instanceof PinCancelled) })
     }
   }
   return { lock, send, isSending: sending > 0, says: wordsOf(lock, sending, isFailed, texts) }

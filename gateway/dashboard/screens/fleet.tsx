@@ -1,6 +1,6 @@
 import './fleet.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { toFleetCsv } from '#dashboard/live/fleet/fleet-csv.ts'
 import {
   FLEET_FILTERS,
@@ -129,7 +129,7 @@ function GiveOut() {
           {first.map((cart) => (
             <li key={cart.cart}>
               <a class="give-out-cart" href={toHash('map', cart.cart)}>
-                <CartShape look={lookOf(cart, { marksUnlocked: false })} label={cart.cart} />
+                <CartShape look={markerStyleOf(cart, { marksUnlocked: false })} label={cart.cart} />
                 <span class="visually-hidden">{texts.cart(cart.cart)}</span>
                 <span class="small">{driven(usage.get(cart.cart))}</span>
               </a>

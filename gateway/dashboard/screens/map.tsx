@@ -14,7 +14,7 @@ import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
 import { SidePanel } from './map/side-panel.tsx'
-import { NeedsYou } from './needs-you.tsx'
+import { NeedsAttention } from './needs-you.tsx'
 
 interface Covered {
   /** Null until it has been measured. */
@@ -90,7 +90,7 @@ export function MapScreen() {
             <AlsoHere carts={near.filter((cart) => cart !== chosen)} />
           )}
           {chosen !== null && <CartCard key={chosen} cart={chosen} onClose={() => choose(null)} />}
-          {chosen === null && (filter === null ? <NeedsYou /> : <FilteredCarts filter={filter} />)}
+          {chosen === null && (filter === null ? <NeedsAttention /> : <FilteredCarts filter={filter} />)}
         </SidePanel>
       )}
     </div>

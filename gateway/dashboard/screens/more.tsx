@@ -13,13 +13,13 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { useHealth } from './more/use-health.ts'
-import { WhoActs } from './more/who-acts.tsx'
+import { PinUserPanel } from './more/who-acts.tsx'
 import { MORE_PAGES, MORE_SECTIONS, type MorePage, morePageAt } from './more-pages.ts'
 
 const UNITS = ['metric', 'imperial'] as const
 
 /** Language and units of this tablet; the course's unless somebody says otherwise. */
-function WhatIsShown() {
+function DisplayPreferences() {
   const { preferences } = useDashboard()
   const texts = moreTexts()
   const { language, units } = preferences.choice.value
@@ -103,11 +103,11 @@ export function MoreScreen() {
           {texts.noPage(rest)}
         </p>
       )}
-      <WhoActs />
+      <PinUserPanel />
       {MORE_SECTIONS.map((section) => (
         <Links key={section} title={texts.sections[section]} pages={pages.filter((page) => page.section === section)} />
       ))}
-      <WhatIsShown />
+      <DisplayPreferences />
       <GatewayState />
       <SignOut />
     </div>

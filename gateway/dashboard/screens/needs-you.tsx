@@ -1,7 +1,7 @@
 import './cart/needs-you.css'
 import { useMemo } from 'preact/hooks'
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
-import { type Need, type NeedGroup, needsOf } from '#dashboard/live/fleet/needs.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { type AttentionItem, type NeedGroup, needsOf } from '#dashboard/live/fleet/needs.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatAge, formatVoltage } from '#dashboard/texts/format.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
@@ -19,7 +19,7 @@ const LINES_MAX = 40
 const GROUP_MAX = 24
 
 /** What needs somebody now: a line a cart, what is worse first. */
-export function NeedsYou() {
+export function NeedsAttention() {
   const { fleet } = useDashboard()
   const version = fleet.version.value
   const { lines, groups, count } = useMemo(() => needsOf(fleet.carts.values(), fleet.alerts.values()), [version])
@@ -53,7 +53,7 @@ export function NeedsYou() {
   )
 }
 
-function NeedLine({ need: { cart, reason, at } }: { need: Need }) {
+function NeedLine({ need: { cart, reason, at } }: { need: AttentionItem }) {
   const { clock, second } = useDashboard()
   const texts = needsTexts()
   const ago = second.value >= 0 && at !== null ? formatAge(at, clock.nowMs()) : null
@@ -61,7 +61,7 @@ function NeedLine({ need: { cart, reason, at } }: { need: Need }) {
   return (
     <li>
       <a class="need" href={cart === null ? toHash('alerts') : toHash('map', cart.cart)}>
-        {cart === null ? <Icon name="alerts" /> : <CartShape look={lookOf(cart)} label={cart.cart} size={46} />}
+        {cart === null ? <Icon name="alerts" /> : <CartShape look={markerStyleOf(cart)} label={cart.cart} size={46} />}
         <span class="need-words">
           <strong>
             {cart !== null && <span class="visually-hidden">{texts.cart(cart.cart)} </span>}
@@ -76,7 +76,7 @@ function NeedLine({ need: { cart, reason, at } }: { need: Need }) {
 }
 
 /** "46.4 V · Hole 8 · 3 min ago": of a silent cart when and where it was heard last. */
-function whereAndWhen(cart: CartJson, reason: Need['reason'], ago: string | null): string {
+function whereAndWhen(cart: CartJson, reason: AttentionItem['reason'], ago: string | null): string {
   const texts = needsTexts()
   const place = placeText(cart)
   if (reason === 'silent') return ago === null ? texts.never : texts.heardAt(ago, place)
@@ -95,7 +95,7 @@ function Group({ group: { reason, carts } }: { group: NeedGroup }) {
       <span class="need-carts">
         {carts.slice(0, GROUP_MAX).map((cart) => (
           <a key={cart.cart} href={toHash('map', cart.cart)} aria-label={texts.open(cart.cart, what)}>
-            <CartShape look={lookOf(cart)} label={cart.cart} size={44} />
+            <CartShape look={markerStyleOf(cart)} label={cart.cart} size={44} />
           </a>
         ))}
         {carts.length > GROUP_MAX && <a href={toHash('fleet')}>{texts.more(carts.length - GROUP_MAX)}</a>}

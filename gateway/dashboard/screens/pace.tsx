@@ -1,6 +1,6 @@
 import './pace/pace.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type Flight, flightsOf } from '#dashboard/live/flights.ts'
+import { type PlayingGroup, playingGroupsOf } from '#dashboard/live/flights.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -17,9 +17,9 @@ export function PacePage() {
   const texts = paceTexts()
   const { rounds, isFailed } = useRounds()
   const course = useCourseHoles()
-  const [asked, setAsked] = useState<Flight | null>(null)
+  const [asked, setAsked] = useState<PlayingGroup | null>(null)
   const [sent, setSent] = useState<readonly string[] | null>(null)
-  const flights = useMemo(() => flightsOf(rounds ?? []), [rounds])
+  const flights = useMemo(() => playingGroupsOf(rounds ?? []), [rounds])
   const minutesPerHole = settings.value?.minutes_per_hole ?? DEFAULT_SITE_SETTINGS.minutesPerHole
   return (
     <div class="pace">

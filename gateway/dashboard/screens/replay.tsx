@@ -3,7 +3,7 @@ import './day/day.css'
 import './replay/replay.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { countCarts } from '#dashboard/live/fleet/cart-filter.ts'
-import { untilNow } from '#dashboard/live/replay/cart-day.ts'
+import { dayEndMs } from '#dashboard/live/replay/cart-day.ts'
 import { CourseReplay } from '#dashboard/live/replay/course-replay.ts'
 import { type DayEvent, dayEvents } from '#dashboard/live/replay/day-events.ts'
 import type { Playback, Span } from '#dashboard/live/replay/playback.ts'
@@ -176,7 +176,7 @@ function alertInWords(event: DayEvent): string {
 
 function spanOf(date: string, zoneName: string, nowMs: number): Span {
   const { fromMs, untilMs } = new TimeZone(zoneName).day(date)
-  return untilNow({ fromMs, toMs: untilMs - 1 }, nowMs)
+  return dayEndMs({ fromMs, toMs: untilMs - 1 }, nowMs)
 }
 
 /** Of today a quarter of an hour ago, of another day the morning. */

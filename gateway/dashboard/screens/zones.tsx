@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { type Circle, circleAt, circleOf } from '#dashboard/map/barn.ts'
 import { CircleLayer } from '#dashboard/map/circle-layer.ts'
 import type { CourseMap } from '#dashboard/map/course-map.ts'
-import { extentOfZone, widened } from '#dashboard/map/first-view.ts'
+import { expandedExtent, extentOfZone } from '#dashboard/map/first-view.ts'
 import { LiveMap } from '#dashboard/map/live-map.tsx'
 import { RingLayer } from '#dashboard/map/ring-layer.ts'
 import { readZones } from '#dashboard/map/site-zones.ts'
@@ -51,7 +51,7 @@ export function ZonesScreen() {
   const choose = (id: string | null) => {
     editor.choose(id)
     const zone = editor.chosen
-    if (zone !== null) map?.show(widened(extentOfZone(zone), AROUND))
+    if (zone !== null) map?.show(expandedExtent(extentOfZone(zone), AROUND))
   }
   const tapped = (place: Place) => {
     // of now: two taps may come before anything is drawn

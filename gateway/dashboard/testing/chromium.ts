@@ -6,7 +6,7 @@ import { findProgram } from './programs.ts'
 /** Debian's and Ubuntu's, and where Google's own lies. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
 /** A test is not to wait longer for what does not come than it may take as a whole. */
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 /**
  * Nothing but the page itself is to use the processor or the network: no name is looked up, no part is updated, and no
@@ -56,7 +56,7 @@ function launchOptions(flags: readonly string[] = []) {
 /** A browser as if it had just been installed: no cookies, nothing stored. */
 export async function openContext(browser: Browser, look: Partial<Look> = {}): Promise<BrowserContext> {
   const context = await browser.newContext(contextOptions(look))
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(TIMEOUT_MS)
   return context
 }
 
@@ -71,7 +71,7 @@ export async function openProfile(
     ...contextOptions({}),
     env: { ...process.env, ...env },
   })
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(TIMEOUT_MS)
   return context
 }
 

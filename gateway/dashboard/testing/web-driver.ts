@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 /** What names an element in answers. Source: W3C WebDriver, 12. */
 const ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 const answerSchema = z.object({ value: z.unknown() })
 const sessionSchema = z.object({ sessionId: z.string() })
@@ -78,7 +78,7 @@ export class WebDriver {
 async function ask(method: string, url: string, body?: object): Promise<unknown> {
   const response = await fetch(url, {
     method,
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const { value } = answerSchema.parse(await response.json())

@@ -13,7 +13,7 @@ import { WebDriver } from './web-driver.ts'
 
 /** Where Debian has WebKit's own small browser. */
 const BROWSERS = '/usr/{lib,libexec}/{*/,}webkit2gtk-4.*/MiniBrowser'
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 /** What can be asked for by its role; others are added when a test needs them. */
 const SELECTORS = {
@@ -84,7 +84,7 @@ export class WebKit {
       const host = '127.0.0.1'
       processes.push(startProgram(programs.driver, [`--host=${host}`, `--port=${port}`], { env, stdio: 'ignore' }))
       const url = `http://${host}:${port}`
-      await eventually(() => isReady(url), 'WebKitWebDriver answers', PATIENCE_MS)
+      await eventually(() => isReady(url), 'WebKitWebDriver answers', TIMEOUT_MS)
       const driver = await WebDriver.open(url, {
         'webkitgtk:browserOptions': { binary: programs.browser, args: ['--automation'] },
       })
@@ -112,7 +112,7 @@ export class WebKit {
 
   /** Waits until there is none. */
   async waitUntilGone(role: Role, name: string): Promise<void> {
-    await eventually(async () => !(await this.has(role, name)), `no ${role} ${name}`, PATIENCE_MS)
+    await eventually(async () => !(await this.has(role, name)), `no ${role} ${name}`, TIMEOUT_MS)
   }
 
   async click(role: Role, name: string): Promise<void> {
@@ -151,7 +151,7 @@ export class WebKit {
       found = await this.#driver.find(FIND, SELECTORS[role], name, isPressed, isPressed)
       return found !== undefined
     }
-    await eventually(isThere, `${role} ${name}`, PATIENCE_MS)
+    await eventually(isThere, `${role} ${name}`, TIMEOUT_MS)
     if (found === undefined) throw new Error('it was there')
     return found
   }
@@ -174,7 +174,7 @@ function privateTo(folder: string): Record<string, string> {
 async function numberOf(display: ChildProcess): Promise<number> {
   // the fourth of its streams is a pipe, see above
   const stream = display.stdio[3] as Readable
-  const [line] = await once(stream, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) })
+  const [line] = await once(stream, 'data', { signal: AbortSignal.timeout(TIMEOUT_MS) })
   return Number(String(line).trim())
 }
 

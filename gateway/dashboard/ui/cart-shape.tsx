@@ -1,7 +1,7 @@
 import './cart-shape.css'
-import type { CartLook } from '#dashboard/live/fleet/cart-look.ts'
+import type { MarkerStyle } from '#dashboard/live/fleet/cart-look.ts'
 
-const OUTLINES: Record<CartLook, string> = {
+const OUTLINES: Record<MarkerStyle, string> = {
   out: 'M24 4a20 20 0 1 0 0 40 20 20 0 0 0 0-40Z',
   in: 'M12 5h24a7 7 0 0 1 7 7v24a7 7 0 0 1-7 7H12a7 7 0 0 1-7-7V12a7 7 0 0 1 7-7Z',
   unlocked: 'M12 5h24a7 7 0 0 1 7 7v24a7 7 0 0 1-7 7H12a7 7 0 0 1-7-7V12a7 7 0 0 1 7-7Z',
@@ -9,10 +9,10 @@ const OUTLINES: Record<CartLook, string> = {
   outside: 'M24 1 47 24 24 47 1 24Z',
   silent: 'M24 4a20 20 0 1 0 0 40 20 20 0 0 0 0-40Z',
 }
-const BASELINE: Record<CartLook, number> = { out: 30, in: 30, unlocked: 30, low: 36, outside: 30, silent: 30 }
+const BASELINE: Record<MarkerStyle, number> = { out: 30, in: 30, unlocked: 30, low: 36, outside: 30, silent: 30 }
 
 /** The same sign as on the map, for lists: the number in the shape of its state. It has no name of its own. */
-export function CartShape({ look, label, size = 48 }: { look: CartLook; label: string; size?: number }) {
+export function CartShape({ look, label, size = 48 }: { look: MarkerStyle; label: string; size?: number }) {
   const shown = [...label].length > 4 ? `${[...label].slice(0, 3).join('')}…` : label
   return (
     <svg class={`cart-shape ${look}`} width={size} height={size} viewBox="0 0 48 48" aria-hidden="true">

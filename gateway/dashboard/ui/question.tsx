@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { NotActed } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/person-gate.ts'
 import { questionTexts } from '#dashboard/texts/question.ts'
 import { ApiError } from '#shared/client.ts'
 import { useDashboard } from './dashboard-context.ts'
@@ -35,7 +35,7 @@ export function Question(props: QuestionProps) {
     try {
       await gate.act(async () => onAnswer())
     } catch (error) {
-      if (error instanceof NotActed) setSays(null)
+      if (error instanceof PinCancelled) setSays(null)
       else setSays(error instanceof ApiError ? (props.refusal?.(error) ?? error.detail) : texts.noContact)
     }
   }

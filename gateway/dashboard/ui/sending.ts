@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { NotActed } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/person-gate.ts'
 import { refusalTexts } from '#dashboard/texts/refusals.ts'
 import { useDashboard } from './dashboard-context.ts'
 import { refusalText } from './refusal.ts'
@@ -28,7 +28,7 @@ export function useSending(): Sending {
       await action()
     } catch (error) {
       // nobody said who it is: that is no fault
-      if (!(error instanceof NotActed)) setFault(refusalText(error))
+      if (!(error instanceof PinCancelled)) setFault(refusalText(error))
     } finally {
       setSending(false)
     }

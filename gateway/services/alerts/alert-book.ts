@@ -3,10 +3,10 @@ import { haversineM } from '#shared/trips/earth-distance.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { Cart } from '../cart.ts'
-import type { AlertGround } from './ground.ts'
-import type { CartCase } from './memory.ts'
+import type { SiteContext } from './ground.ts'
+import type { CartAlertState } from './memory.ts'
 import { newMemory, used } from './memory.ts'
-import { isOpen, quietUntilMs } from './quiet.ts'
+import { isOpen, nextEvaluationAtMs } from './quiet.ts'
 import type { CartRule } from './rule.ts'
 
 /** For so long one that was over may be held back. */
@@ -26,8 +26,8 @@ type Slots = Map<string, Slot>
 const NO_IDS: readonly string[] = []
 
 /** The alerts that matter for what comes, in memory, and what rules remember of each cart. */
-export class AlertBook {
-  readonly #cases = new Map<string, CartCase>()
+export class OpenAlerts {
+  readonly #cases = new Map<string, CartAlertState>()
   /** By cart, null for the site. */
   readonly #slots = new Map<string | null, Slots>()
   readonly #openIds = new Map<string, readonly string[]>()
@@ -38,12 +38,12 @@ export class AlertBook {
   }
 
   /** The case of a cart; `cart` is the one that was looked at last. */
-  caseOf(cart: Cart): CartCase {
+  caseOf(cart: Cart): CartAlertState {
     const known = this.#cases.get(cart.key)
     if (known !== undefined) return known
-    const one: CartCase = {
+    const one: CartAlertState = {
       cart,
-      quietUntilMs: Number.NEGATIVE_INFINITY,
+      nextEvaluationAtMs: Number.NEGATIVE_INFINITY,
       isMoveTold: false,
       memory: newMemory(),
     }
@@ -52,19 +52,19 @@ export class AlertBook {
   }
 
   /** A look found nothing in the case, and need not be repeated for a while. */
-  rest(one: CartCase, ground: AlertGround): void {
+  rest(one: CartAlertState, ground: SiteContext): void {
     const alerts = this.ofCart(one.cart.key)
-    one.quietUntilMs = quietUntilMs(one, alerts, ground)
+    one.nextEvaluationAtMs = nextEvaluationAtMs(one, alerts, ground)
     one.isMoveTold = isOpen(alerts, 'moved_while_locked')
   }
 
   /** Something happened to a cart that does not make it another: it is looked at. */
   wake(cart: string): void {
     const one = this.#cases.get(cart)
-    if (one !== undefined) one.quietUntilMs = Number.NEGATIVE_INFINITY
+    if (one !== undefined) one.nextEvaluationAtMs = Number.NEGATIVE_INFINITY
   }
 
-  cases(): Iterable<CartCase> {
+  cases(): Iterable<CartAlertState> {
     return this.#cases.values()
   }
 
@@ -135,7 +135,7 @@ export class AlertBook {
     slots.set(key, { alert, hasLeft: false })
     const one = cart === null ? undefined : this.#cases.get(cart)
     if (one !== undefined) {
-      one.quietUntilMs = Number.NEGATIVE_INFINITY
+      one.nextEvaluationAtMs = Number.NEGATIVE_INFINITY
       used(one.memory, kind, subject)
     }
     this.#slots.set(cart, slots)
@@ -159,7 +159,7 @@ export class AlertBook {
   }
 
   /** Whether one that holds is kept from being opened: it is open, a person closed it, or it was over a moment ago. */
-  isHeldBack(rule: Pick<CartRule, 'kind' | 'brake'>, subject: string, one: CartCase, nowMs: number): boolean {
+  isHeldBack(rule: Pick<CartRule, 'kind' | 'brake'>, subject: string, one: CartAlertState, nowMs: number): boolean {
     const slot = this.#slots.get(one.cart.key)?.get(slotKey(rule.kind, subject))
     if (slot === undefined) return false
     const { closedAtMs, awaitsEnd } = slot.alert
@@ -168,7 +168,7 @@ export class AlertBook {
   }
 
   /** Takes note of carts that leave where an alert was over, and forgets what matters no more. */
-  age(one: CartCase, nowMs: number): void {
+  age(one: CartAlertState, nowMs: number): void {
     const { key } = one.cart
     const slots = this.#slots.get(key)
     if (slots === undefined) return
@@ -181,7 +181,7 @@ export class AlertBook {
     if (slots.size === 0) this.#slots.delete(key)
   }
 
-  #hasLeft({ brake }: Pick<CartRule, 'brake'>, slot: Slot, one: CartCase): boolean {
+  #hasLeft({ brake }: Pick<CartRule, 'brake'>, slot: Slot, one: CartAlertState): boolean {
     return brake === 'place' && (slot.alert.endedAt === null || slot.hasLeft || isElsewhere(slot.alert, one))
   }
 
@@ -208,7 +208,7 @@ function isRecent(closedAtMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - closedAtMs) < BRAKE_MS
 }
 
-function isElsewhere({ endedAt }: StoredAlert, { cart }: CartCase): boolean {
+function isElsewhere({ endedAt }: StoredAlert, { cart }: CartAlertState): boolean {
   const fix = cart.verdict.position?.fix
   if (endedAt === null || fix === undefined) return false
   return haversineM(endedAt.latE7, endedAt.longE7, fix.latE7, fix.longE7) > LEFT_M

@@ -1,13 +1,13 @@
 import { alertTopic, toAlertJson } from '#domain/alert.ts'
 import type { Downlink, PreparedMessage } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { Clock } from '#shared/time.ts'
 import { ALERT_KINDS } from '#shared/wire/alert-kinds.ts'
 import type { Store } from '#store/store.ts'
 import type { AlertsChange, ClosedDay, SavedAlert, StoredAlert } from '#store/tables/alerts.ts'
 import { publishWith } from '../downlink.ts'
-import type { AlertBook } from './alert-book.ts'
+import type { OpenAlerts } from './alert-book.ts'
 import type { Findings, FoundChange } from './findings.ts'
 
 interface AlertWriterDeps {
@@ -15,7 +15,7 @@ interface AlertWriterDeps {
   downlink: Pick<Downlink, 'prepare'>
   events: Pick<Events, 'emit'>
   clock: Clock
-  book: AlertBook
+  book: OpenAlerts
 }
 
 /**
@@ -30,7 +30,7 @@ const MOST_IN_ONE = 50
  */
 export class AlertWriter {
   /** Alerts that were opened since the start, by kind. */
-  readonly opened = new Tally(ALERT_KINDS)
+  readonly opened = new Counter(ALERT_KINDS)
   readonly #deps: AlertWriterDeps
   /** Topics whose retained message is not what is stored. */
   readonly #untold = new Set<string>()
@@ -111,11 +111,11 @@ export class AlertWriter {
 
 /** What programs are shown of alerts, one change after the other. */
 class Shown {
-  readonly #book: AlertBook
+  readonly #book: OpenAlerts
   /** By topic, then by id. */
   readonly #changed = new Map<string, Map<string, StoredAlert>>()
 
-  constructor(book: AlertBook) {
+  constructor(book: OpenAlerts) {
     this.#book = book
   }
 

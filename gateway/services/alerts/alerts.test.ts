@@ -18,7 +18,7 @@ import { Store } from '#store/store.ts'
 import { CartDrill } from '#testing/course/cart-drill.ts'
 import type { Cart } from '../cart.ts'
 import { Alerts } from './alerts.ts'
-import type { Judgement } from './rule.ts'
+import type { RuleResult } from './rule.ts'
 
 const ADMIN: Caller = { userId: 'a', role: 'admin', allowedHardwareIds: null }
 const ANN = { userId: 'a', name: 'Ann' }
@@ -35,7 +35,7 @@ class Course {
     usedBytes: 1,
     budgetBytes: 10,
   }
-  backups: { overdue: Judgement; lastGoodMs: number | null } = { overdue: 'over', lastGoodMs: null }
+  backups: { overdue: RuleResult; lastGoodMs: number | null } = { overdue: 'over', lastGoodMs: null }
   certificate: CertificateStatus = { expiresAtMs: this.clock.nowMs() + 300 * DAY_MS, problem: null }
   state: ClockState = 'confirmed'
   users = new Map([['u1', { row: { name: 'Bob' } }]])

@@ -3,9 +3,9 @@ import { type Alert, canSeeAlert, seesSiteKind } from '#domain/alert.ts'
 import type { ClockState } from '#domain/clock-state.ts'
 import type { Downlink } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError, ForbiddenError, NotFoundError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { SyncStatus } from '#shared/sync-status.ts'
 import { type Clock, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
@@ -16,16 +16,16 @@ import type { AlertQuery, ClosedDay, StoredAlert } from '#store/tables/alerts.ts
 import type { Cart } from '../cart.ts'
 import type { Site } from '../site.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
-import { AlertBook, BRAKE_MS } from './alert-book.ts'
+import { BRAKE_MS, OpenAlerts } from './alert-book.ts'
 import { AlertWriter } from './alert-writer.ts'
 import { Arrived } from './arrived.ts'
-import { type Findings, type FoundChange, judgeCart, judgeRemoved, judgeSite } from './findings.ts'
-import { type AlertGround, closedDayAt, groundOf } from './ground.ts'
-import { type CartCase, forget } from './memory.ts'
+import { evaluateCart, evaluateRemoved, evaluateSite, type Findings, type FoundChange } from './findings.ts'
+import { closedDayAt, type SiteContext, siteContextOf } from './ground.ts'
+import { type CartAlertState, resetTimers } from './memory.ts'
 import { PinAlerts } from './pin-alerts.ts'
-import { isQuietGround, takeLook } from './quiet.ts'
+import { isContextUnchanged, recordEvaluation } from './quiet.ts'
 import { RecentHistory } from './recent-history.ts'
-import type { Judgement } from './rule.ts'
+import type { RuleResult } from './rule.ts'
 import { isWell, type SiteFacts } from './site-rules.ts'
 
 export interface AlertsDeps {
@@ -35,11 +35,11 @@ export interface AlertsDeps {
   log: Log
   downlink: Pick<Downlink, 'prepare'>
   site: Pick<Site, 'settings' | 'calendar'>
-  carts: CartRegister
+  carts: CartList
   users: { find(userId: string): { row: { name: string } } | undefined }
   clockConfirmation: { readonly state: ClockState }
   diskGuard: { readonly use: DiskUse }
-  backups: { readonly overdue: Judgement; readonly status: { lastGoodMs: number | null } | null }
+  backups: { readonly overdue: RuleResult; readonly status: { lastGoodMs: number | null } | null }
   /** Undefined without TLS. */
   certificate: { readonly status: CertificateStatus } | undefined
   /** Undefined without a head office. */
@@ -47,7 +47,7 @@ export interface AlertsDeps {
 }
 
 /** The carts there are. */
-export interface CartRegister {
+export interface CartList {
   find(key: string): Cart | undefined
   /** The cart that a device is of. */
   of(hardwareId: string): Cart | undefined
@@ -65,20 +65,20 @@ const SITE_KINDS = ALERT_KINDS.filter(isSiteKind)
  * messages that tell of it (`alert-writer.ts`), and only then true (`alert-book.ts`). A write that fails is found again
  * at the next look.
  */
-export class Alerts implements Part {
+export class Alerts implements Component {
   readonly #deps: AlertsDeps
-  readonly #book = new AlertBook()
+  readonly #book = new OpenAlerts()
   readonly #writer: AlertWriter
   readonly #history: RecentHistory
   readonly #pins: PinAlerts
   readonly #arrived: Arrived
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   /** Writes that are not over: what a look would find may be found already. */
   #underWay = 0
   #isRunning = false
   #hasFailed = false
   /** Of the look before. */
-  #ground: AlertGround | null = null
+  #ground: SiteContext | null = null
   #closedDay: ClosedDay | null = null
   #writtenDay: ClosedDay | null = null
   /** Carts that are gone, and whose alerts are still to be closed. */
@@ -245,35 +245,35 @@ export class Alerts implements Part {
     const ground = this.#groundAt(nowMs)
     const isIdle = this.#isRunning && this.#underWay === 0
     const found: Findings = { changes: [], ended: [] }
-    const isQuiet = isQuietGround(this.#ground, ground)
+    const isQuiet = isContextUnchanged(this.#ground, ground)
     this.#ground = ground
     for (const cart of carts) {
       const one = this.#book.caseOf(cart)
-      if (!takeLook(one, cart, isQuiet, ground, this.#arrived)) continue
+      if (!recordEvaluation(one, cart, isQuiet, ground, this.#arrived)) continue
       this.#history.readDue(one, ground)
       if (isIdle && !this.#removed.has(cart.key)) this.#judge(one, ground, found)
     }
     this.#arrived.clear()
     const facts = this.#siteFacts()
     if (!isIdle) return
-    judgeSite(this.#book, facts, nowMs, found)
-    this.#pins.judge(nowMs, found)
-    this.#judgeRemoved(nowMs, found)
+    evaluateSite(this.#book, facts, nowMs, found)
+    this.#pins.evaluate(nowMs, found)
+    this.#evaluateRemoved(nowMs, found)
     if (countOf(found) === 0 && this.#closedDay === this.#writtenDay && !this.#writer.hasUntold) return
     void this.#inTurn(() => this.#save(found))
   }
 
-  #judge(one: CartCase, ground: AlertGround, found: Findings): void {
+  #judge(one: CartAlertState, ground: SiteContext, found: Findings): void {
     const before = countOf(found)
-    judgeCart(this.#book, one, ground, found)
+    evaluateCart(this.#book, one, ground, found)
     // what is found is written, or found again
     if (countOf(found) === before) this.#book.rest(one, ground)
   }
 
-  #judgeRemoved(nowMs: number, found: Findings): void {
+  #evaluateRemoved(nowMs: number, found: Findings): void {
     for (const key of this.#book.carts()) {
       const isGone = key !== null && (this.#removed.has(key) || this.#deps.carts.find(key) === undefined)
-      if (isGone) judgeRemoved(this.#book, key, nowMs, found)
+      if (isGone) evaluateRemoved(this.#book, key, nowMs, found)
     }
     // alerts that could not be closed are found by the carts that are not there
     this.#removed.clear()
@@ -303,19 +303,19 @@ export class Alerts implements Part {
     })
   }
 
-  #groundAt(nowMs: number): AlertGround {
+  #groundAt(nowMs: number): SiteContext {
     const { clock, site, clockConfirmation } = this.#deps
     const offsetMs = nowMs - clock.monotonicMs()
     if (this.#offsetMs !== undefined && Math.abs(offsetMs - this.#offsetMs) > CLOCK_SET_MS) {
       this.#countFromMs = nowMs
-      for (const { memory } of this.#book.cases()) forget(memory)
+      for (const { memory } of this.#book.cases()) resetTimers(memory)
     }
     this.#offsetMs = offsetMs
     const { settings, calendar } = site
     const isClockConfirmed = clockConfirmation.state === 'confirmed'
     const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs: this.#countFromMs }
     this.#closedDay = closedDayAt({ ...now, closedDay: this.#closedDay })
-    return groundOf({ ...now, closedDay: this.#closedDay })
+    return siteContextOf({ ...now, closedDay: this.#closedDay })
   }
 
   #siteFacts(): SiteFacts {

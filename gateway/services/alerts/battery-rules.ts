@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { type CartCase, type CartMemory, type RestReading, restedFromMs } from './memory.ts'
+import { type CartAlertState, type CartRuleState, type RestingVoltage, restedFromMs } from './memory.ts'
 import type { CartRule } from './rule.ts'
 
 /** So much above the threshold a pack is not low any more: voltages at rest wander. */
@@ -16,7 +16,7 @@ const FRESH_MS = 60 * MINUTE_MS
 export const LOW_BATTERY: CartRule = {
   kind: 'low_battery',
   brake: null,
-  judge({ cart: { verdict } }, { settings }) {
+  evaluate({ cart: { verdict } }, { settings }) {
     const { lowV } = settings.pack
     if (lowV === null) return 'over'
     const restV = verdict.battery?.restV ?? null
@@ -34,7 +34,7 @@ export const LOW_BATTERY: CartRule = {
 export const NOT_CHARGING: CartRule = {
   kind: 'not_charging',
   brake: 'time',
-  judge({ cart: { verdict, notes }, memory }, ground) {
+  evaluate({ cart: { verdict, notes }, memory }, ground) {
     const { fullV } = ground.settings.pack
     if (fullV === null || notes.outOfService !== null || ground.isDay) return 'over'
     if (verdict.position !== null && !verdict.isInParking) return 'over'
@@ -47,7 +47,7 @@ export const NOT_CHARGING: CartRule = {
     if (now.voltageV - before.voltageV >= RISEN_V - ROUNDING_V) return 'over'
     return ground.nowMs - now.atMs < FRESH_MS ? 'holds' : 'unsure'
   },
-  tell({ cart: { verdict }, memory }: CartCase, ground) {
+  tell({ cart: { verdict }, memory }: CartAlertState, ground) {
     const before = hourApart(memory.rests, restedFromMs(verdict.stillSinceMs, ground))?.[0]
     return {
       hardwareId: verdict.battery?.hardwareId ?? null,
@@ -57,7 +57,10 @@ export const NOT_CHARGING: CartRule = {
 }
 
 /** The newest reading, and the newest of an hour before it or more; null when there is none. */
-function hourApart(rests: CartMemory['rests'], fromMs: number): [before: RestReading, now: RestReading] | null {
+function hourApart(
+  rests: CartRuleState['rests'],
+  fromMs: number,
+): [before: RestingVoltage, now: RestingVoltage] | null {
   const now = rests.at(-1)
   if (now === undefined) return null
   const before = rests.findLast(({ atMs }) => atMs <= now.atMs - CHARGE_MS)

@@ -1,8 +1,8 @@
 import { isoOrNull, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Device } from '../fleet.ts'
 import { LOW_BATTERY, NOT_CHARGING } from './battery-rules.ts'
-import type { AlertGround } from './ground.ts'
-import type { CartCase } from './memory.ts'
+import type { SiteContext } from './ground.ts'
+import type { CartAlertState } from './memory.ts'
 import { MOVED_AFTER_HOURS, MOVED_WHILE_LOCKED } from './movement-rules.ts'
 import type { CartRule } from './rule.ts'
 import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
@@ -11,7 +11,7 @@ import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
 const SILENT_ON_COURSE: CartRule = {
   kind: 'silent_on_course',
   brake: null,
-  judge({ cart: { verdict, ground, said } }, _ground, open) {
+  evaluate({ cart: { verdict, ground, said } }, _ground, open) {
     const { state, isInParking, heardAtMs } = verdict
     if (isInParking) return 'over'
     if (state === 'silent') {
@@ -35,7 +35,7 @@ const DEVICE_TWICE: CartRule = {
   kind: 'device_twice',
   brake: null,
   subjectsOf: (one) => idsOf(one, ({ contestedAtMs }) => contestedAtMs !== null),
-  judge(one, { nowMs }, _open, hardwareId) {
+  evaluate(one, { nowMs }, _open, hardwareId) {
     const device = deviceOf(one, hardwareId)
     if (device === undefined) return 'over'
     if (device.contestedAtMs !== null) return isRecent(device.contestedAtMs, nowMs) ? 'holds' : 'over'
@@ -50,7 +50,7 @@ const DEVICE_CLOCK: CartRule = {
   kind: 'device_clock',
   brake: null,
   subjectsOf: (one) => idsOf(one, ({ clock }) => clock.offMs !== null),
-  judge(one, _ground, _open, hardwareId) {
+  evaluate(one, _ground, _open, hardwareId) {
     const clock = deviceOf(one, hardwareId)?.clock
     if (clock === undefined) return 'over'
     if (clock.offMs !== null) return 'holds'
@@ -62,13 +62,13 @@ const DEVICE_CLOCK: CartRule = {
   }),
 }
 
-function idsOf({ cart: { devices } }: CartCase, isMeant: (device: Device) => boolean): readonly string[] {
+function idsOf({ cart: { devices } }: CartAlertState, isMeant: (device: Device) => boolean): readonly string[] {
   // nearly always none
   if (!devices.some(isMeant)) return NONE
   return devices.filter(isMeant).map(({ row }) => row.hardwareId)
 }
 
-function deviceOf({ cart: { devices } }: CartCase, hardwareId: string) {
+function deviceOf({ cart: { devices } }: CartAlertState, hardwareId: string) {
   return devices.find(({ row }) => row.hardwareId === hardwareId)
 }
 
@@ -84,7 +84,7 @@ const LOCKING_MS = MINUTE_MS
 const OPEN_AFTER_CLOSING: CartRule = {
   kind: 'open_after_closing',
   brake: null,
-  judge({ cart: { verdict, notes, ground: place } }, ground) {
+  evaluate({ cart: { verdict, notes, ground: place } }, ground) {
     if (ground.isDay || notes.outOfService !== null || verdict.lock?.isLocked === true) return 'over'
     if (!ground.hasClosed || !place.hasParking || isBeingLocked(ground)) return 'unsure'
     return verdict.isInParking && verdict.lock !== null ? 'holds' : 'unsure'
@@ -99,7 +99,7 @@ const OPEN_AFTER_CLOSING: CartRule = {
 const OUT_AFTER_CLOSING: CartRule = {
   kind: 'out_after_closing',
   brake: 'place',
-  judge({ cart: { verdict, ground: place } }: CartCase, ground) {
+  evaluate({ cart: { verdict, ground: place } }: CartAlertState, ground) {
     if (ground.isDay || verdict.isInParking) return 'over'
     return ground.hasClosed && place.hasParking && verdict.position !== null ? 'holds' : 'unsure'
   },
@@ -112,7 +112,7 @@ const OUT_AFTER_CLOSING: CartRule = {
   }),
 }
 
-function isBeingLocked({ settings, nowMs, closedSinceMs }: AlertGround): boolean {
+function isBeingLocked({ settings, nowMs, closedSinceMs }: SiteContext): boolean {
   return settings.lockAtClosing && nowMs - closedSinceMs < LOCKING_MS
 }
 

@@ -3,11 +3,11 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertEvent } from '#shared/wire/alerts.ts'
 import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { Cart } from '../cart.ts'
-import type { AlertBook } from './alert-book.ts'
+import type { OpenAlerts } from './alert-book.ts'
 import { CART_RULES } from './cart-rules.ts'
-import type { AlertGround } from './ground.ts'
-import type { CartCase } from './memory.ts'
-import type { CartRule, Told } from './rule.ts'
+import type { SiteContext } from './ground.ts'
+import type { CartAlertState } from './memory.ts'
+import type { AlertDetails, CartRule } from './rule.ts'
 import { SITE_RULES, type SiteFacts } from './site-rules.ts'
 
 /** Something that is to happen to an alert. */
@@ -26,7 +26,7 @@ export interface Findings {
 }
 
 /** Judges a cart by all rules. */
-export function judgeCart(book: AlertBook, one: CartCase, ground: AlertGround, found: Findings): void {
+export function evaluateCart(book: OpenAlerts, one: CartAlertState, ground: SiteContext, found: Findings): void {
   const { key } = one.cart
   // of most carts no alert matters
   const hasAny = book.hasAny(key)
@@ -47,9 +47,9 @@ export function judgeCart(book: AlertBook, one: CartCase, ground: AlertGround, f
 
 /** What all rules of one cart are weighed with. */
 interface Weighing {
-  book: AlertBook
-  one: CartCase
-  ground: AlertGround
+  book: OpenAlerts
+  one: CartAlertState
+  ground: SiteContext
   found: Findings
   /** Whether any alert of the cart matters. */
   hasAny: boolean
@@ -59,7 +59,7 @@ function weigh({ book, one, ground, found, hasAny }: Weighing, rule: CartRule, s
   const { cart } = one
   const last = hasAny ? book.lastOf(cart.key, rule.kind, subject) : undefined
   const open = last?.closedAtMs === null ? last : undefined
-  const judgement = rule.judge(one, ground, open, subject)
+  const judgement = rule.evaluate(one, ground, open, subject)
   if (judgement === 'unsure') return
   if (judgement === 'over') {
     if (open !== undefined) found.changes.push(closing(open, ground.nowMs, placeOf(rule, cart)))
@@ -74,11 +74,11 @@ function weigh({ book, one, ground, found, hasAny }: Weighing, rule: CartRule, s
 }
 
 /** Judges what is about the site, and no person. */
-export function judgeSite(book: AlertBook, facts: SiteFacts, nowMs: number, found: Findings): void {
+export function evaluateSite(book: OpenAlerts, facts: SiteFacts, nowMs: number, found: Findings): void {
   for (const rule of SITE_RULES) {
     const last = book.lastOf(null, rule.kind, '')
     const isOpen = last?.closedAtMs === null
-    const judgement = rule.judge(facts)
+    const judgement = rule.evaluate(facts)
     if (judgement === 'over') {
       if (isOpen) found.changes.push(closing(last, nowMs, null))
       else if (last?.awaitsEnd) found.ended.push(last)
@@ -90,7 +90,7 @@ export function judgeSite(book: AlertBook, facts: SiteFacts, nowMs: number, foun
 }
 
 /** What becomes of the alerts of a cart that is gone. */
-export function judgeRemoved(book: AlertBook, cart: string, nowMs: number, found: Findings): void {
+export function evaluateRemoved(book: OpenAlerts, cart: string, nowMs: number, found: Findings): void {
   for (const alert of book.ofCart(cart)) {
     if (alert.awaitsEnd) found.ended.push(alert)
     if (alert.closedAtMs !== null) continue
@@ -104,7 +104,7 @@ export function opening(
   kind: AlertKind,
   cart: string | null,
   subject: string,
-  { hardwareId, details }: Told,
+  { hardwareId, details }: AlertDetails,
   nowMs: number,
 ): FoundChange {
   const alert: StoredAlert = {

@@ -5,7 +5,7 @@ import { HOUR_MS } from '#shared/time.ts'
 import type { ClosedDay } from '#store/tables/alerts.ts'
 
 /** What holds for all carts at one look. */
-export interface AlertGround {
+export interface SiteContext {
   readonly nowMs: number
   readonly settings: SiteSettings
   /** From this speed on, in km/h, a cart moves. */
@@ -48,7 +48,7 @@ export function closedDayAt({ nowMs, calendar, isClockConfirmed, closedDay }: Ci
 }
 
 /** What the site and its clocks say of this moment; `closedDay` as `closedDayAt` says it. */
-export function groundOf(circumstances: Circumstances): AlertGround {
+export function siteContextOf(circumstances: Circumstances): SiteContext {
   const { nowMs, settings, calendar, isClockConfirmed, countFromMs, closedDay } = circumstances
   const isClosed = calendar.isClosed(nowMs)
   const closesMs = calendar.lastClosing(nowMs)?.closesMs ?? Number.NEGATIVE_INFINITY

@@ -5,7 +5,7 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { Cart } from '../cart.ts'
 import { type SampleColumns, takeFixes, voltagesIn } from '../carts/sample-columns.ts'
 import { type Arrived, appendLimited } from './arrived.ts'
-import type { AlertGround } from './ground.ts'
+import type { SiteContext } from './ground.ts'
 import { noteCrossings, type ZonesSeen } from './zones-seen.ts'
 
 /** A cart that gets so far within `WITHIN_MS` was moved; a receiver at rest wanders less. */
@@ -18,7 +18,7 @@ const APART_MS = 3_000
  * Adds its newest fix to the way of a cart: those of the last two minutes and the one before them, oldest first. A fix
  * that is older than the last begins a new way: the last was the mistake of a clock.
  */
-function follow(way: CartFix[], fix: CartFix): void {
+function appendFix(way: CartFix[], fix: CartFix): void {
   const last = way.at(-1)
   if (last !== undefined && fix.atMs === last.atMs) return
   const before = way.at(-2)
@@ -57,13 +57,13 @@ function isFar(from: CartFix, to: CartFix): boolean {
 }
 
 /** A voltage at rest. */
-export interface RestReading {
+export interface RestingVoltage {
   atMs: number
   voltageV: number
 }
 
 /** What rules need to know of a cart beside how it is now. */
-export interface CartMemory {
+export interface CartRuleState {
   /** When it was looked at first since the start. */
   lookedFromMs: number | null
   /** Since when (event time) it is locked; null while it is not. */
@@ -76,7 +76,7 @@ export interface CartMemory {
   /** What became of it in zones between two looks, and was over at the second. */
   zones: ZonesSeen
   /** While carts ought to charge: about one a minute, oldest first. */
-  rests: readonly RestReading[]
+  rests: readonly RestingVoltage[]
   /** Whether `fixes` and `rests` have what is in the history: `due` is to be read. */
   fixesRead: 'due' | 'reading' | 'read'
   restsRead: 'due' | 'reading' | 'read'
@@ -86,17 +86,17 @@ export interface CartMemory {
 }
 
 /** A cart as it was judged last, and what rules remember of it. */
-export interface CartCase {
+export interface CartAlertState {
   cart: Cart
   /** No rule finds anything before then, unless the cart is another in more than its place; see `quiet.ts`. */
-  quietUntilMs: number
+  nextEvaluationAtMs: number
   /** While it is quiet: that it moves while it is locked is told already. */
   isMoveTold: boolean
-  readonly memory: CartMemory
+  readonly memory: CartRuleState
 }
 
 /** Of a cart that was never looked at. */
-export function newMemory(): CartMemory {
+export function newMemory(): CartRuleState {
   return {
     lookedFromMs: null,
     lockedSinceMs: null,
@@ -117,7 +117,7 @@ const REST_EVERY_MS = MINUTE_MS
 export const RESTS_MS = 150 * MINUTE_MS
 
 /** Takes note of a look, once for each: of the cart as it is now, and of all that came since the look before. */
-export function remember(one: CartCase, cart: Cart, ground: AlertGround, arrived: Arrived): void {
+export function remember(one: CartAlertState, cart: Cart, ground: SiteContext, arrived: Arrived): void {
   const hardwareId = cart.verdict.position?.hardwareId
   noteCrossings(one.memory.zones, arrived.crossingsOf(hardwareId), one.cart.verdict, cart, ground)
   one.cart = cart
@@ -126,14 +126,14 @@ export function remember(one: CartCase, cart: Cart, ground: AlertGround, arrived
   memory.lookedFromMs ??= ground.nowMs
   if (lock === null || !lock.isLocked) memory.lockedSinceMs = null
   else memory.lockedSinceMs ??= lock.atMs
-  rememberWay(one, ground, arrived)
+  rememberTrack(one, ground, arrived)
   rememberRest(one, ground, arrived)
 }
 
-function rememberWay(one: CartCase, ground: AlertGround, arrived: Arrived): void {
+function rememberTrack(one: CartAlertState, ground: SiteContext, arrived: Arrived): void {
   const { memory } = one
   const { position } = one.cart.verdict
-  if (position === null || !isWayWatched(memory, ground)) {
+  if (position === null || !isTrackWatched(memory, ground)) {
     if (memory.fixes.length > 0) memory.fixes = []
     if (memory.waitingFixes.length > 0) memory.waitingFixes = []
     return
@@ -143,7 +143,7 @@ function rememberWay(one: CartCase, ground: AlertGround, arrived: Arrived): void
     for (const numbers of samples) appendLimited(memory.waitingFixes, numbers)
     return
   }
-  if (!isWayBehind(one, ground)) return
+  if (!isTrackBehind(one, ground)) return
   const { fix } = position
   const last = memory.fixes.at(-1)
   // a last fix that is later was the mistake of a clock
@@ -155,20 +155,20 @@ function rememberWay(one: CartCase, ground: AlertGround, arrived: Arrived): void
   rememberFix(memory, fix, ground)
 }
 
-function isWayWatched({ lockedSinceMs }: CartMemory, { isNight }: AlertGround): boolean {
+function isTrackWatched({ lockedSinceMs }: CartRuleState, { isNight }: SiteContext): boolean {
   return lockedSinceMs !== null || isNight
 }
 
 /** Whether its way is still to be brought up to where it is, as right after the first look. */
-export function isWayBehind({ cart, memory }: CartCase, ground: AlertGround): boolean {
+export function isTrackBehind({ cart, memory }: CartAlertState, ground: SiteContext): boolean {
   const fix = cart.verdict.position?.fix
-  return fix !== undefined && isWayWatched(memory, ground) && memory.fixes.at(-1)?.atMs !== fix.atMs
+  return fix !== undefined && isTrackWatched(memory, ground) && memory.fixes.at(-1)?.atMs !== fix.atMs
 }
 
 /** Adds a fix to the way, and notes what it tells. */
-export function rememberFix(memory: CartMemory, fix: CartFix, ground: AlertGround): void {
+export function rememberFix(memory: CartRuleState, fix: CartFix, ground: SiteContext): void {
   const { nowMs, movingKmh, isNight, closedSinceMs, countFromMs } = ground
-  follow(memory.fixes, fix)
+  appendFix(memory.fixes, fix)
   const { fixes, lockedSinceMs } = memory
   if (lockedSinceMs !== null && hasMoved(fixes, Math.max(lockedSinceMs, countFromMs), movingKmh))
     memory.movedWhileLockedMs = nowMs
@@ -176,7 +176,7 @@ export function rememberFix(memory: CartMemory, fix: CartFix, ground: AlertGroun
 }
 
 /** Whether its voltages at rest are to be watched: it stands in the barn and carts ought to charge. */
-export function isChargeWatched({ cart: { verdict, notes } }: CartCase, ground: AlertGround): boolean {
+export function isChargeWatched({ cart: { verdict, notes } }: CartAlertState, ground: SiteContext): boolean {
   return (
     ground.isChargeTime &&
     verdict.isInParking &&
@@ -194,7 +194,7 @@ export function restedFromMs(
   return Math.max(stillSinceMs ?? Number.POSITIVE_INFINITY, countFromMs) + settings.restAfterS * 1000
 }
 
-function rememberRest(one: CartCase, ground: AlertGround, arrived: Arrived): void {
+function rememberRest(one: CartAlertState, ground: SiteContext, arrived: Arrived): void {
   const { memory } = one
   if (!isChargeWatched(one, ground)) {
     if (memory.restsRead === 'read') forgetRests(memory)
@@ -215,7 +215,7 @@ function rememberRest(one: CartCase, ground: AlertGround, arrived: Arrived): voi
 }
 
 /** One a minute; the newest may be younger than that. */
-export function withRest(rests: readonly RestReading[], rest: RestReading): readonly RestReading[] {
+export function withRest(rests: readonly RestingVoltage[], rest: RestingVoltage): readonly RestingVoltage[] {
   const last = rests.at(-1)
   if (last !== undefined && rest.atMs <= last.atMs) return rests
   const before = rests.at(-2)
@@ -224,14 +224,14 @@ export function withRest(rests: readonly RestReading[], rest: RestReading): read
   return [...kept, rest]
 }
 
-function forgetRests(memory: CartMemory): void {
+function forgetRests(memory: CartRuleState): void {
   memory.rests = []
   memory.waitingRests = []
   memory.restsRead = 'due'
 }
 
 /** What was seen of a kind has been told, or is over. */
-export function used(memory: CartMemory, kind: AlertKind, subject: string): void {
+export function used(memory: CartRuleState, kind: AlertKind, subject: string): void {
   if (kind === 'moved_while_locked') memory.movedWhileLockedMs = null
   if (kind === 'moved_after_hours') memory.movedAfterHoursMs = null
   if (kind === 'outside') memory.zones.outside = null
@@ -239,7 +239,7 @@ export function used(memory: CartMemory, kind: AlertKind, subject: string): void
 }
 
 /** Begins anew: by a clock that was set nobody knows how long anything took. */
-export function forget(memory: CartMemory): void {
+export function resetTimers(memory: CartRuleState): void {
   memory.fixes = []
   memory.waitingFixes = []
   memory.zones = { outside: null, stays: [] }

@@ -1,7 +1,7 @@
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import type { AlertGround } from './ground.ts'
-import type { CartCase, CartMemory } from './memory.ts'
-import type { CartRule, Judgement, Told } from './rule.ts'
+import type { SiteContext } from './ground.ts'
+import type { CartAlertState, CartRuleState } from './memory.ts'
+import type { AlertDetails, CartRule, RuleResult } from './rule.ts'
 
 const STILL_MS = 5 * MINUTE_MS
 /** What was seen and could not be told for so long is not told any more. */
@@ -17,12 +17,16 @@ function movementRule(kind: CartRule['kind'], seen: 'movedWhileLockedMs' | 'move
   return {
     kind,
     brake: null,
-    judge: (one, ground, open) => judgeMovement(one, ground, open === undefined ? one.memory[seen] : null),
+    evaluate: (one, ground, open) => evaluateMovement(one, ground, open === undefined ? one.memory[seen] : null),
     tell: tellPlace,
   }
 }
 
-function judgeMovement(one: CartCase, ground: AlertGround, seenMs: CartMemory['movedAfterHoursMs']): Judgement {
+function evaluateMovement(
+  one: CartAlertState,
+  ground: SiteContext,
+  seenMs: CartRuleState['movedAfterHoursMs'],
+): RuleResult {
   if (seenMs !== null && Math.abs(ground.nowMs - seenMs) < SEEN_MS) return 'holds'
   return isStill(one, ground) ? 'over' : 'unsure'
 }
@@ -31,7 +35,7 @@ function judgeMovement(one: CartCase, ground: AlertGround, seenMs: CartMemory['m
  * Whether it has stood for five minutes, for all that is known. Of one that is gone nobody knows: it may be on a
  * trailer.
  */
-function isStill({ cart: { verdict, said } }: CartCase, { nowMs, countFromMs }: AlertGround): boolean {
+function isStill({ cart: { verdict, said } }: CartAlertState, { nowMs, countFromMs }: SiteContext): boolean {
   const { stillSinceMs, heardAtMs, isAsleep } = verdict
   if (stillSinceMs === null) return false
   const untilMs = stillFromMs(stillSinceMs, countFromMs)
@@ -44,7 +48,7 @@ export function stillFromMs(stillSinceMs: number, countFromMs: number): number {
   return Math.max(stillSinceMs, countFromMs) + STILL_MS
 }
 
-function tellPlace({ cart: { verdict } }: CartCase): Told {
+function tellPlace({ cart: { verdict } }: CartAlertState): AlertDetails {
   const { position } = verdict
   if (position === null) return { hardwareId: null, details: {} }
   const { latE7, longE7, atMs } = position.fix

@@ -1,10 +1,10 @@
 import { toIso } from '#shared/time.ts'
-import type { AlertBook } from './alert-book.ts'
+import type { OpenAlerts } from './alert-book.ts'
 import { closing, type Findings, opening } from './findings.ts'
 
 interface PinAlertsDeps {
   users: { find(userId: string): { row: { name: string } } | undefined }
-  book: AlertBook
+  book: OpenAlerts
 }
 
 /** Alerts of persons who are locked on all tablets: of each one, until the lock is over. */
@@ -20,7 +20,7 @@ export class PinAlerts {
     this.#untilMs.set(userId, untilMs)
   }
 
-  judge(nowMs: number, found: Findings): void {
+  evaluate(nowMs: number, found: Findings): void {
     const { book, users } = this.#deps
     for (const alert of book.ofCart(null)) {
       if (alert.kind !== 'pin_locked') continue
@@ -30,10 +30,10 @@ export class PinAlerts {
       if (isOver && closedAtMs === null) found.changes.push(closing(alert, nowMs, null))
       else if (isOver && awaitsEnd) found.ended.push(alert)
     }
-    for (const [userId, untilMs] of this.#untilMs) this.#judgeLock(userId, untilMs, nowMs, found)
+    for (const [userId, untilMs] of this.#untilMs) this.#evaluateLock(userId, untilMs, nowMs, found)
   }
 
-  #judgeLock(userId: string, untilMs: number, nowMs: number, found: Findings): void {
+  #evaluateLock(userId: string, untilMs: number, nowMs: number, found: Findings): void {
     const { book, users } = this.#deps
     const name = users.find(userId)?.row.name
     if (nowMs >= untilMs || name === undefined) {

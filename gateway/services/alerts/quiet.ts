@@ -2,15 +2,15 @@ import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { StoredAlert } from '#store/tables/alerts.ts'
 import type { Cart } from '../cart.ts'
 import type { Arrived } from './arrived.ts'
-import type { AlertGround } from './ground.ts'
-import { type CartCase, isWayBehind, remember } from './memory.ts'
+import type { SiteContext } from './ground.ts'
+import { type CartAlertState, isTrackBehind, remember } from './memory.ts'
 import { stillFromMs } from './movement-rules.ts'
 import { hasSeenZones } from './zones-seen.ts'
 
 /**
  * Whether nothing is another for any cart than at the look before, but for the time that has gone by; by night much is.
  */
-export function isQuietGround(before: AlertGround | null, now: AlertGround): boolean {
+export function isContextUnchanged(before: SiteContext | null, now: SiteContext): boolean {
   return (
     before !== null &&
     !before.isNight &&
@@ -24,15 +24,21 @@ export function isQuietGround(before: AlertGround | null, now: AlertGround): boo
 
 /**
  * Takes a cart as it was judged now, and what rules remember of it. False when nothing can be found in it: then nobody
- * needs to look; `isQuiet` is what `isQuietGround` says.
+ * needs to look; `isQuiet` is what `isContextUnchanged` says.
  */
-export function takeLook(one: CartCase, cart: Cart, isQuiet: boolean, ground: AlertGround, arrived: Arrived): boolean {
-  const isResting = isQuiet && ground.nowMs < one.quietUntilMs && isOnlyElsewhere(one.cart, cart)
+export function recordEvaluation(
+  one: CartAlertState,
+  cart: Cart,
+  isQuiet: boolean,
+  ground: SiteContext,
+  arrived: Arrived,
+): boolean {
+  const isResting = isQuiet && ground.nowMs < one.nextEvaluationAtMs && isOnlyElsewhere(one.cart, cart)
   if (isResting && one.cart === cart) return false
   remember(one, cart, ground, arrived)
   const { movedWhileLockedMs, zones } = one.memory
   if (isResting && (one.isMoveTold || movedWhileLockedMs === null) && !hasSeenZones(zones)) return false
-  one.quietUntilMs = Number.NEGATIVE_INFINITY
+  one.nextEvaluationAtMs = Number.NEGATIVE_INFINITY
   return true
 }
 
@@ -48,8 +54,8 @@ function isOnlyElsewhere(before: Cart, now: Cart): boolean {
  * Until when no rule finds anything in a cart of which these alerts matter, as long as it is only elsewhere and the
  * ground quiet. All that time does to it besides is in its verdict, and makes it another.
  */
-export function quietUntilMs(one: CartCase, alerts: readonly StoredAlert[], ground: AlertGround): number {
-  const isKnown = one.memory.fixesRead === 'read' && !isWayBehind(one, ground)
+export function nextEvaluationAtMs(one: CartAlertState, alerts: readonly StoredAlert[], ground: SiteContext): number {
+  const isKnown = one.memory.fixesRead === 'read' && !isTrackBehind(one, ground)
   if (!isKnown || hasSeenMove(one, alerts) || hasSeenZones(one.memory.zones)) return Number.NEGATIVE_INFINITY
   const { exempt } = one.cart.notes
   let atMs = Math.min(stopsTooLongAtMs(one.cart, ground), exempt?.untilMs ?? Number.POSITIVE_INFINITY)
@@ -63,7 +69,7 @@ export function isOpen(alerts: readonly StoredAlert[], wanted: AlertKind): boole
 }
 
 /** Whether it was seen that it was moved, and that is not told yet. */
-function hasSeenMove({ memory }: CartCase, alerts: readonly StoredAlert[]): boolean {
+function hasSeenMove({ memory }: CartAlertState, alerts: readonly StoredAlert[]): boolean {
   return (
     (memory.movedWhileLockedMs !== null && !isOpen(alerts, 'moved_while_locked')) ||
     (memory.movedAfterHoursMs !== null && !isOpen(alerts, 'moved_after_hours'))
@@ -71,7 +77,7 @@ function hasSeenMove({ memory }: CartCase, alerts: readonly StoredAlert[]): bool
 }
 
 /** When an alert may be over by time alone, or by what is only elsewhere. */
-function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: Cart, ground: AlertGround): number {
+function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: Cart, ground: SiteContext): number {
   // where it was over counts for a while; that it is heard again ends silence, and nothing but time ends a contest
   if ((closedAtMs !== null && !awaitsEnd) || kind === 'silent_on_course' || kind === 'device_twice')
     return Number.NEGATIVE_INFINITY
@@ -81,7 +87,7 @@ function mayEndAtMs({ kind, closedAtMs, awaitsEnd }: StoredAlert, { verdict }: C
 }
 
 /** When it will have been in a stop zone for too long; infinite where it is in none. */
-function stopsTooLongAtMs({ verdict: { stays } }: Cart, { settings, countFromMs }: AlertGround): number {
+function stopsTooLongAtMs({ verdict: { stays } }: Cart, { settings, countFromMs }: SiteContext): number {
   let atMs = Number.POSITIVE_INFINITY
   for (const { type, sinceMs } of stays)
     if (type === 'stop') atMs = Math.min(atMs, Math.max(sinceMs, countFromMs) + settings.zoneStayS * 1000)

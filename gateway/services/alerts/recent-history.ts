@@ -1,10 +1,10 @@
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { AlertGround } from './ground.ts'
-import type { CartCase } from './memory.ts'
+import type { SiteContext } from './ground.ts'
+import type { CartAlertState } from './memory.ts'
 import { isChargeWatched, RESTS_MS, rememberFix, restedFromMs, withRest } from './memory.ts'
 
 /** Of one that has stood for longer the alert is over, whether it was told or not. */
@@ -25,7 +25,7 @@ interface RecentHistoryDeps {
  */
 export class RecentHistory {
   readonly #deps: RecentHistoryDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
 
   constructor(deps: RecentHistoryDeps) {
     this.#deps = deps
@@ -37,7 +37,7 @@ export class RecentHistory {
   }
 
   /** Begins to read what is due for a cart. What is read goes into its memory, as seen at `ground`. */
-  readDue(one: CartCase, ground: AlertGround): void {
+  readDue(one: CartAlertState, ground: SiteContext): void {
     const { memory } = one
     if (memory.fixesRead === 'due') {
       memory.fixesRead = hasMovedLately(one, ground) ? 'reading' : 'read'
@@ -58,7 +58,7 @@ export class RecentHistory {
     })
   }
 
-  async #readFixes(one: CartCase, ground: AlertGround): Promise<void> {
+  async #readFixes(one: CartAlertState, ground: SiteContext): Promise<void> {
     try {
       const { position } = one.cart.verdict
       const deviceId = deviceIdOf(one, position?.hardwareId)
@@ -72,7 +72,7 @@ export class RecentHistory {
     }
   }
 
-  async #readRests(one: CartCase, ground: AlertGround): Promise<void> {
+  async #readRests(one: CartAlertState, ground: SiteContext): Promise<void> {
     try {
       const { battery, stillSinceMs } = one.cart.verdict
       const deviceId = deviceIdOf(one, battery?.hardwareId)
@@ -89,12 +89,12 @@ export class RecentHistory {
   }
 }
 
-function hasMovedLately({ cart: { verdict } }: CartCase, { nowMs, isNight }: AlertGround): boolean {
+function hasMovedLately({ cart: { verdict } }: CartAlertState, { nowMs, isNight }: SiteContext): boolean {
   const isWatched = isNight || verdict.lock?.isLocked === true
   const { stillSinceMs, position } = verdict
   return isWatched && position !== null && stillSinceMs !== null && nowMs - stillSinceMs < MOVED_LATELY_MS
 }
 
-function deviceIdOf({ cart }: CartCase, hardwareId: string | undefined): number | undefined {
+function deviceIdOf({ cart }: CartAlertState, hardwareId: string | undefined): number | undefined {
   return cart.devices.find(({ row }) => row.hardwareId === hardwareId)?.row.deviceId
 }

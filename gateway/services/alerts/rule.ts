@@ -1,16 +1,16 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { StoredAlert } from '#store/tables/alerts.ts'
-import type { AlertGround } from './ground.ts'
-import type { CartCase } from './memory.ts'
+import type { SiteContext } from './ground.ts'
+import type { CartAlertState } from './memory.ts'
 
 /**
  * What a look says of a condition. `unsure` leaves all as it is: between two thresholds, and where nobody can say, as
  * after a start.
  */
-export type Judgement = 'holds' | 'over' | 'unsure'
+export type RuleResult = 'holds' | 'over' | 'unsure'
 
 /** What an alert says when it is opened. */
-export interface Told {
+export interface AlertDetails {
   hardwareId: string | null
   /** By the names of the API. */
   details: Record<string, unknown>
@@ -28,7 +28,7 @@ export interface CartRule {
    */
   readonly brake: 'place' | 'time' | null
   /** What it may be about; only where there may be several. */
-  subjectsOf?(one: CartCase): readonly string[]
-  judge(one: CartCase, ground: AlertGround, open: StoredAlert | undefined, subject: string): Judgement
-  tell(one: CartCase, ground: AlertGround, subject: string): Told
+  subjectsOf?(one: CartAlertState): readonly string[]
+  evaluate(one: CartAlertState, ground: SiteContext, open: StoredAlert | undefined, subject: string): RuleResult
+  tell(one: CartAlertState, ground: SiteContext, subject: string): AlertDetails
 }

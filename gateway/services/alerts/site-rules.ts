@@ -3,7 +3,7 @@ import type { SyncState } from '#shared/sync-status.ts'
 import { DAY_MS, HOUR_MS, isoOrNull, MINUTE_MS } from '#shared/time.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { DiskUse } from '../telemetry/disk-guard.ts'
-import type { Judgement } from './rule.ts'
+import type { RuleResult } from './rule.ts'
 
 /** How the machine and its connection to the head office are doing. */
 export interface SiteFacts {
@@ -12,7 +12,7 @@ export interface SiteFacts {
   /** Null without a head office. */
   sync: { state: SyncState; lastContactMs: number | null; unwellMs: number } | null
   /** Whether there was no good backup for too long; never without a place for backups. */
-  backup: { overdue: Judgement; lastGoodMs: number | null }
+  backup: { overdue: RuleResult; lastGoodMs: number | null }
   /** How long it lasts by the clock, and for how long another could not be made. Null without TLS. */
   certificate: { expiresAtMs: number; leftMs: number; troubleMs: number } | null
 }
@@ -20,7 +20,7 @@ export interface SiteFacts {
 /** When the site itself raises an alert of a kind. */
 export interface SiteRule {
   readonly kind: AlertKind
-  judge(facts: SiteFacts): Judgement
+  evaluate(facts: SiteFacts): RuleResult
   tell(facts: SiteFacts): Record<string, unknown>
 }
 
@@ -42,7 +42,7 @@ export function isWell(state: SyncState): boolean {
 
 const DISK: SiteRule = {
   kind: 'disk',
-  judge({ disk }) {
+  evaluate({ disk }) {
     // nobody has looked yet
     if (disk.budgetBytes === 0) return 'unsure'
     return disk.state === 'ok' ? 'over' : 'holds'
@@ -56,7 +56,7 @@ const DISK: SiteRule = {
 
 const CLOCK: SiteRule = {
   kind: 'clock',
-  judge({ clock: { state, unconfirmedMs } }) {
+  evaluate({ clock: { state, unconfirmedMs } }) {
     if (state === 'confirmed') return 'over'
     return state === 'untrusted' || unconfirmedMs >= UNCONFIRMED_MS ? 'holds' : 'unsure'
   },
@@ -65,7 +65,7 @@ const CLOCK: SiteRule = {
 
 const SYNC: SiteRule = {
   kind: 'sync',
-  judge({ sync }) {
+  evaluate({ sync }) {
     if (sync === null || isWell(sync.state)) return 'over'
     const patienceMs = WITHOUT_CONTACT.has(sync.state) ? NO_CONTACT_MS : TROUBLE_MS
     return sync.unwellMs >= patienceMs ? 'holds' : 'unsure'
@@ -78,13 +78,13 @@ const SYNC: SiteRule = {
 
 const BACKUP: SiteRule = {
   kind: 'backup',
-  judge: ({ backup }) => backup.overdue,
+  evaluate: ({ backup }) => backup.overdue,
   tell: ({ backup }) => ({ last_good_at: isoOrNull(backup.lastGoodMs) }),
 }
 
 const CERTIFICATE: SiteRule = {
   kind: 'certificate',
-  judge({ certificate, clock }) {
+  evaluate({ certificate, clock }) {
     if (certificate === null) return 'over'
     const { leftMs, troubleMs } = certificate
     if (troubleMs >= NOT_RENEWED_MS) return 'holds'

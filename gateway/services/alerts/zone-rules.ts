@@ -1,5 +1,5 @@
 import type { Cart } from '../cart.ts'
-import type { CartCase, CartMemory } from './memory.ts'
+import type { CartAlertState, CartRuleState } from './memory.ts'
 import type { CartRule } from './rule.ts'
 import { isJustSeen } from './zones-seen.ts'
 
@@ -7,7 +7,7 @@ import { isJustSeen } from './zones-seen.ts'
 export const OUTSIDE: CartRule = {
   kind: 'outside',
   brake: 'place',
-  judge({ cart: { verdict, ground, notes }, memory }, { nowMs }, open) {
+  evaluate({ cart: { verdict, ground, notes }, memory }, { nowMs }, open) {
     if (!ground.hasBoundary) return 'over'
     if (verdict.position === null) return 'unsure'
     // the stays themselves have waited for a second fix
@@ -53,9 +53,9 @@ export const ZONE_STAY: CartRule = {
     }
     return zoneIds ?? NONE
   },
-  judge({ cart, memory }, { nowMs, settings, countFromMs }, open, zoneId) {
+  evaluate({ cart, memory }, { nowMs, settings, countFromMs }, open, zoneId) {
     const stay = stopStay(cart, zoneId)
-    if (open === undefined && isJustSeen(endedStay(memory, zoneId), nowMs)) {
+    if (open === undefined && isJustSeen(endedDwell(memory, zoneId), nowMs)) {
       const { exempt } = cart.notes
       return exempt !== null && nowMs < exempt.untilMs ? 'unsure' : 'holds'
     }
@@ -65,8 +65,8 @@ export const ZONE_STAY: CartRule = {
     const stayedMs = nowMs - Math.max(stay.sinceMs, countFromMs)
     return stayedMs > settings.zoneStayS * 1000 ? 'holds' : 'unsure'
   },
-  tell({ cart, memory }: CartCase, { nowMs, countFromMs }, zoneId) {
-    const ended = endedStay(memory, zoneId)
+  tell({ cart, memory }: CartAlertState, { nowMs, countFromMs }, zoneId) {
+    const ended = endedDwell(memory, zoneId)
     const stay = ended ?? stopStay(cart, zoneId)
     const sinceMs = Math.max(stay?.sinceMs ?? nowMs, countFromMs)
     const untilMs = ended?.untilMs ?? nowMs
@@ -77,7 +77,7 @@ export const ZONE_STAY: CartRule = {
   },
 }
 
-function endedStay({ zones }: CartMemory, zoneId: string) {
+function endedDwell({ zones }: CartRuleState, zoneId: string) {
   return zones.stays.find((stay) => stay.zoneId === zoneId)
 }
 

@@ -1,9 +1,9 @@
-import type { CartVerdict, ZoneStay } from '#shared/carts/judge.ts'
+import type { EvaluatedCart, ZoneStay } from '#shared/carts/judge.ts'
 import { toE7 } from '#shared/geo.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Cart } from '../cart.ts'
 import type { ArrivedCrossing } from './arrived.ts'
-import type { AlertGround } from './ground.ts'
+import type { SiteContext } from './ground.ts'
 
 /** What happened between two looks and an alert is due for, although the second look shows nothing of it. */
 export interface ZonesSeen {
@@ -32,9 +32,9 @@ export function hasSeenZones({ outside, stays }: ZonesSeen): boolean {
 export function noteCrossings(
   seen: ZonesSeen,
   crossings: readonly ArrivedCrossing[],
-  before: CartVerdict,
+  before: EvaluatedCart,
   cart: Cart,
-  ground: AlertGround,
+  ground: SiteContext,
 ): void {
   const { nowMs } = ground
   if (hasSeenZones(seen)) {
@@ -49,7 +49,7 @@ export function noteCrossings(
 function noteOutside(
   seen: ZonesSeen,
   crossings: readonly ArrivedCrossing[],
-  before: CartVerdict,
+  before: EvaluatedCart,
   { verdict, ground }: Cart,
   nowMs: number,
 ): void {
@@ -69,7 +69,7 @@ function noteOutside(
 function noteStays(
   seen: ZonesSeen,
   crossings: readonly ArrivedCrossing[],
-  { nowMs, settings, countFromMs }: AlertGround,
+  { nowMs, settings, countFromMs }: SiteContext,
 ): void {
   const entered = new Map<string, number>()
   for (const { event, zoneId, zoneName: name, zoneType, atMs: untilMs } of crossings) {

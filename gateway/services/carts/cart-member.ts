@@ -1,16 +1,16 @@
 import type { CartDevice, CartSettings, ZoneStay } from '#shared/carts/judge.ts'
-import { type CartFix, type CartMotion, MOTIONLESS, type MotionSettings, restless } from '#shared/carts/motion.ts'
+import { type CartFix, type CartMotion, type MotionSettings, NO_MOTION, restless } from '#shared/carts/motion.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
-import { UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
-import type { Device, Reported } from '../fleet.ts'
+import { NO_ZONE_STATE, type WatchState, watch } from '#shared/zones/watch.ts'
+import type { Device, ReportedState } from '../fleet.ts'
 import type { WatchedSet } from '../zones/sets.ts'
-import { type MemberZones, staysIn } from './cart-zones.ts'
-import { type LockSaying, LockWord } from './lock-word.ts'
+import { type DeviceZones, staysIn } from './cart-zones.ts'
+import { type LockReport, ReportedLockState } from './lock-word.ts'
 import { MotionTrack } from './motion-track.ts'
 import { type SampleColumns, takeFixes } from './sample-columns.ts'
 
 /** What is kept of a device over a restart, beside its history: JSON. */
-export interface KeptMotion {
+export interface SavedMotion {
   motion: CartMotion
   outSinceMs: number | null
   /** Whether it was in a parking zone when it was looked at last; null while it was never seen. */
@@ -22,7 +22,7 @@ export interface KeptMotion {
 }
 
 /** When and by which settings a device is looked at. */
-export interface Look {
+export interface EvaluationContext {
   nowMs: number
   /** What is known after it was the mistake of a clock. */
   latestMs: number
@@ -39,25 +39,25 @@ const NO_STAYS: readonly ZoneStay[] = []
 export class CartMember {
   readonly device: Device
   readonly track = new MotionTrack()
-  readonly #lock = new LockWord()
+  readonly #lock = new ReportedLockState()
   #outSinceMs: number | null = null
   #wasIn: boolean | null = null
   /** Event time of the fix with which it left parking, since it was last seen there. */
   #leftMs: number | null = null
-  #anew: KeptMotion['anew'] = {}
+  #anew: SavedMotion['anew'] = {}
   #stays: readonly ZoneStay[] = NO_STAYS
   /** The same without what the clock made of them. */
   #known: readonly ZoneStay[] = NO_STAYS
   /** Event time of the fix outside of parking that the next has to confirm. */
   #turnedMs: number | null = null
   /** Where it is among zones of groups that only other devices of the cart are in. */
-  #foreign: WatchState = UNWATCHED
+  #foreign: WatchState = NO_ZONE_STATE
   /** What came since it was looked at there; null while there are no such zones. */
   #foreignSamples: SampleColumns[] | null = null
   #seen: { watch: WatchState; set: WatchedSet | null } | null = null
   /** What it said last, and what that was made of. */
   #said: CartDevice | null = null
-  #saidOf: Reported | null = null
+  #saidOf: ReportedState | null = null
   /** It may say something else now, though nothing came that would show it. */
   #isDoubtful = false
   /** What was kept last. */
@@ -74,16 +74,16 @@ export class CartMember {
   }
 
   /** Goes on from what was kept before a restart; an earlier program may not have kept all of it. */
-  recall({ motion, outSinceMs = null, wasIn = null, anew = {}, clockOffMs }: Partial<KeptMotion>): void {
+  recall({ motion, outSinceMs = null, wasIn = null, anew = {}, clockOffMs }: Partial<SavedMotion>): void {
     if (clockOffMs !== undefined) this.device.clock.offMs = clockOffMs
-    this.track.motion = { ...MOTIONLESS, ...motion }
+    this.track.motion = { ...NO_MOTION, ...motion }
     this.#outSinceMs = outSinceMs
     this.#wasIn = wasIn
     this.#anew = anew
   }
 
   /** Takes the newest records of the device where nothing is known of how it got there. */
-  recallLatest({ settings, latestMs }: Pick<Look, 'settings' | 'latestMs'>): void {
+  recallLatest({ settings, latestMs }: Pick<EvaluationContext, 'settings' | 'latestMs'>): void {
     const { gps, battery } = this.device.reported
     const { motion } = this.track
     const none = Number.NaN
@@ -120,7 +120,7 @@ export class CartMember {
   }
 
   /** Stillness and stays begin anew: the clock was set. */
-  beginAnew(nowMs: number): void {
+  startAgain(nowMs: number): void {
     this.#isDoubtful = true
     this.track.motion = restless(this.track.motion, nowMs)
     this.#anew = Object.fromEntries(this.#known.map(({ zoneId, sinceMs }) => [zoneId, [sinceMs, nowMs]]))
@@ -128,20 +128,20 @@ export class CartMember {
   }
 
   /** What its lock did last, by an event. */
-  heardLock(event: LockSaying): void {
+  heardLock(event: LockReport): void {
     this.#isDoubtful = true
     this.#lock.heard(event)
   }
 
   /** The newest event of its lock there is, null for none: whatever it was known by before counts no more. */
-  rereadLock(event: LockSaying | null): void {
+  rereadLock(event: LockReport | null): void {
     this.#isDoubtful = true
     this.#lock.forget()
     if (event !== null) this.#lock.heard(event)
   }
 
   /** What the device says of its cart now: the same object as before while it says the same. */
-  said(zones: MemberZones, look: Look): CartDevice {
+  said(zones: DeviceZones, look: EvaluationContext): CartDevice {
     const { row, isOnline, reported } = this.device
     const motion = this.#look(look)
     const stays = motion.fix === null ? NO_STAYS : this.#staysNow(zones, motion.fix, look.latestMs)
@@ -158,7 +158,7 @@ export class CartMember {
       outSinceMs: this.#outSinceMs,
       lock: this.#lock.now(reported.state),
     }
-    if (this.#said === null || !isSaidAlike(this.#said, said)) this.#said = said
+    if (this.#said === null || !isReportedAlike(this.#said, said)) this.#said = said
     this.#saidOf = reported
     // the clock has still to come to when it was heard
     this.#isDoubtful = said.heardAtMs !== reported.lastRespondedAtMs
@@ -183,7 +183,7 @@ export class CartMember {
   /** What is to be kept, as JSON; null when that is what was kept last. */
   news(): string | null {
     const { offMs } = this.device.clock
-    const kept: KeptMotion = {
+    const kept: SavedMotion = {
       motion: this.track.motion,
       outSinceMs: this.#outSinceMs,
       wasIn: this.#wasIn,
@@ -198,7 +198,7 @@ export class CartMember {
     this.#kept = text
   }
 
-  #look({ settings, latestMs }: Look): CartMotion {
+  #look({ settings, latestMs }: EvaluationContext): CartMotion {
     const { gps, battery } = this.device.reported
     const { fix, battery: voltage } = this.track.look(settings, latestMs)
     // what came before its history was deleted counts no more
@@ -207,10 +207,10 @@ export class CartMember {
     return this.track.motion
   }
 
-  #staysNow({ own, foreign }: MemberZones, fix: CartFix, latestMs: number): readonly ZoneStay[] {
+  #staysNow({ own, foreign }: DeviceZones, fix: CartFix, latestMs: number): readonly ZoneStay[] {
     const { watch: state } = this.device.reported
     if (foreign === null) {
-      this.#foreign = UNWATCHED
+      this.#foreign = NO_ZONE_STATE
       this.#foreignSamples = null
       const isSeen = this.#seen !== null && this.#seen.set === own && isSameWatch(this.#seen.watch, state, own)
       if (isSeen) return this.#stays
@@ -252,7 +252,7 @@ export class CartMember {
 }
 
 /** Receive time of its last message; one before the clock was set back counts from then. */
-function heardAtMs(saidAtMs: number | null, { nowMs, clockSetMs }: Look): number | null {
+function heardAtMs(saidAtMs: number | null, { nowMs, clockSetMs }: EvaluationContext): number | null {
   return saidAtMs !== null && clockSetMs !== null && saidAtMs > nowMs ? clockSetMs : saidAtMs
 }
 
@@ -270,7 +270,7 @@ function isSameWatch(before: WatchState, now: WatchState, own: WatchedSet | null
   return true
 }
 
-function isSaidAlike(one: CartDevice, other: CartDevice): boolean {
+function isReportedAlike(one: CartDevice, other: CartDevice): boolean {
   return (
     one.motion === other.motion &&
     one.isOnline === other.isOnline &&

@@ -5,10 +5,10 @@ import type { Log } from '#shared/log.ts'
 import { DAY_MS, HOUR_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Device, Fleet } from '../fleet.ts'
-import { unlessDamaged } from '../unless-damaged.ts'
+import { nullIfDamaged } from '../unless-damaged.ts'
 import type { Users } from '../users.ts'
-import { CartMember, type KeptMotion, type Look } from './cart-member.ts'
-import type { LockSaying } from './lock-word.ts'
+import { CartMember, type EvaluationContext, type SavedMotion } from './cart-member.ts'
+import type { LockReport } from './lock-word.ts'
 
 export interface MembersDeps {
   store: Pick<Store, 'read' | 'readers'>
@@ -55,7 +55,7 @@ export class CartMembers {
   }
 
   /** Goes on from what was kept, and from what came since. */
-  async load(look: Look): Promise<void> {
+  async load(look: EvaluationContext): Promise<void> {
     const { store, fleet } = this.#deps
     const kept = new Map(store.read.cartMotions().map(({ deviceId, motion }) => [deviceId, motion]))
     for (const device of fleet.all()) {
@@ -63,7 +63,7 @@ export class CartMembers {
       const text = kept.get(device.row.deviceId)
       if (text === undefined) continue
       // written by this program only
-      member.recall(JSON.parse(text) as Partial<KeptMotion>)
+      member.recall(JSON.parse(text) as Partial<SavedMotion>)
       member.isKept(text)
     }
     const behind = [...this.#byDevice.values()].filter(isBehind)
@@ -101,11 +101,11 @@ export class CartMembers {
   }
 
   /** Reads the newest lock event of each device. */
-  rereadLocks({ latestMs }: Look): void {
+  rereadLocks({ latestMs }: EvaluationContext): void {
     const { store } = this.#deps
     for (const member of this.#byDevice.values()) {
       const { hardwareId, shortId, createdAtMs: sinceMs } = member.device.row
-      const event = unlessDamaged(() => store.read.latestLockEvent({ hardwareId, shortId, sinceMs }, latestMs))
+      const event = nullIfDamaged(() => store.read.latestLockEvent({ hardwareId, shortId, sinceMs }, latestMs))
       member.rereadLock(event == null ? null : this.#saying(event))
     }
   }
@@ -123,7 +123,7 @@ export class CartMembers {
     requestedBy,
   }: Pick<GatewayEvents['lockChanged'], 'event' | 'source' | 'atMs' | 'code'> & {
     requestedBy: string | null
-  }): LockSaying {
+  }): LockReport {
     const name = requestedBy === null ? null : (this.#deps.users.find(requestedBy)?.row.name ?? requestedBy)
     return { isLocked: event === 'lock', atMs, source, by: source === 'remote' ? name : code }
   }
@@ -131,7 +131,7 @@ export class CartMembers {
   /**
    * What is in the history and is newer than what was kept; each device that cannot be read goes on from its newest.
    */
-  async #replay(members: readonly CartMember[], look: Look): Promise<void> {
+  async #replay(members: readonly CartMember[], look: EvaluationContext): Promise<void> {
     const { store, log } = this.#deps
     const chunks = Array.from({ length: Math.ceil(members.length / DEVICES_A_JOB) }, (_, i) =>
       members.slice(i * DEVICES_A_JOB, (i + 1) * DEVICES_A_JOB),
@@ -155,7 +155,7 @@ export class CartMembers {
     if (unknown.length === 0) return
     const newestMs = Math.max(...unknown.map(({ track }) => track.motion.fix?.atMs ?? 0))
     const { read } = this.#deps.store
-    const exits = unlessDamaged(() => read.lastExits('parking', newestMs - DAY_MS)) ?? []
+    const exits = nullIfDamaged(() => read.lastExits('parking', newestMs - DAY_MS)) ?? []
     const exitOf = new Map(exits.map(({ hardwareId, shortId, atMs }) => [`${hardwareId} ${shortId}`, atMs]))
     for (const member of unknown) {
       const { hardwareId, shortId } = member.device.row

@@ -1,5 +1,5 @@
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError, InvalidRequestError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { closingMs } from '#shared/site/opening-hours.ts'
@@ -45,11 +45,11 @@ interface StoredExempt {
 const NOTHING: CartNotes = { outOfService: null, exempt: null, note: null }
 
 /** What people said of carts, in memory. */
-export class CartNotebook {
+export class CartNotesStore {
   readonly #deps: NotebookDeps
   readonly #byCart = new Map<string, CartNotes>()
   /** Two at once would each keep what the other changes. */
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   /** Carts whose exemption is over and not yet written down as such. */
   readonly #ending = new Set<string>()
 

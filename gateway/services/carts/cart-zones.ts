@@ -1,4 +1,4 @@
-import type { CartGround, ZoneStay } from '#shared/carts/judge.ts'
+import type { CartZoneContext, ZoneStay } from '#shared/carts/judge.ts'
 import { staysOf } from '#shared/zones/stays.ts'
 import type { Fix, WatchState } from '#shared/zones/watch.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
@@ -7,7 +7,7 @@ import type { Geofences } from '../zones/geofences.ts'
 import type { WatchedSet } from '../zones/sets.ts'
 
 /** The zones of a device of a cart: its own, which it is watched in, and those of the groups of the other devices. */
-export interface MemberZones {
+export interface DeviceZones {
   own: WatchedSet | null
   foreign: WatchedSet | null
 }
@@ -24,12 +24,12 @@ export class CartZones {
   }
 
   /** Of one of the devices of a cart. */
-  of({ row: { groupId } }: Device, devices: readonly Device[]): MemberZones {
+  of({ row: { groupId } }: Device, devices: readonly Device[]): DeviceZones {
     return { own: this.#watchedOf(groupId), foreign: this.#foreignOf(groupId, devices) }
   }
 
   /** What kinds of zones there are for a cart of these devices. */
-  groundOf(devices: readonly Device[]): CartGround {
+  groundOf(devices: readonly Device[]): CartZoneContext {
     const ground = { hasParking: false, hasBoundary: false }
     for (const { row } of devices) {
       const types = this.#watchedOf(row.groupId)?.types

@@ -1,26 +1,26 @@
 import type { Events, GatewayEvents } from '#gateway/events.ts'
 import { groupByCart } from '#shared/carts/cart-keys.ts'
-import { type CartGround, type CartSettings, judgeCart } from '#shared/carts/judge.ts'
+import { type CartSettings, type CartZoneContext, evaluateCart } from '#shared/carts/judge.ts'
 import type { MotionSettings } from '#shared/carts/motion.ts'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
-import { toCartSaidJson } from '#shared/wire/cart-said.ts'
+import { toCartReportJson } from '#shared/wire/cart-said.ts'
 import type { Store } from '#store/store.ts'
 import type { Cart } from '../cart.ts'
 import type { Device } from '../fleet.ts'
 import type { Site } from '../site.ts'
 import type { Geofences } from '../zones/geofences.ts'
-import type { CartMember, Look } from './cart-member.ts'
+import type { CartMember, EvaluationContext } from './cart-member.ts'
 import { CartMembers, type MembersDeps } from './cart-members.ts'
-import type { CartNotebook } from './cart-notebook.ts'
-import { CartZones, type MemberZones } from './cart-zones.ts'
+import type { CartNotesStore } from './cart-notebook.ts'
+import { CartZones, type DeviceZones } from './cart-zones.ts'
 import { isUnchanged, withRevision } from './revision.ts'
 
 interface CartsDeps extends MembersDeps {
   store: Pick<Store, 'read' | 'write' | 'readers'>
-  notes: Pick<CartNotebook, 'load' | 'of' | 'carts' | 'forget'>
+  notes: Pick<CartNotesStore, 'load' | 'of' | 'carts' | 'forget'>
   geofences: Pick<Geofences, 'watchedOf'>
   site: Pick<Site, 'settings' | 'tripDefaults'>
   events: Events
@@ -28,10 +28,10 @@ interface CartsDeps extends MembersDeps {
   /** By the clock as it is now. */
   startedAtMs: () => number
   /** All carts are judged so often, sooner when something happened that people are to hear of; a second unless told. */
-  heartbeatMs?: number | undefined
+  tickMs?: number | undefined
 }
 
-const HEARTBEAT_MS = 1000
+const TICK_MS = 1000
 /** This part of it when it is sooner. */
 const HURRIED = 1 / 4
 /** What happens together is judged together. */
@@ -51,8 +51,8 @@ interface Seat extends SeatGround {
 }
 
 interface SeatGround {
-  members: readonly { readonly member: CartMember; readonly zones: MemberZones }[]
-  ground: CartGround
+  members: readonly { readonly member: CartMember; readonly zones: DeviceZones }[]
+  ground: CartZoneContext
 }
 
 /**
@@ -60,9 +60,9 @@ interface SeatGround {
  * on carts goes by `cartsJudged`: it is the one heartbeat. A cart of which nothing was heard is judged again only when
  * its verdict says that time changes it, or when what all are judged by is another.
  */
-export class Carts implements Part {
+export class Carts implements Component {
   readonly #deps: CartsDeps
-  readonly #heartbeatMs: number
+  readonly #tickMs: number
   readonly #members: CartMembers
   readonly #zones: CartZones
   #seats = new Map<string, Seat>()
@@ -75,7 +75,7 @@ export class Carts implements Part {
   readonly #changed = new Set<string>()
   #settingsNow: { of: SiteSettings; settings: CartSettings & MotionSettings } | undefined
   /** By what all carts were judged last; null while they have not been. */
-  #judgedBy: Look | null = null
+  #judgedBy: EvaluationContext | null = null
   #lookedMs = Number.NEGATIVE_INFINITY
   /** The clock went back by less than makes it doubtful: what time had changed may be as before. */
   #isTurnedBack = false
@@ -91,7 +91,7 @@ export class Carts implements Part {
 
   constructor(deps: CartsDeps) {
     this.#deps = deps
-    this.#heartbeatMs = deps.heartbeatMs ?? HEARTBEAT_MS
+    this.#tickMs = deps.tickMs ?? TICK_MS
     this.#offsetMs = this.#clockOffsetMs()
     this.#members = new CartMembers(deps)
     this.#zones = new CartZones(deps.geofences)
@@ -152,11 +152,11 @@ export class Carts implements Part {
     const said = cart?.said.find((one) => one.hardwareId === hardwareId)
     if (cart === undefined || said === undefined) return undefined
     const isLock = cart.verdict.lock?.hardwareId === hardwareId
-    return toCartSaidJson(said, cart.ground, isLock ? autoLockAtMs(cart) : null)
+    return toCartReportJson(said, cart.ground, isLock ? autoLockAtMs(cart) : null)
   }
 
   /** The cart as it is this moment. */
-  judgeNow(cart: Cart): Cart {
+  evaluateNow(cart: Cart): Cart {
     if (this.#isStale) this.#judgeAll()
     this.#noticeZones()
     const seat = this.#seats.get(cart.key)
@@ -181,12 +181,12 @@ export class Carts implements Part {
       devices,
       said,
       ground,
-      verdict: judgeCart(said, ground, this.#settings(), this.#look()),
+      verdict: evaluateCart(said, ground, this.#settings(), this.#look()),
     }
   }
 
   /** Judges all carts and says so; it does so by itself. */
-  beat(): void {
+  tick(): void {
     const { clock, events, log } = this.#deps
     try {
       this.#noticeClock()
@@ -198,7 +198,7 @@ export class Carts implements Part {
     }
     this.#beatMs = performance.now()
     this.#timerDueMs = Number.POSITIVE_INFINITY
-    this.#schedule(this.#heartbeatMs)
+    this.#schedule(this.#tickMs)
   }
 
   /** What people are told of a cart changed elsewhere: its notes or its alerts. */
@@ -252,7 +252,7 @@ export class Carts implements Part {
   #hurry(): void {
     if (!this.#isRunning) return
     const sinceMs = performance.now() - this.#beatMs
-    this.#schedule(Math.max(GATHER_MS, HURRIED * this.#heartbeatMs - sinceMs))
+    this.#schedule(Math.max(GATHER_MS, HURRIED * this.#tickMs - sinceMs))
   }
 
   #schedule(inMs: number): void {
@@ -260,7 +260,7 @@ export class Carts implements Part {
     if (!this.#isRunning || dueMs >= this.#timerDueMs) return
     clearTimeout(this.#timer)
     this.#timerDueMs = dueMs
-    this.#timer = setTimeout(() => this.beat(), inMs).unref()
+    this.#timer = setTimeout(() => this.tick(), inMs).unref()
   }
 
   /** Stillness and stays begin anew when somebody set the clock. */
@@ -273,7 +273,7 @@ export class Carts implements Part {
     this.#judgeAll()
     const nowMs = this.#deps.clock.nowMs()
     this.#clockSetMs = nowMs
-    for (const member of this.#members.all()) member.beginAnew(nowMs)
+    for (const member of this.#members.all()) member.startAgain(nowMs)
   }
 
   #clockOffsetMs(): number {
@@ -302,7 +302,7 @@ export class Carts implements Part {
   }
 
   /** Puts carts together anew. */
-  #regroup(look: Look): void {
+  #regroup(look: EvaluationContext): void {
     const { fleet } = this.#deps
     const before = this.#seats
     this.#isStale = false
@@ -326,7 +326,7 @@ export class Carts implements Part {
   }
 
   /** Whether what all carts were judged by is still the same, but for the time that has gone by. */
-  #isJudgedBy({ nowMs, latestMs, settings, clockSetMs, startedAtMs }: Look): boolean {
+  #isJudgedBy({ nowMs, latestMs, settings, clockSetMs, startedAtMs }: EvaluationContext): boolean {
     const by = this.#judgedBy
     return (
       by !== null &&
@@ -340,7 +340,7 @@ export class Carts implements Part {
   }
 
   /** Whether a cart would be judged the same: nothing came, and time does not matter yet. */
-  #holds({ cart: { key, said, verdict, notes }, members }: Seat, { nowMs }: Look): boolean {
+  #holds({ cart: { key, said, verdict, notes }, members }: Seat, { nowMs }: EvaluationContext): boolean {
     for (let i = 0; i < members.length; i++) if (members[i]?.member.isSaying(said[i]) !== true) return false
     return this.#deps.notes.of(key, nowMs) === notes && nowMs < verdict.holdsUntilMs
   }
@@ -371,7 +371,7 @@ export class Carts implements Part {
   }
 
   /** Whether anything about it is other than it was; it keeps its object where nothing is. */
-  #judgeAgain(seat: Seat, look: Look): boolean {
+  #judgeAgain(seat: Seat, look: EvaluationContext): boolean {
     const { key, devices } = seat.cart
     const judged = this.#judge(key, devices, seat, look, seat.cart)
     if (isUnchanged(seat.cart, judged)) return false
@@ -380,9 +380,15 @@ export class Carts implements Part {
     return true
   }
 
-  #judge(key: string, devices: readonly Device[], { members, ground }: SeatGround, look: Look, known?: Cart): Cart {
+  #judge(
+    key: string,
+    devices: readonly Device[],
+    { members, ground }: SeatGround,
+    look: EvaluationContext,
+    known?: Cart,
+  ): Cart {
     const said = members.map(({ member, zones }) => member.said(zones, look))
-    const verdict = judgeCart(said, ground, look.settings, look)
+    const verdict = evaluateCart(said, ground, look.settings, look)
     const notes = this.#deps.notes.of(key, look.nowMs)
     return withRevision(known, { key, devices, said, ground, verdict, notes }, ++this.#lastRevision)
   }
@@ -418,7 +424,7 @@ export class Carts implements Part {
     return settings
   }
 
-  #look(nowMs = this.#deps.clock.nowMs()): Look {
+  #look(nowMs = this.#deps.clock.nowMs()): EvaluationContext {
     if (nowMs < this.#lookedMs) this.#isTurnedBack = true
     this.#lookedMs = nowMs
     const latestMs = this.#deps.clock.latestEventMs(nowMs)

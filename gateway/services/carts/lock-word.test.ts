@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LockWord } from './lock-word.ts'
+import { ReportedLockState } from './lock-word.ts'
 
 const state = (lock_status: number | boolean | string | undefined, atMs: number) => ({
   values: lock_status === undefined ? {} : { lock_status },
@@ -9,18 +9,18 @@ const state = (lock_status: number | boolean | string | undefined, atMs: number)
 const unlock = { isLocked: false, atMs: 1000, source: 'rfid', by: '04A1' } as const
 
 test('nothing is known until something is said', () => {
-  assert.equal(new LockWord().now(state(undefined, 0)), null)
-  assert.equal(new LockWord().now(state('open', 1)), null)
+  assert.equal(new ReportedLockState().now(state(undefined, 0)), null)
+  assert.equal(new ReportedLockState().now(state('open', 1)), null)
 })
 
 test('telemetry alone says since when, and not by whom', () => {
-  const word = new LockWord()
+  const word = new ReportedLockState()
   assert.deepEqual(word.now(state(1, 500)), { isLocked: true, atMs: 500, source: null, by: null })
   assert.equal(word.now(state(true, 900))?.atMs, 500)
 })
 
 test('an event says by whom, and telemetry that repeats it changes nothing', () => {
-  const word = new LockWord()
+  const word = new ReportedLockState()
   word.now(state(1, 500))
   word.heard(unlock)
   assert.deepEqual(word.now(state(0, 1000)), unlock)
@@ -28,7 +28,7 @@ test('an event says by whom, and telemetry that repeats it changes nothing', () 
 })
 
 test('an event that comes behind the telemetry it explains is its cause', () => {
-  const word = new LockWord()
+  const word = new ReportedLockState()
   word.now(state(1, 500))
   assert.equal(word.now(state(0, 1400))?.source, null)
   word.heard(unlock)
@@ -36,7 +36,7 @@ test('an event that comes behind the telemetry it explains is its cause', () => 
 })
 
 test('an event from before the opposite was said explains nothing', () => {
-  const word = new LockWord()
+  const word = new ReportedLockState()
   word.heard(unlock)
   word.now(state(0, 1000))
   word.now(state(1, 2000))
@@ -44,7 +44,7 @@ test('an event from before the opposite was said explains nothing', () => {
 })
 
 test('an older event gives way to the newest, whichever comes first', () => {
-  const word = new LockWord()
+  const word = new ReportedLockState()
   word.heard({ ...unlock, atMs: 2000, by: 'new' })
   word.heard(unlock)
   assert.equal(word.now(state(0, 2000))?.by, 'new')

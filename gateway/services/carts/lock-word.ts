@@ -3,7 +3,7 @@ import type { CartLock } from '#shared/carts/judge.ts'
 import type { LockSource } from '#shared/wire/lock-events.ts'
 
 /** A lock event, as far as a cart shows it. */
-export interface LockSaying {
+export interface LockReport {
   isLocked: boolean
   atMs: number
   source: LockSource
@@ -12,14 +12,14 @@ export interface LockSaying {
 }
 
 /** What was said last of a lock: by an event, or by telemetry alone. */
-export class LockWord {
+export class ReportedLockState {
   #now: CartLock | null = null
   /** When the opposite was said last. */
   #afterMs = Number.NEGATIVE_INFINITY
-  #event: LockSaying | null = null
+  #event: LockReport | null = null
 
   /** The newest of its events. */
-  heard(event: LockSaying): void {
+  heard(event: LockReport): void {
     if (this.#event === null || event.atMs >= this.#event.atMs) this.#event = event
   }
 

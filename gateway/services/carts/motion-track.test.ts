@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { MOTIONLESS, moveOn } from '#shared/carts/motion.ts'
+import { moveOn, NO_MOTION } from '#shared/carts/motion.ts'
 import { MotionTrack } from './motion-track.ts'
 
 const SETTINGS = { restAfterS: 300, pack: { emptyV: 47, lowV: 48, fullV: 51 }, movingKmh: 3 }
@@ -40,7 +40,7 @@ test('of dense samples it comes to what the last two say', () => {
   const all = rows.reduce(
     (known, [atMs, latE7, , mv]) =>
       moveOn(known, { atMs, position: { latE7, longE7: 0, speedKmh: null }, voltageV: mv / 1000 }, SETTINGS),
-    MOTIONLESS,
+    NO_MOTION,
   )
   assert.deepEqual(motion.fix, all.fix)
   assert.deepEqual(motion.battery, all.battery)

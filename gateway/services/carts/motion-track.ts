@@ -2,9 +2,9 @@ import {
   type CartMotion,
   type CartSample,
   endedAt,
-  MOTIONLESS,
   type MotionSettings,
   moveOn,
+  NO_MOTION,
 } from '#shared/carts/motion.ts'
 import { fromMilli } from '#shared/geo.ts'
 import { isNewer } from '#shared/time.ts'
@@ -39,7 +39,7 @@ export class MotionTrack {
   /** Event time of the first fix there ever was, if this has seen it. */
   firstFixMs: number | null = null
 
-  constructor(motion = MOTIONLESS) {
+  constructor(motion = NO_MOTION) {
     this.#motion = motion
   }
 

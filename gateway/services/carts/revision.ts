@@ -27,12 +27,12 @@ function isShownSame(known: Judged, cart: Judged): boolean {
     before.lock?.atMs === now.lock?.atMs &&
     before.lock?.by === now.lock?.by &&
     isSame(known.devices, cart.devices) &&
-    isSaidSame(known, cart)
+    isReportedSame(known, cart)
   )
 }
 
 /** Of several devices each may be all that somebody sees. */
-function isSaidSame({ said }: Judged, { said: others }: Judged): boolean {
+function isReportedSame({ said }: Judged, { said: others }: Judged): boolean {
   if (said.length < 2) return true
   return said.every((one, i) => {
     const other = others[i]

@@ -38,7 +38,7 @@ export class VisibleCarts {
   require(caller: Caller, id: string): Cart {
     const cart = this.#carts.find(id) ?? this.#carts.of(id)
     if (cart === undefined) throw new NotFoundError('cart_not_found', `there is no cart ${id}`)
-    const seen = this.seenBy(this.#carts.judgeNow(cart), caller)
+    const seen = this.seenBy(this.#carts.evaluateNow(cart), caller)
     if (seen === null) throw new ForbiddenError('cart_forbidden', `cart ${id} is outside your scope`)
     return seen
   }

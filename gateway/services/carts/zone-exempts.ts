@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Events } from '#gateway/events.ts'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
@@ -24,7 +24,7 @@ const NONE: readonly ZoneType[] = []
  * Tells the devices of carts that may be where others may not so, and when that is over: in their configuration, at
  * each heartbeat as far as they were told something else. A device that was told once is told for ever.
  */
-export class ZoneExempts implements Part {
+export class ZoneExempts implements Component {
   readonly #deps: ZoneExemptsDeps
   #isRunning = false
   #isTelling = false

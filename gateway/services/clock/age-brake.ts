@@ -1,8 +1,8 @@
 import { ConflictError } from '#shared/errors.ts'
 import { DAY_MS, isNewer } from '#shared/time.ts'
 import type { ClockMarkRow } from '#store/tables/clock-mark.ts'
-import { describeContradiction, describeDoubt } from './doubt.ts'
-import type { ClockDoubt, GatewayClock } from './gateway-clock.ts'
+import { describeClockFault, describeContradiction } from './doubt.ts'
+import type { ClockFault, GatewayClock } from './gateway-clock.ts'
 
 /** Devices without clocks that report for so long make the gateway forget what the last device with one said. */
 const SILENT_CLOCKS_MS = 31 * DAY_MS
@@ -14,7 +14,7 @@ const BEHIND_MS = 31 * DAY_MS
  * A wrong clock cannot make records old: nothing is deleted while the clock is in doubt, and retention goes by the
  * earliest of three times: now, the confirmed time, and the newest time that devices sent by clocks of their own.
  */
-export class AgeBrake {
+export class TimestampTrustLimiter {
   readonly #clock: GatewayClock
   /** As in `ClockMarkRow`. */
   #saidMs = 0
@@ -46,7 +46,7 @@ export class AgeBrake {
   }
 
   /** Why nothing is deleted by age now; null when it is. */
-  get doubt(): ClockDoubt | null {
+  get doubt(): ClockFault | null {
     this.#clock.check()
     return this.#clock.doubt
   }
@@ -68,6 +68,6 @@ export class AgeBrake {
       return nowMs
     }
     const code = doubt === 'ahead' ? 'clock_unconfirmed' : 'clock_not_set'
-    throw new ConflictError(code, describeDoubt(doubt, this.#clock))
+    throw new ConflictError(code, describeClockFault(doubt, this.#clock))
   }
 }

@@ -1,14 +1,14 @@
-import type { ClockWitness } from '#domain/clock-state.ts'
+import type { TimeSource } from '#domain/clock-state.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import { AgeBrake } from './age-brake.ts'
+import { TimestampTrustLimiter } from './age-brake.ts'
 import { ClockConfirmation } from './confirmation.ts'
 import { GatewayClock } from './gateway-clock.ts'
 import { hardwareTimesMs } from './hardware-clock.ts'
 import { KernelSync } from './kernel-sync.ts'
-import { ClockMark } from './mark.ts'
+import { ClockCheckpoint } from './mark.ts'
 import { isTimeSynchronized } from './time-sync.ts'
 
 /** Replacements for what the machine reports about the time. */
@@ -40,7 +40,7 @@ export function createClock(overrides: ClockOverrides) {
 }
 
 interface ClockTrustDeps extends Omit<ReturnType<typeof createClock>, 'kernelSync' | 'startedAtMs'> {
-  confirmedBy: readonly ClockWitness[]
+  confirmedBy: readonly TimeSource[]
   store: Pick<Store, 'read' | 'write'>
   events: Events
   log: Log
@@ -48,7 +48,7 @@ interface ClockTrustDeps extends Omit<ReturnType<typeof createClock>, 'kernelSyn
 
 /** Builds what decides how far the clock is trusted: by deletion for age, over restarts, and by what acts by itself. */
 export function createClockTrust(deps: ClockTrustDeps) {
-  const brake = new AgeBrake(deps.clock)
-  const clockMark = new ClockMark({ ...deps, brake })
+  const brake = new TimestampTrustLimiter(deps.clock)
+  const clockMark = new ClockCheckpoint({ ...deps, brake })
   return { brake, clockMark, clockConfirmation: new ClockConfirmation({ ...deps, clockMark }) }
 }

@@ -1,20 +1,20 @@
-import type { ClockState, ClockWitness } from '#domain/clock-state.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { ClockState, TimeSource } from '#domain/clock-state.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { GatewayClock } from './gateway-clock.ts'
-import type { ClockMark } from './mark.ts'
+import type { ClockCheckpoint } from './mark.ts'
 
 interface ClockConfirmationDeps {
   clock: GatewayClock
-  clockMark: Pick<ClockMark, 'confirm'>
+  clockMark: Pick<ClockCheckpoint, 'confirm'>
   /** Who counts; an admin always does. */
-  confirmedBy: readonly ClockWitness[]
+  confirmedBy: readonly TimeSource[]
   /** Whether the operating system knows that its clock is right, which shows `systemMs`. */
   isSynchronized: (systemMs: number) => boolean
   /** What the battery clocks of the machine show. */
   hardwareTimesMs: () => readonly number[]
-  events: { emit(name: 'clockConfirmed', event: { by: ClockWitness; atMs: number }): void }
+  events: { emit(name: 'clockConfirmed', event: { by: TimeSource; atMs: number }): void }
   log: Log
 }
 
@@ -29,7 +29,7 @@ const DEVICES = 2
  *
  * - Is the clock trusted (`GatewayClock`)? It cannot be shown to be wrong: it is not before 2020, not behind what the
  *   gateway knew last, not set back. That is enough to date what devices send. Deletion by age asks a little more of it
- *   (`AgeBrake`, `doubt`): a clock that is ahead of the time that is known to have gone by makes no record old.
+ *   (`TimestampTrustLimiter`, `doubt`): a clock that is ahead of the time that is known to have gone by makes no record old.
  * - Is it confirmed? A machine without a battery clock comes back from a power cut hours late, and that looks right to
  *   itself: carts would be locked, and people called, at the wrong time of day. So what acts by itself waits until,
  *   since the start, one of four says that the time is right: the operating system is synchronized, a battery clock
@@ -38,7 +38,7 @@ const DEVICES = 2
  * It holds until the next start, or until the clock is set by more than a minute. An admin's word also ends the doubts
  * of the first question, and so does the operating system's; battery clocks and devices do not.
  */
-export class ClockConfirmation implements Part {
+export class ClockConfirmation implements Component {
   readonly #deps: ClockConfirmationDeps
   /** What the clock was ahead of the monotonic clock when it was confirmed; null while it is not. */
   #offsetMs: number | null = null
@@ -118,11 +118,11 @@ export class ClockConfirmation implements Part {
     if (this.#agreeing.size >= DEVICES) this.#confirm('devices')
   }
 
-  #counts(witness: ClockWitness): boolean {
+  #counts(witness: TimeSource): boolean {
     return this.#deps.confirmedBy.includes(witness)
   }
 
-  #confirm(by: ClockWitness): void {
+  #confirm(by: TimeSource): void {
     const { clock, events, log } = this.#deps
     const isNew = !this.isConfirmed
     const atMs = clock.nowMs()

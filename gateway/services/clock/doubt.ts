@@ -1,13 +1,13 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import type { ClockDoubt, GatewayClock } from './gateway-clock.ts'
+import type { ClockFault, GatewayClock } from './gateway-clock.ts'
 
 const ADVICE =
   'Nothing is deleted by age until the clock is confirmed or set. If it is right, confirm it with POST ' +
   '/clock/confirm; else set it.'
 
 /** Says to an admin what is wrong with the clock, what that means and what to do. */
-export function describeDoubt(
-  doubt: ClockDoubt,
+export function describeClockFault(
+  doubt: ClockFault,
   clock: Pick<GatewayClock, 'nowMs' | 'systemMs' | 'confirmedMs'>,
 ): string {
   const shown = `The clock of this machine shows ${shownTime(clock.systemMs)}`

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { EARLIEST_MS } from '#domain/event-time.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
-import { type ClockDoubt, GatewayClock } from './gateway-clock.ts'
+import { type ClockFault, GatewayClock } from './gateway-clock.ts'
 
 const NOW = Date.UTC(2026, 4, 1, 12)
 const HOUR_MS = 60 * MINUTE_MS
@@ -37,7 +37,7 @@ interface Case {
   later?: (bench: Bench) => void
   isTrusted: boolean
   /** Of a clock that is trusted; null unless told. */
-  doubt?: ClockDoubt
+  doubt?: ClockFault
   nowMs: number
 }
 

@@ -1,6 +1,6 @@
 import { EARLIEST_MS, LATEST_MS, latestEventMs, MAX_AHEAD_MS } from '#domain/event-time.ts'
 import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
-import { ClockWitnesses } from './witnesses.ts'
+import { TimeSources } from './witnesses.ts'
 
 interface GatewayClockDeps {
   system: Clock & MonotonicClock
@@ -9,7 +9,7 @@ interface GatewayClockDeps {
 }
 
 /** What is known from before a start; 0 where it is not. */
-export interface KnownTimes {
+export interface RestoredTimes {
   /** The newest time. */
   markMs: number
   /** What time it was by the last confirmation and by what went by since while a gateway ran. */
@@ -21,7 +21,7 @@ export interface KnownTimes {
  * while the gateway ran. In both cases times are this clock's own estimates. `ahead`: the system clock is used, but it
  * is further on than what is known to have gone by.
  */
-export type ClockDoubt = 'not_set' | 'set_back' | 'ahead'
+export type ClockFault = 'not_set' | 'set_back' | 'ahead'
 
 /** How long a gateway may be switched off, all times together, until somebody has to confirm the time. */
 const MAX_UNCONFIRMED_MS = 31 * DAY_MS
@@ -45,7 +45,7 @@ const CONFIRM_MS = MINUTE_MS
  */
 export class GatewayClock implements Clock, MonotonicClock {
   readonly #deps: GatewayClockDeps
-  readonly #witnesses = new ClockWitnesses()
+  readonly #witnesses = new TimeSources()
   /** What the system clock showed when it was last believed for a reason; null before. */
   #course: Course | null = null
   /** What this clock runs on from while the system clock is not believed. */
@@ -64,7 +64,7 @@ export class GatewayClock implements Clock, MonotonicClock {
   }
 
   /** Judges the system clock by what is known from before this start. */
-  start({ markMs, confirmedMs }: KnownTimes): void {
+  start({ markMs, confirmedMs }: RestoredTimes): void {
     const { system, isSynchronized } = this.#deps
     const knownMs = Math.max(EARLIEST_MS, markMs)
     const systemMs = system.nowMs()
@@ -106,7 +106,7 @@ export class GatewayClock implements Clock, MonotonicClock {
   }
 
   /** Null when all is well; deletion by age waits while it is not. */
-  get doubt(): ClockDoubt | null {
+  get doubt(): ClockFault | null {
     const nowMs = this.nowMs()
     if (!this.isTrusted) return this.#course === null ? 'not_set' : 'set_back'
     const isSetAhead = this.#course !== null && nowMs > this.#on(this.#course) + MAX_AHEAD_MS

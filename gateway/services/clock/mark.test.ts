@@ -9,9 +9,9 @@ import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import { Store } from '#store/store.ts'
-import { AgeBrake } from './age-brake.ts'
+import { TimestampTrustLimiter } from './age-brake.ts'
 import { GatewayClock } from './gateway-clock.ts'
-import { ClockMark } from './mark.ts'
+import { ClockCheckpoint } from './mark.ts'
 
 const NOW_MS = Date.UTC(2026, 4, 1, 12)
 const YEAR_MS = 365 * 24 * 60 * MINUTE_MS
@@ -31,8 +31,8 @@ async function open(t: TestContext, dataDir = newFolder(t), systemMs = NOW_MS) {
   t.after(() => store.stop())
   const system = new FakeClock(systemMs)
   const clock = new GatewayClock({ system, isSynchronized: () => false })
-  const brake = new AgeBrake(clock)
-  const mark = new ClockMark({ clock, brake, store, log })
+  const brake = new TimestampTrustLimiter(clock)
+  const mark = new ClockCheckpoint({ clock, brake, store, log })
   await mark.start()
   t.after(() => mark.stop())
   const isMarked = (atMs: number) =>

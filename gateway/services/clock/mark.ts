@@ -1,16 +1,16 @@
 import { ConflictError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { ClockMarkRow } from '#store/tables/clock-mark.ts'
-import type { AgeBrake } from './age-brake.ts'
-import { describeDoubt } from './doubt.ts'
-import type { ClockDoubt, GatewayClock } from './gateway-clock.ts'
+import type { TimestampTrustLimiter } from './age-brake.ts'
+import { describeClockFault } from './doubt.ts'
+import type { ClockFault, GatewayClock } from './gateway-clock.ts'
 
 interface ClockMarkDeps {
   clock: GatewayClock
-  brake: AgeBrake
+  brake: TimestampTrustLimiter
   store: Pick<Store, 'read' | 'write'>
   log: Log
 }
@@ -21,10 +21,10 @@ const LOOK_MS = 10_000
  * Writes down what time it is, once a minute and whenever the clock was set, so that the next start knows what time it
  * must be at least, and up to when it was confirmed. A clock that was set back takes the mark with it.
  */
-export class ClockMark implements Part {
+export class ClockCheckpoint implements Component {
   readonly #deps: ClockMarkDeps
   #markMs = 0
-  #saidDoubt: ClockDoubt | null = null
+  #saidDoubt: ClockFault | null = null
   #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
 
@@ -77,13 +77,13 @@ export class ClockMark implements Part {
     await store.write('confirmClock', this.#row())
   }
 
-  #say(doubt: ClockDoubt | null): void {
+  #say(doubt: ClockFault | null): void {
     if (doubt === this.#saidDoubt) return
     this.#saidDoubt = doubt
     const { clock, log } = this.#deps
     const now = toIso(clock.nowMs())
     if (doubt === null) log.info({ now }, 'the clock is right now')
-    else log.warn({ now, doubt, detail: describeDoubt(doubt, clock) }, 'the clock is in doubt')
+    else log.warn({ now, doubt, detail: describeClockFault(doubt, clock) }, 'the clock is in doubt')
   }
 
   async #write(): Promise<void> {

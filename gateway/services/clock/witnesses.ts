@@ -9,7 +9,7 @@ const WITNESSES = 2
  * that still says so two minutes later, and nothing later than that meanwhile, has a clock, and two of them and the
  * system clock are not wrong in the same way.
  */
-export class ClockWitnesses {
+export class TimeSources {
   /** Since when each has agreed, by the monotonic clock. */
   readonly #agreesSinceMs = new Map<string, number>()
   readonly #steady = new Set<string>()

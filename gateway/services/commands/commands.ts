@@ -37,7 +37,7 @@ interface CommandsDeps extends NewCommandDeps {
 }
 
 /** The caller of a request for commands, and what makes the request idempotent. */
-export interface Asking {
+export interface CommandCaller {
   caller: Caller
   /** What it may do when its turn comes: throws when it is not let in any more. */
   callerNow?: () => Caller
@@ -59,7 +59,7 @@ export interface CommandIntent {
   also: NamedWrite
 }
 
-export interface Asked<Outcome = null> {
+export interface CommandBody<Outcome = null> {
   commands: readonly CommandRow[]
   /** What the request is answered beside them. */
   outcome: Outcome
@@ -68,7 +68,7 @@ export interface Asked<Outcome = null> {
 }
 
 /** A device that must not be locked now. */
-export interface RefusedDevice {
+export interface RejectedDevice {
   hardwareId: string
   code: string
 }
@@ -92,7 +92,7 @@ export class Commands {
   }
 
   /** Throws what is wrong with the request; the command is written down when this resolves, not yet obeyed. */
-  async create(device: Device, request: CommandRequest, asking: Asking): Promise<Asked> {
+  async create(device: Device, request: CommandRequest, asking: CommandCaller): Promise<CommandBody> {
     const { hardwareId } = device.row
     return this.#ask(asking, { device: hardwareId, ...request }, () => {
       const caller = asking.callerNow?.() ?? asking.caller
@@ -113,14 +113,14 @@ export class Commands {
   async createForGroup(
     groupId: number,
     request: CommandRequest & { deviceType: string | undefined },
-    asking: Asking,
-  ): Promise<Asked<readonly RefusedDevice[]>> {
-    const asked = await this.#ask<readonly RefusedDevice[]>(asking, { group: groupId, ...request }, () => {
+    asking: CommandCaller,
+  ): Promise<CommandBody<readonly RejectedDevice[]>> {
+    const asked = await this.#ask<readonly RejectedDevice[]>(asking, { group: groupId, ...request }, () => {
       const caller = asking.callerNow?.() ?? asking.caller
       requireMayForce(caller, request.force)
       const definitions = this.#definitionsFor(request)
       const commands: CommandRow[] = []
-      const refused: RefusedDevice[] = []
+      const refused: RejectedDevice[] = []
       for (const device of this.#deps.fleet.all()) {
         const { groupId: group, hardwareId, deviceType } = device.row
         if (group !== groupId) continue
@@ -144,8 +144,8 @@ export class Commands {
   async lockCarts(
     request: Pick<CommandRequest, 'metadata'> & { carts: unknown },
     choose: (caller: Caller) => Promise<readonly LockChoice[]>,
-    asking: Asking,
-  ): Promise<Asked<readonly LockResult[]>> {
+    asking: CommandCaller,
+  ): Promise<CommandBody<readonly LockResult[]>> {
     return this.#ask(asking, request, async () => {
       const caller = asking.callerNow?.() ?? asking.caller
       const commands: CommandRow[] = []
@@ -163,7 +163,7 @@ export class Commands {
 
   /** Asks devices where they are, or others of their carts: locks wait for it. */
   async locate(hardwareIds: readonly string[]): Promise<void> {
-    const asking: Asking = { caller: SAFE_LOCK }
+    const asking: CommandCaller = { caller: SAFE_LOCK }
     await this.#ask(asking, {}, () => {
       const commands = hardwareIds.flatMap((hardwareId) => this.#locateOf(hardwareId, asking) ?? [])
       return { commands, outcome: null }
@@ -174,7 +174,11 @@ export class Commands {
    * Tells devices what the gateway itself has to say, in one transaction. Those that are gone, whose type does not know
    * the command or that have too many waiting are left out; parameters need not be of the type.
    */
-  async createForEach(hardwareIds: readonly string[], request: CommandRequest, asking: Asking): Promise<Asked> {
+  async createForEach(
+    hardwareIds: readonly string[],
+    request: CommandRequest,
+    asking: CommandCaller,
+  ): Promise<CommandBody> {
     const { fleet, deviceTypes } = this.#deps
     return this.#ask(asking, { devices: hardwareIds, ...request }, () => {
       const commands = hardwareIds.flatMap((hardwareId) => {
@@ -192,7 +196,7 @@ export class Commands {
    * Asks for the same again; the time it has begins anew. Throws `command_not_finished` and `command_completed` unless
    * the command failed or nobody answered in time.
    */
-  async retry(command: CommandRow, asking: Asking): Promise<Asked> {
+  async retry(command: CommandRow, asking: CommandCaller): Promise<CommandBody> {
     const device = this.#deps.fleet.require(command.hardwareId)
     return this.#ask(asking, { retry: command.commandId }, () => {
       requireFailed(this.#deps.store.read.command(command.commandId) ?? command)
@@ -231,12 +235,12 @@ export class Commands {
    * turns. Throws `rate_limited` when too many of the caller's wait already.
    */
   #ask<Outcome>(
-    asking: Asking,
+    asking: CommandCaller,
     request: object,
     build: () => Built<Outcome> | Promise<Built<Outcome>>,
-  ): Promise<Asked<Outcome>> {
+  ): Promise<CommandBody<Outcome>> {
     const { turns, delivery } = this.#deps
-    const answer = Promise.withResolvers<Asked<Outcome>>()
+    const answer = Promise.withResolvers<CommandBody<Outcome>>()
     turns
       .take(asking.caller.userId, async () => {
         await delivery.settleDoubts()
@@ -257,7 +261,7 @@ export class Commands {
     return answer.promise
   }
 
-  async #write(commands: readonly CommandRow[], key: IdempotencyKey | undefined, asking: Asking): Promise<void> {
+  async #write(commands: readonly CommandRow[], key: IdempotencyKey | undefined, asking: CommandCaller): Promise<void> {
     const { store, delivery, clock } = this.#deps
     const idempotencyKey = key === undefined ? null : { ...key, commandIds: commands.map(({ commandId }) => commandId) }
     // first in the queue, so that none that was sent counts as pending
@@ -282,7 +286,7 @@ export class Commands {
     }
   }
 
-  #idempotencyKeyOf({ caller, idempotencyKey }: Asking, request: object): IdempotencyKey | undefined {
+  #idempotencyKeyOf({ caller, idempotencyKey }: CommandCaller, request: object): IdempotencyKey | undefined {
     if (idempotencyKey === undefined) return undefined
     return {
       userId: caller.userId,
@@ -343,7 +347,7 @@ export class Commands {
   #lockOf(
     { device, judged }: Extract<LockChoice, { device: Device }>,
     metadata: CommandRequest['metadata'],
-    asking: Asking,
+    asking: CommandCaller,
   ): CommandRow | { code: string } {
     const { deviceTypes, gate } = this.#deps
     const { hardwareId, deviceType } = device.row
@@ -356,7 +360,7 @@ export class Commands {
     return newCommand(this.#deps, device, request, definition, { ...asking, ...admission })
   }
 
-  #locateOf(hardwareId: string, asking: Asking): CommandRow | undefined {
+  #locateOf(hardwareId: string, asking: CommandCaller): CommandRow | undefined {
     const { deviceTypes, gate, delivery } = this.#deps
     for (const device of gate.locatorsOf(hardwareId)) {
       const definition = definitionOf(deviceTypes.find(device.row.deviceType), LOCATE_NAME)

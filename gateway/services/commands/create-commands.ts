@@ -8,7 +8,7 @@ import type { Fleet } from '../fleet.ts'
 import type { Site } from '../site.ts'
 import { Commands } from './commands.ts'
 import { CommandDelivery } from './delivery.ts'
-import { type CartsNow, LockGate } from './lock-gate.ts'
+import { type CartLookup, LockGate } from './lock-gate.ts'
 import type { NewCommandDeps } from './new-command.ts'
 import type { DeviceTypeLookup } from './request.ts'
 
@@ -16,7 +16,7 @@ interface Deps extends Pick<NewCommandDeps, 'geofenceTokens'> {
   store: Store
   fleet: Fleet
   deviceTypes: DeviceTypeLookup
-  carts: CartsNow
+  carts: CartLookup
   site: Pick<Site, 'settings'>
   downlink: Downlink
   commandTurns: FairTurns

@@ -1,19 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { LOCATE_NAME } from '#devices/commands.ts'
-import { advance, FAILURES, isFinal, SUPERSEDING } from '#domain/commands.ts'
+import { advance, FAILURE_REASONS, isFinal, SUPERSEDABLE } from '#domain/commands.ts'
 import type { Downlink } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
 import type { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { Store } from '#store/store.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { publishWith } from '../downlink.ts'
 import { commandTopic, remainingOf, toCommandMessage } from './command-message.ts'
-import { HeldLocks } from './held-locks.ts'
+import { PendingLocks } from './held-locks.ts'
 import type { LockGate } from './lock-gate.ts'
 import { shownParams } from './shown-params.ts'
 import { type UnfinishedCommand, UnfinishedCommands } from './unfinished.ts'
@@ -55,22 +55,22 @@ const PAUSE_MS = 40
  * Sends commands to their devices until these have answered or it is too late. What is true of a command is decided
  * where it is written down (`store/tables/commands.ts`); here is only what is unfinished, and it follows each write.
  */
-export class CommandDelivery implements Part {
+export class CommandDelivery implements Component {
   /** Commands by what became of them, `resent` and `late_ack` beside it. */
-  readonly outcomes = new Tally([
+  readonly outcomes = new Counter([
     'created',
     'published',
     'acknowledged',
     'completed',
     'failed',
     'timeout',
-    ...FAILURES,
+    ...FAILURE_REASONS,
     'resent',
     'late_ack',
   ])
   readonly #deps: CommandDeliveryDeps
   readonly #unfinished = new UnfinishedCommands()
-  readonly #heldLocks: HeldLocks
+  readonly #heldLocks: PendingLocks
   /** Connections each device has had: a command is sent once on each. */
   readonly #contacts = new Map<string, number>()
   /** Sent, and not written down yet. */
@@ -83,7 +83,7 @@ export class CommandDelivery implements Part {
 
   constructor(deps: CommandDeliveryDeps) {
     this.#deps = deps
-    this.#heldLocks = new HeldLocks(deps)
+    this.#heldLocks = new PendingLocks(deps)
   }
 
   get unfinishedCount(): number {
@@ -139,7 +139,7 @@ export class CommandDelivery implements Part {
     for (const row of superseded) this.#follow(row)
     for (const row of rows) {
       // also those that were sent once, and wait to be sent again
-      if (SUPERSEDING.includes(row.command)) this.#heldLocks.supersede(row.hardwareId)
+      if (SUPERSEDABLE.includes(row.command)) this.#heldLocks.supersede(row.hardwareId)
       this.#unfinished.add(row, askedAtMs + row.ttlS * 1000)
     }
     this.outcomes.add('created', rows.length)
@@ -284,7 +284,7 @@ export class CommandDelivery implements Part {
   /** Whether no other lock or unlock of its device came after it. */
   #isLastWord(command: UnfinishedCommand): boolean {
     const commands = this.#unfinished.ofDevice(command.row.hardwareId)
-    return commands.findLast(({ row }) => SUPERSEDING.includes(row.command)) === command
+    return commands.findLast(({ row }) => SUPERSEDABLE.includes(row.command)) === command
   }
 
   /** After something was sent, or was not: writes it down, and asks carts for their positions. */
@@ -414,5 +414,5 @@ export class CommandDelivery implements Part {
 }
 
 function outcomeOf({ status, error }: CommandRow): string {
-  return FAILURES.find((failure) => failure === error) ?? status
+  return FAILURE_REASONS.find((failure) => failure === error) ?? status
 }

@@ -3,7 +3,7 @@ import type { MonotonicClock } from '#shared/time.ts'
 import { isLock, type LockGate } from './lock-gate.ts'
 import type { UnfinishedCommand } from './unfinished.ts'
 
-interface HeldLocksDeps {
+interface PendingLocksDeps {
   gate: LockGate
   clock: MonotonicClock
 }
@@ -21,8 +21,8 @@ const LOCATING_MS = 15_000
  * Locks that came to be sent and were not: those that wait for a newer position of their cart, and those that are to
  * fail. Nothing of it is on the disk: after a start each lock that was not sent is judged anew.
  */
-export class HeldLocks {
-  readonly #deps: HeldLocksDeps
+export class PendingLocks {
+  readonly #deps: PendingLocksDeps
   /** Until when each waits, by the monotonic clock. */
   readonly #waiting = new Map<UnfinishedCommand, number>()
   readonly #refused = new Map<UnfinishedCommand, CommandFailure>()
@@ -30,7 +30,7 @@ export class HeldLocks {
   #unwritten: Refused[] = []
   #unlocated: string[] = []
 
-  constructor(deps: HeldLocksDeps) {
+  constructor(deps: PendingLocksDeps) {
     this.#deps = deps
   }
 

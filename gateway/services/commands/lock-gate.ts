@@ -1,8 +1,8 @@
 import { type Caller, isAdmin, isStaff } from '#domain/access.ts'
 import { LOCK } from '#domain/commands.ts'
-import { judgeLock, type LockVerdict } from '#shared/carts/lock-rule.ts'
+import { decideLock, type LockDecision } from '#shared/carts/lock-rule.ts'
 import { type AppError, ConflictError, ForbiddenError } from '#shared/errors.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { Clock } from '#shared/time.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 import type { Cart } from '../cart.ts'
@@ -11,15 +11,15 @@ import type { Site } from '../site.ts'
 import type { CommandRequest } from './request.ts'
 
 /** What the rule of safe locks needs to know of carts. */
-export interface CartsNow {
+export interface CartLookup {
   /** The cart a device is in. */
   of(hardwareId: string): Cart | undefined
   /** The same cart, judged now. */
-  judgeNow(cart: Cart): Cart
+  evaluateNow(cart: Cart): Cart
 }
 
 interface LockGateDeps {
-  carts: CartsNow
+  carts: CartLookup
   fleet: Pick<Fleet, 'byHardwareId'>
   site: Pick<Site, 'settings'>
   clock: Clock
@@ -34,7 +34,7 @@ export type LockAdmission = { forced: CommandRow['forced'] } | { refusal: LockRe
 /** Judges locks by where their carts are and how fast, when they are asked for and again when they are sent. */
 export class LockGate {
   /** Locks that were not sent, by why. */
-  readonly refused = new Tally(['cart_is_moving', 'admin_required', 'position_unknown', 'on_course'])
+  readonly refused = new Counter(['cart_is_moving', 'admin_required', 'position_unknown', 'on_course'])
   readonly #deps: LockGateDeps
 
   constructor(deps: LockGateDeps) {
@@ -42,13 +42,13 @@ export class LockGate {
   }
 
   /** `judged` is the cart of the device, if that was judged this moment already. */
-  judge(hardwareId: string, judged = this.#judgedNow(hardwareId)): LockVerdict {
+  judge(hardwareId: string, judged = this.#judgedNow(hardwareId)): LockDecision {
     // of a device that was registered this moment nobody knows where it is
     if (judged === undefined) return 'send'
     const { site, clock } = this.#deps
     const { verdict, ground } = judged
     const { hasParking } = ground
-    return judgeLock(verdict, { hasParking, isOnline: this.isOnline(hardwareId) }, site.settings, clock.nowMs())
+    return decideLock(verdict, { hasParking, isOnline: this.isOnline(hardwareId) }, site.settings, clock.nowMs())
   }
 
   isOnline(hardwareId: string): boolean {
@@ -80,7 +80,7 @@ export class LockGate {
   #judgedNow(hardwareId: string): Cart | undefined {
     const { carts } = this.#deps
     const cart = carts.of(hardwareId)
-    return cart && carts.judgeNow(cart)
+    return cart && carts.evaluateNow(cart)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { CommandDefinition, DeviceType } from '#devices/device-type.ts'
 import { ConflictError, type FieldError, InvalidRequestError } from '#shared/errors.ts'
-import { type Misfit, misfits } from '#shared/wire/schema/object-schema.ts'
+import { type ValidationError, validate } from '#shared/wire/schema/object-schema.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 
 /** What a caller asks devices to do. */
@@ -49,7 +49,7 @@ function refusal(types: DeviceTypeLookup, command: string, known: string): Inval
   return new InvalidRequestError(code, `${command}: ${known}`, [{ in: 'body', name: 'command', code, detail: known }])
 }
 
-const CODE_OF: Record<Misfit['kind'], string> = {
+const CODE_OF: Record<ValidationError['kind'], string> = {
   unknown: 'unknown_field',
   missing: 'missing_field',
   wrong: 'invalid_field',
@@ -57,7 +57,7 @@ const CODE_OF: Record<Misfit['kind'], string> = {
 
 /** Throws with the code of the first parameter that does not fit. */
 export function requireParams(definition: CommandDefinition, params: Record<string, unknown>): void {
-  const errors = misfits(definition.params, params).map(
+  const errors = validate(definition.params, params).map(
     ({ name, kind, detail }): FieldError => ({
       in: 'body',
       name: `params.${name}`,

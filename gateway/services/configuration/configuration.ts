@@ -1,7 +1,7 @@
 import type { DeviceType } from '#devices/device-type.ts'
 import type { Downlink } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import type { Log } from '#shared/log.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
@@ -32,7 +32,7 @@ interface ConfigurationDeps {
 
 /** Builds the parts that decide and publish what devices must know: groups, their zones, configuration in layers. */
 export function createConfiguration({ builtInTypes, ...deps }: ConfigurationDeps) {
-  const zoneParts = { sets: new ZoneSets(), messages: new ZoneMessages(), turns: new Turns() }
+  const zoneParts = { sets: new ZoneSets(), messages: new ZoneMessages(), turns: new SerialQueue() }
   const geofences = new Geofences({ ...deps, ...zoneParts, isGroup: (groupId) => groups.has(groupId) })
   const layers = new ConfigLayers()
   const publisher = new ConfigPublisher({ ...deps, layers })

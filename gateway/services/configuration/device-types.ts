@@ -2,7 +2,7 @@ import { FETCH_GEOFENCES_NAME } from '#devices/commands.ts'
 import type { DeviceType } from '#devices/device-type.ts'
 import { isLayerTooLarge, LAYER_BYTES_MAX } from '#domain/config-layers.ts'
 import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
-import { misfits } from '#shared/wire/schema/object-schema.ts'
+import { validate } from '#shared/wire/schema/object-schema.ts'
 import type { Store } from '#store/store.ts'
 import type { DeviceTypeRow } from '#store/tables/device-types.ts'
 import type { Fleet } from '../fleet.ts'
@@ -93,7 +93,7 @@ function fromRow(row: DeviceTypeRow): DeviceType {
 function requireFitting({ defaults, configSchema }: DeviceTypeRow): void {
   if (isLayerTooLarge(defaults))
     throw new InvalidRequestError('too_large', `the defaults have more than ${LAYER_BYTES_MAX} bytes`)
-  const errors = misfits(configSchema, defaults).map(({ name, detail }) => ({
+  const errors = validate(configSchema, defaults).map(({ name, detail }) => ({
     in: 'body' as const,
     name: `defaults.${name}`,
     code: 'invalid_field',

@@ -1,8 +1,8 @@
 import { mergeLayers } from '#domain/config-layers.ts'
 import type { Downlink } from '#domain/downlink.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import { configMessageSchema, deviceTopic } from '#shared/wire/mqtt.ts'
@@ -59,11 +59,11 @@ const NO_PUBLICATION: Publication = { version: null, sessionChanges: [] }
  * Publishes the configuration of each device as a retained message, whenever it has changed. Layers, types and groups
  * change in turns, so a configuration is current when it is stored.
  */
-export class ConfigPublisher implements Part {
+export class ConfigPublisher implements Component {
   readonly #deps: ConfigPublisherDeps
   readonly #published = new Map<string, PublishedConfig>()
   #version = 0
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   #isStarted = false
 
   constructor(deps: ConfigPublisherDeps) {

@@ -1,6 +1,6 @@
 import { type Caller, canSee } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
 import { hashSecret, newMqttPassword } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
@@ -21,7 +21,7 @@ interface DevicesDeps {
   publisher: ConfigPublisher
   damage: Pick<BlockDamage, 'summary' | 'load'>
   /** Shared by all that changes blocks of telemetry. */
-  maintenance: Turns
+  maintenance: SerialQueue
   events: Events
   clock: Clock
   log: Log

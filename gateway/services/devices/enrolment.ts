@@ -52,7 +52,7 @@ export class Enrolment {
     const { store, log } = this.#deps
     for (const hardwareId of store.read.removedDevices()) this.#removed.add(hardwareId)
     if (this.#keyHash === null) return
-    const devices = await store.write('voidSharedPasswords', { keyHash: this.#keyHash })
+    const devices = await store.write('revokeSharedPasswords', { keyHash: this.#keyHash })
     if (devices > 0)
       log.warn({ devices }, 'devices have the shared key as password: each is issued its own when it connects')
     this.#open(MINUTES_AFTER_START)

@@ -1,27 +1,27 @@
 import { MAX_AHEAD_MS, receiveTimeMs } from '#domain/event-time.ts'
 import { newestEventMs, type UnverifiedTimes } from '#domain/latest-state.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { NewQuarantineEntry } from '#store/tables/quarantine.ts'
-import type { AgeBrake } from '../clock/age-brake.ts'
+import type { TimestampTrustLimiter } from '../clock/age-brake.ts'
 import type { ClockConfirmation } from '../clock/confirmation.ts'
 import type { DeviceClocks } from '../clock/device-clocks.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
-import type { Drop, Uplinked, UplinkMessage } from './message.ts'
+import type { DroppedReadings, Uplinked, UplinkMessage } from './message.ts'
 import { parseUplink, type UplinkContent } from './uplink-parser.ts'
 import { liveFromMs } from './zone-crossings.ts'
 
 interface AcceptDeps {
   clock: GatewayClock
-  brake: Pick<AgeBrake, 'reported'>
+  brake: Pick<TimestampTrustLimiter, 'reported'>
   clockConfirmation: Pick<ClockConfirmation, 'said'>
   deviceClocks: Pick<DeviceClocks, 'heard'>
   /** Whether a device has been asked where it is and has not answered. */
   isLocating: (hardwareId: string) => boolean
-  dropped: Tally
+  dropped: Counter
 }
 
 const QUARANTINE_BYTES = 4096
@@ -29,9 +29,9 @@ const QUARANTINE_BYTES = 4096
 const NOTHING: readonly never[] = []
 
 /** The first moment of a message: its payload is parsed and its time is decided. Nothing is stored or shown yet. */
-export class Accept {
+export class MessageParser {
   readonly #deps: AcceptDeps
-  #drops: Drop[] = []
+  #drops: DroppedReadings[] = []
   /** The newest time of the device's own in the message that is read. */
   #saidMs = 0
   /** The time of its one reading, if that was not believed. */

@@ -1,22 +1,22 @@
 import { packSample } from '#domain/latest-state.ts'
 import type { Sample } from '#domain/telemetry.ts'
 import type { Events } from '#gateway/events.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import type { AckResult } from '#store/tables/commands.ts'
 import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { Presence } from '../presence.ts'
 import { liveLatestMs, liveSamples, type StoredContent, type UplinkMessage } from './message.ts'
-import type { Run } from './run.ts'
+import type { MessageBatch } from './run.ts'
 import { crossingOf } from './zone-crossings.ts'
 
 interface AnnounceDeps {
   events: Events
   presence: Presence
-  dropped: Tally
+  dropped: Counter
 }
 
 /** The third moment, right behind the acknowledgement: what a committed message changed becomes events. */
-export class Announce {
+export class publishStored {
   readonly #deps: AnnounceDeps
 
   constructor(deps: AnnounceDeps) {
@@ -44,7 +44,7 @@ export class Announce {
   }
 
   /** Emits the events of a run. */
-  announceRun(run: Run, stored: Uint8Array): void {
+  announceRun(run: MessageBatch, stored: Uint8Array): void {
     const { events, dropped } = this.#deps
     const { hardwareId, numbers } = run
     events.emit('heard', { hardwareId })

@@ -5,24 +5,24 @@ import type { LockEventIdentity } from '#store/tables/lock-events.ts'
 import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
 import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
-import type { Device, Reported } from '../fleet.ts'
+import type { Device, ReportedState } from '../fleet.ts'
 import type { Geofences } from '../zones/geofences.ts'
 import { liveLatestMs, liveSamples, type UplinkMessage } from './message.ts'
 import { isOfDevice, isRun, type QueuedMessage } from './queued-message.ts'
-import { copyReported, moveOn } from './reported-draft.ts'
-import type { Run } from './run.ts'
-import { moveOnByRun } from './run-draft.ts'
+import { applySamples, copyReported } from './reported-draft.ts'
+import type { MessageBatch } from './run.ts'
+import { applyBatch } from './run-draft.ts'
 import { crossings } from './zone-crossings.ts'
 
-interface DraftsDeps {
+interface StateUpdatesDeps {
   geofences: Pick<Geofences, 'watchedOf'>
   isLockEventStored: (event: LockEventIdentity) => boolean
 }
 
 /** A batch in the writer's hands: its messages of registered devices, and those devices as they will be. */
 interface EncodedBatch {
-  live: (UplinkMessage | Run)[]
-  drafts: Map<Device, Reported>
+  live: (UplinkMessage | MessageBatch)[]
+  drafts: Map<Device, ReportedState>
   lockEvents: { device: Device; event: LockEvent }[]
 }
 
@@ -30,12 +30,12 @@ interface EncodedBatch {
  * The second moment: messages become the rows of a transaction, and the state of their devices is moved on in a draft.
  * A draft shows only once its transaction is committed; each builds on those before it that are not yet committed.
  */
-export class Drafts {
-  readonly #deps: DraftsDeps
+export class StateUpdates {
+  readonly #deps: StateUpdatesDeps
   /** Batches that are encoded and not yet committed, oldest first. */
   readonly #pending: EncodedBatch[] = []
 
-  constructor(deps: DraftsDeps) {
+  constructor(deps: StateUpdatesDeps) {
     this.#deps = deps
   }
 
@@ -84,7 +84,7 @@ export class Drafts {
   }
 
   /** The oldest batch is on the disk: its drafts become the state, its messages know what was new. Returns those. */
-  committed(result: AppendResult): readonly (UplinkMessage | Run)[] {
+  committed(result: AppendResult): readonly (UplinkMessage | MessageBatch)[] {
     const encoded = this.#pending.shift()
     if (encoded === undefined) throw new Error('committed without encode')
     for (const [device, draft] of encoded.drafts) device.reported = draft
@@ -119,7 +119,7 @@ export class Drafts {
   #draft(message: UplinkMessage, { drafts }: EncodedBatch): void {
     const { device, receivedAtMs, latestMs, content, isResponse, shiftMs } = message
     const draft = this.#draftOf(device, drafts)
-    const { moves, late } = moveOn(draft, content.samples, receivedAtMs, latestMs, shiftMs)
+    const { moves, late } = applySamples(draft, content.samples, receivedAtMs, latestMs, shiftMs)
     message.moves = moves
     message.late = late
     const seen = crossings(draft.watch, this.#deps.geofences.watchedOf(device.row.groupId), {
@@ -153,14 +153,14 @@ export class Drafts {
     if (isResponse) draft.lastRespondedAtMs = receivedAtMs
   }
 
-  #draftRun(run: Run, { drafts }: EncodedBatch, batch: AppendBatch): void {
+  #draftRun(run: MessageBatch, { drafts }: EncodedBatch, batch: AppendBatch): void {
     const { device } = run
     const draft = this.#draftOf(device, drafts)
-    moveOnByRun(draft, run, this.#deps.geofences.watchedOf(device.row.groupId))
+    applyBatch(draft, run, this.#deps.geofences.watchedOf(device.row.groupId))
     encodeCrossings(run.crossings, batch)
   }
 
-  #draftOf(device: Device, drafts: Map<Device, Reported>): Reported {
+  #draftOf(device: Device, drafts: Map<Device, ReportedState>): ReportedState {
     let draft = drafts.get(device)
     if (draft === undefined) {
       draft = copyReported(this.#newest(device, drafts))
@@ -170,7 +170,7 @@ export class Drafts {
   }
 
   /** The device as it will be when all batches before the one of `drafts` are committed. */
-  #newest(device: Device, drafts: Map<Device, Reported>): Reported {
+  #newest(device: Device, drafts: Map<Device, ReportedState>): ReportedState {
     let newest = device.reported
     for (const pending of this.#pending) {
       if (pending.drafts !== drafts) newest = pending.drafts.get(device) ?? newest
@@ -215,6 +215,6 @@ function encodeCrossings(crossings: readonly GeofenceEventRow[], batch: AppendBa
   batch.geofenceEvents.push(...crossings)
 }
 
-function samplesIn(message: UplinkMessage | Run): number {
+function samplesIn(message: UplinkMessage | MessageBatch): number {
   return isRun(message) ? message.rows : message.content.samples.length
 }

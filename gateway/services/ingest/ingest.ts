@@ -2,7 +2,7 @@ import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import { GATEWAY } from '#domain/origin.ts'
 import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { deviceTopic } from '#shared/wire/mqtt.ts'
 import type { Store } from '#store/store.ts'
 import type { NewQuarantineEntry } from '#store/tables/quarantine.ts'
@@ -10,20 +10,20 @@ import type { AppendBatch, AppendResult } from '#store/writer/append.ts'
 import type { Appender } from '#store/writer/appender.ts'
 import type { CommitQueue } from '#store/writer/commit-queue.ts'
 import type { WriterRequest } from '#store/writer/messages.ts'
-import type { AgeBrake } from '../clock/age-brake.ts'
+import type { TimestampTrustLimiter } from '../clock/age-brake.ts'
 import type { ClockConfirmation } from '../clock/confirmation.ts'
 import { DeviceClocks } from '../clock/device-clocks.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection, Presence } from '../presence.ts'
 import type { Geofences } from '../zones/geofences.ts'
-import { Accept } from './accept.ts'
-import { Announce } from './announce.ts'
-import { Drafts } from './draft.ts'
+import { MessageParser } from './accept.ts'
+import { publishStored } from './announce.ts'
+import { StateUpdates } from './draft.ts'
 import type { Uplinked, UplinkMessage } from './message.ts'
-import { PlainReader } from './plain-reader.ts'
+import { FastParser } from './plain-reader.ts'
 import { isOfDevice, isRun, isUplink, type QueuedMessage } from './queued-message.ts'
-import { Run, type RunSource } from './run.ts'
+import { type BatchSource, MessageBatch } from './run.ts'
 import { RunColumns } from './run-columns.ts'
 
 interface IngestDeps {
@@ -32,7 +32,7 @@ interface IngestDeps {
   events: Events
   geofences: Pick<Geofences, 'watchedOf'>
   clock: GatewayClock
-  brake: Pick<AgeBrake, 'reported'>
+  brake: Pick<TimestampTrustLimiter, 'reported'>
   clockConfirmation: Pick<ClockConfirmation, 'said'>
   /** Whether a device has been asked where it is and has not answered. */
   isLocating: (hardwareId: string) => boolean
@@ -46,20 +46,20 @@ interface IngestDeps {
  */
 export class Ingest implements Appender<QueuedMessage> {
   /** Messages by outcome, and what was dropped of them by reason. */
-  readonly messages = new Tally()
-  readonly dropped = new Tally()
+  readonly messages = new Counter()
+  readonly dropped = new Counter()
   /** Times that were stored although nobody could judge them. */
   unverifiedTimes = 0
   readonly #queue: CommitQueue<QueuedMessage>
   readonly #clock: GatewayClock
-  readonly #brake: Pick<AgeBrake, 'reported'>
+  readonly #brake: Pick<TimestampTrustLimiter, 'reported'>
   readonly #clockConfirmation: Pick<ClockConfirmation, 'said'>
   readonly #log: Log
   readonly #deviceClocks: DeviceClocks
-  readonly #accept: Accept
-  readonly #drafts: Drafts
-  readonly #announce: Announce
-  readonly #reader = new PlainReader()
+  readonly #accept: MessageParser
+  readonly #drafts: StateUpdates
+  readonly #announce: publishStored
+  readonly #reader = new FastParser()
   #columns = new RunColumns()
 
   constructor(deps: IngestDeps) {
@@ -71,9 +71,9 @@ export class Ingest implements Appender<QueuedMessage> {
     this.#log = log
     this.#deviceClocks = new DeviceClocks({ clock, events, log })
     const { dropped } = this
-    this.#accept = new Accept({ ...deps, deviceClocks: this.#deviceClocks, dropped })
-    this.#drafts = new Drafts({ geofences, isLockEventStored: store.read.isLockEventStored })
-    this.#announce = new Announce({ events, presence, dropped: this.dropped })
+    this.#accept = new MessageParser({ ...deps, deviceClocks: this.#deviceClocks, dropped })
+    this.#drafts = new StateUpdates({ geofences, isLockEventStored: store.read.isLockEventStored })
+    this.#announce = new publishStored({ events, presence, dropped: this.dropped })
   }
 
   /** Makes the rows of what is queued from now on; there is nothing to stop: the queue stores what it has. */
@@ -117,13 +117,13 @@ export class Ingest implements Appender<QueuedMessage> {
    * Begins a run of the device: messages that are read in place and queued together. Undefined while each has to be
    * looked at more closely, because the clock is in doubt, that of the device is wrong, or the device is gone.
    */
-  beginRun(source: RunSource): Run | undefined {
+  beginRun(source: BatchSource): MessageBatch | undefined {
     const receivedAtMs = this.#clock.nowMs()
     const { isRegistered, clock } = source.device
     if (!this.#clock.isTrusted || !isRegistered || clock.offMs !== null) return undefined
     if (!this.#columns.hasRoomForRun) this.#columns = new RunColumns()
     const latestMs = this.#clock.latestEventMs(receivedAtMs)
-    return new Run(source, {
+    return new MessageBatch(source, {
       columns: this.#columns,
       reader: this.#reader,
       receivedAtMs,
@@ -133,7 +133,7 @@ export class Ingest implements Appender<QueuedMessage> {
   }
 
   /** The same as `accept` for each of its messages. */
-  readonly #acceptRun = (run: Run): void => {
+  readonly #acceptRun = (run: MessageBatch): void => {
     const { device, newestMs, latestMs, rows } = run
     this.messages.add('received', rows)
     this.#brake.reported(device.asksForTime ? 0 : newestMs, latestMs)
@@ -192,7 +192,7 @@ export class Ingest implements Appender<QueuedMessage> {
     this.dropped.add('store_damaged')
     const { sessionChanges } = message
     const input = { entry: refusedEntry(message), sessionChanges }
-    return { kind: 'write', name: 'keepRefused', input, origin: { ...GATEWAY, atMs: this.#clock.nowMs() } }
+    return { kind: 'write', name: 'quarantineMessage', input, origin: { ...GATEWAY, atMs: this.#clock.nowMs() } }
   }
 }
 

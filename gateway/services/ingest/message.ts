@@ -34,7 +34,7 @@ export interface UplinkMessage extends Appendable {
   /** What its times become right by, as far as they tell of now: 0 unless the clock of its device is wrong. */
   readonly shiftMs: number
   readonly content: UplinkContent
-  readonly drops: readonly Drop[]
+  readonly drops: readonly DroppedReadings[]
   /** Times in it that are stored and could not be judged; null if there are none. */
   readonly unverified: UnverifiedTimes | null
   readonly quarantine: NewQuarantineEntry | null
@@ -63,7 +63,7 @@ export interface StoredContent {
 }
 
 /** Readings that a message lost, and why. */
-export interface Drop {
+export interface DroppedReadings {
   reason: string
   count: number
 }

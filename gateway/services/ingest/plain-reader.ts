@@ -3,7 +3,7 @@ import { isPlausibleTime } from '#domain/event-time.ts'
 import { emptySample, isJsonObject, readSampleInto, type Sample } from '#domain/telemetry.ts'
 
 /** Reads messages that say one plain thing, leaving next to nothing to be collected: its objects are used again. */
-export class PlainReader {
+export class FastParser {
   /** What was read last; its `values` are the reader's caller's. */
   readonly sample: Sample = emptySample(0)
   #isWhole = true

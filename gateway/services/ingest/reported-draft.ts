@@ -2,7 +2,7 @@ import { copyState, mergeValues } from '#domain/latest-state.ts'
 import type { Sample, Scalar } from '#domain/telemetry.ts'
 import type { Move } from '#gateway/events.ts'
 import { isNewer } from '#shared/time.ts'
-import type { Reported } from '../fleet.ts'
+import type { ReportedState } from '../fleet.ts'
 import { LIVE_MS } from './zone-crossings.ts'
 
 const NO_NEWS = { moves: [], late: [] } as const
@@ -12,8 +12,8 @@ const NO_NEWS = { moves: [], late: [] } as const
  * it and is news, and the places in `samples` of what only goes to history. Values are known and told of at times that
  * are `shiftMs` later, records at those that are stored.
  */
-export function moveOn(
-  draft: Reported,
+export function applySamples(
+  draft: ReportedState,
   samples: readonly Sample[],
   receivedAtMs: number,
   latestMs: number,
@@ -56,11 +56,11 @@ function isEmpty(record: Record<string, unknown>): boolean {
 }
 
 /** A copy that can be moved on, and thrown away if its transaction fails. */
-export function copyReported(reported: Reported): Reported {
+export function copyReported(reported: ReportedState): ReportedState {
   return { ...reported, state: copyState(reported.state) }
 }
 
-function mergeRecords(draft: Reported, sample: Sample, latestMs: number): void {
+function mergeRecords(draft: ReportedState, sample: Sample, latestMs: number): void {
   const { atMs, lat, long, speedKmh, voltageV } = sample
   if (!Number.isNaN(lat) && (draft.gps === null || isNewer(atMs, draft.gps.atMs, latestMs))) {
     draft.gps = { atMs, lat, long, speedKmh: Number.isNaN(speedKmh) ? null : speedKmh }
@@ -70,6 +70,6 @@ function mergeRecords(draft: Reported, sample: Sample, latestMs: number): void {
   }
 }
 
-function holdsNewest(draft: Reported, atMs: number, values: Record<string, Scalar> | null): boolean {
+function holdsNewest(draft: ReportedState, atMs: number, values: Record<string, Scalar> | null): boolean {
   return values !== null && Object.keys(values).some((key) => draft.state.atMs[key] === atMs)
 }

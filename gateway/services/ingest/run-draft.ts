@@ -4,17 +4,17 @@ import { fromE7, fromMilli } from '#shared/geo.ts'
 import { isNewer } from '#shared/time.ts'
 import type { Fix } from '#shared/zones/watch.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
-import type { Reported } from '../fleet.ts'
+import type { ReportedState } from '../fleet.ts'
 import type { WatchedSet } from '../zones/sets.ts'
-import { moveOn } from './reported-draft.ts'
-import type { Run } from './run.ts'
-import { look } from './zone-crossings.ts'
+import { applySamples } from './reported-draft.ts'
+import type { MessageBatch } from './run.ts'
+import { detectCrossing } from './zone-crossings.ts'
 
 /**
  * Moves a draft on by the readings of a run, one message after the other, and notes in the run what there will be to
  * announce. Nearly always each is news as a whole and nothing has to be read again.
  */
-export function moveOnByRun(draft: Reported, run: Run, watched: WatchedSet | null): void {
+export function applyBatch(draft: ReportedState, run: MessageBatch, watched: WatchedSet | null): void {
   const { device, receivedAtMs, latestMs } = run
   const { numbers } = run
   if (isAllNews(draft, run, numbers)) {
@@ -24,7 +24,7 @@ export function moveOnByRun(draft: Reported, run: Run, watched: WatchedSet | nul
     for (const key in run.values) draft.state.atMs[key] = run.newestMs
     moveRecordsOn(draft, run, numbers)
   } else moveOnOneByOne(draft, run)
-  const seen = look(draft.watch, watched, device, watched === null ? [] : fixesOf(numbers), latestMs)
+  const seen = detectCrossing(draft.watch, watched, device, watched === null ? [] : fixesOf(numbers), latestMs)
   run.crossings = seen.events
   draft.watch = seen.state
   if (device.asksForTime) draft.state.asksForTime = true
@@ -36,7 +36,7 @@ export function moveOnByRun(draft: Reported, run: Run, watched: WatchedSet | nul
  * Whether every reading moves all of its values, all of which are known: what the state is after the last is then
  * clear.
  */
-function isAllNews({ state }: Reported, run: Run, numbers: Float64Array): boolean {
+function isAllNews({ state }: ReportedState, run: MessageBatch, numbers: Float64Array): boolean {
   if ((numbers[1] ?? 0) <= newestEventMs(state)) return false
   let keys = 0
   for (const key in run.values) {
@@ -46,11 +46,11 @@ function isAllNews({ state }: Reported, run: Run, numbers: Float64Array): boolea
   return run.isUniform(keys)
 }
 
-function moveOnOneByOne(draft: Reported, run: Run): void {
+function moveOnOneByOne(draft: ReportedState, run: MessageBatch): void {
   const moves: Move[] = []
   const late: number[] = []
   for (let place = 0; place < run.rows; place++) {
-    const moved = moveOn(draft, [run.sampleAt(place)], run.receivedAtMs, run.latestMs)
+    const moved = applySamples(draft, [run.sampleAt(place)], run.receivedAtMs, run.latestMs)
     moves.push(...moved.moves)
     if (moved.late.length > 0) late.push(place)
   }
@@ -59,7 +59,7 @@ function moveOnOneByOne(draft: Reported, run: Run): void {
 }
 
 /** The newest records, of readings that ascend. */
-function moveRecordsOn(draft: Reported, { latestMs }: Run, numbers: Float64Array): void {
+function moveRecordsOn(draft: ReportedState, { latestMs }: MessageBatch, numbers: Float64Array): void {
   let [hasGps, hasBattery] = [false, false]
   for (let at = numbers.length - SAMPLE_NUMBERS; at >= 0 && !(hasGps && hasBattery); at -= SAMPLE_NUMBERS) {
     const atMs = numbers[at + 1] ?? 0

@@ -10,12 +10,12 @@ import type { Appendable } from '#store/writer/appender.ts'
 import type { Device } from '../fleet.ts'
 import type { DeviceConnection } from '../presence.ts'
 import type { UplinkMessage } from './message.ts'
-import type { PlainReader } from './plain-reader.ts'
+import type { FastParser } from './plain-reader.ts'
 import type { RunColumns } from './run-columns.ts'
 import { LIVE_MS } from './zone-crossings.ts'
 
 /** Whose bytes a run reads, and whom it tells what became of its messages, by their places in it. */
-export interface RunSource {
+export interface BatchSource {
   readonly device: Device
   readonly connection: DeviceConnection
   /** What came of its connection in one read. */
@@ -27,10 +27,10 @@ export interface RunSource {
 /** What a run reads with and puts its numbers into, when it began, until when times are believed, and who takes it. */
 interface RunStart {
   columns: RunColumns
-  reader: PlainReader
+  reader: FastParser
   receivedAtMs: number
   latestMs: number
-  onEnd: (run: Run) => void
+  onEnd: (run: MessageBatch) => void
 }
 
 const NOTHING: readonly never[] = []
@@ -40,7 +40,7 @@ const NOTHING: readonly never[] = []
  * together. Their numbers go into columns at once; whatever else they say stays in the bytes and is read again by the
  * few who ask, so that a message leaves nothing behind that has to be kept, copied and collected.
  */
-export class Run implements Appendable, ReportedRun, TelemetryRun {
+export class MessageBatch implements Appendable, ReportedRun, TelemetryRun {
   readonly device: Device
   readonly connection: DeviceConnection
   readonly receivedAtMs: number
@@ -58,17 +58,17 @@ export class Run implements Appendable, ReportedRun, TelemetryRun {
   stored: Uint8Array | null = null
   /** What is told of the last of its messages to who looks at them. */
   #noted: readonly RecentMessage[] = NOTHING
-  readonly #source: RunSource
+  readonly #source: BatchSource
   readonly #columns: RunColumns
   readonly #firstRow: number
-  readonly #onEnd: (run: Run) => void
-  readonly #reader: PlainReader
+  readonly #onEnd: (run: MessageBatch) => void
+  readonly #reader: FastParser
   /** Each is later than the one before it and has as many values. */
   #isUniform = true
   #valueCount = 0
   #moves: readonly Move[] | null = null
 
-  constructor(source: RunSource, { columns, reader, receivedAtMs, latestMs, onEnd }: RunStart) {
+  constructor(source: BatchSource, { columns, reader, receivedAtMs, latestMs, onEnd }: RunStart) {
     this.#source = source
     this.#onEnd = onEnd
     this.#reader = reader

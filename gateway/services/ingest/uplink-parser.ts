@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { z } from 'zod'
 import { parseDeviceJson, withoutInfinite } from '#domain/device-json.ts'
-import type { Applicable } from '#domain/latest-state.ts'
+import type { VersionedTopic } from '#domain/latest-state.ts'
 import { type LockEvent, lockEventFromMessage } from '#domain/lock-event.ts'
 import {
   isJsonObject,
@@ -42,7 +42,7 @@ export interface UplinkContent {
   status: { isOnline: boolean; fields: Record<string, Scalar> } | null
   commandAck: CommandAck | null
   /** Versions the device says it has applied. */
-  applied: { [What in Applicable]?: number } | null
+  applied: { [What in VersionedTopic]?: number } | null
   /** Why the raw payload belongs in the quarantine, although the rest of it may be used. */
   unreadable: string | null
 }

@@ -3,7 +3,7 @@ import type { GatewayEvents } from '#gateway/events.ts'
 import { fromE7, toE7 } from '#shared/geo.ts'
 import { geofenceEventId } from '#shared/ids.ts'
 import { MINUTE_MS } from '#shared/time.ts'
-import { type Fix, UNWATCHED, type WatchState, watch } from '#shared/zones/watch.ts'
+import { type Fix, NO_ZONE_STATE, type WatchState, watch } from '#shared/zones/watch.ts'
 import type { GeofenceEventRow } from '#store/tables/geofence-events.ts'
 import type { Device } from '../fleet.ts'
 import type { WatchedSet } from '../zones/sets.ts'
@@ -29,7 +29,7 @@ export function liveFromMs(samples: readonly Sample[], receivedAtMs: number, isC
 }
 
 /** What of a message is watched. */
-export interface WatchedMessage {
+export interface ZoneInput {
   device: Device
   liveFromMs: number
   latestMs: number
@@ -42,13 +42,13 @@ export interface WatchedMessage {
 export function crossings(
   state: WatchState,
   set: WatchedSet | null,
-  { device, liveFromMs: fromMs, latestMs, samples }: WatchedMessage,
+  { device, liveFromMs: fromMs, latestMs, samples }: ZoneInput,
 ): { state: WatchState; events: readonly GeofenceEventRow[] } {
   // nearly always: no reason to look for the live ones
-  if (set === null) return look(state, set, device, NOTHING, latestMs)
+  if (set === null) return detectCrossing(state, set, device, NOTHING, latestMs)
   const live = samples.filter(({ atMs, lat }) => atMs >= fromMs && !Number.isNaN(lat))
   if (live.length > 1) live.sort((a, b) => a.atMs - b.atMs)
-  return look(
+  return detectCrossing(
     state,
     set,
     device,
@@ -58,7 +58,7 @@ export function crossings(
 }
 
 /** The same for live positions that came one after the other: each is looked at in its turn. */
-export function look(
+export function detectCrossing(
   state: WatchState,
   set: WatchedSet | null,
   { row }: Device,
@@ -66,7 +66,7 @@ export function look(
   latestMs: number,
 ): { state: WatchState; events: readonly GeofenceEventRow[] } {
   // the state of other zones is forgotten: a device that returns to one is seen there for the first time
-  if (set === null) return { state: state.last === null ? state : UNWATCHED, events: NOTHING }
+  if (set === null) return { state: state.last === null ? state : NO_ZONE_STATE, events: NOTHING }
   let known = state
   let events: GeofenceEventRow[] | undefined
   for (const fix of fixes) {

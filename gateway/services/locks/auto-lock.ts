@@ -5,12 +5,12 @@ import { AUTO_LOCK } from '#store/tables/commands.ts'
 import type { Cart } from '../cart.ts'
 import type { Device } from '../fleet.ts'
 import type { Site } from '../site.ts'
-import { unlessDamaged } from '../unless-damaged.ts'
-import type { OwnLocks } from './own-locks.ts'
+import { nullIfDamaged } from '../unless-damaged.ts'
+import type { AutomaticLocks } from './own-locks.ts'
 
 interface AutoLockDeps {
   store: Pick<Store, 'read'>
-  locks: OwnLocks
+  locks: AutomaticLocks
   site: Pick<Site, 'settings'>
   clockConfirmation: { readonly isConfirmed: boolean }
   /** Which device locks a cart. */
@@ -39,7 +39,7 @@ export class AutoLock {
 
   /** What was locked before a restart is not locked again. */
   load(): void {
-    for (const { hardwareId, atMs } of unlessDamaged(() => this.#deps.store.read.autoLockTimes()) ?? [])
+    for (const { hardwareId, atMs } of nullIfDamaged(() => this.#deps.store.read.autoLockTimes()) ?? [])
       this.#lockedAtMs.set(hardwareId, atMs)
     this.#deps.events.on('cartsJudged', (event) => this.#judged(event))
   }

@@ -1,14 +1,14 @@
 import { type Caller, canSee } from '#domain/access.ts'
 import { ConflictError } from '#shared/errors.ts'
 import type { Cart } from '../cart.ts'
-import type { Asked, Asking, Commands, LockChoice, LockResult } from '../commands/commands.ts'
-import type { CartsNow, LockGate } from '../commands/lock-gate.ts'
+import type { CommandBody, CommandCaller, Commands, LockChoice, LockResult } from '../commands/commands.ts'
+import type { CartLookup, LockGate } from '../commands/lock-gate.ts'
 import type { DeviceTypeLookup } from '../commands/request.ts'
 import { lockDeviceOf } from './lock-device.ts'
 import { mapInSlices } from './map-in-slices.ts'
 
 /** The carts there are. */
-export interface CartsToLock extends CartsNow {
+export interface CartsToLock extends CartLookup {
   /** In natural order. */
   readonly all: readonly Cart[]
   find(key: string): Cart | undefined
@@ -36,11 +36,11 @@ export class CartLocks {
   }
 
   /** Throws `no_parking_zone` when no cart that the caller sees has one. */
-  lock({ carts, metadata }: CartLockRequest, asking: Asking): Promise<Asked<readonly LockResult[]>> {
+  lock({ carts, metadata }: CartLockRequest, asking: CommandCaller): Promise<CommandBody<readonly LockResult[]>> {
     const choose = async (caller: Caller) => {
       const seen = this.#deps.carts.all.filter((cart) => seesCart(caller, cart))
       // one may have been drawn, or be gone, since they were judged last
-      if (!seen.some((cart) => this.#deps.carts.judgeNow(cart).ground.hasParking)) {
+      if (!seen.some((cart) => this.#deps.carts.evaluateNow(cart).ground.hasParking)) {
         const message = 'no cart in your scope has a parking zone: draw one around the barn'
         throw new ConflictError('no_parking_zone', message)
       }
@@ -51,7 +51,7 @@ export class CartLocks {
 
   /** Carts that are locked already, or out of service, are left as they are. */
   async #inBarn(seen: readonly Cart[], caller: Caller): Promise<LockChoice[]> {
-    const judged = await mapInSlices(seen, (cart) => this.#deps.carts.judgeNow(cart))
+    const judged = await mapInSlices(seen, (cart) => this.#deps.carts.evaluateNow(cart))
     return judged
       .filter(
         ({ verdict, notes }) => verdict.isInParking && verdict.lock?.isLocked !== true && notes.outOfService === null,
@@ -69,7 +69,7 @@ export class CartLocks {
     const choices = await mapInSlices([...known], ([key, cart]): LockChoice => {
       if (cart === undefined) return { cart: key, code: 'cart_not_found' }
       if (!seesCart(caller, cart)) return { cart: key, code: 'cart_forbidden' }
-      return this.#choiceOf(carts.judgeNow(cart), caller)
+      return this.#choiceOf(carts.evaluateNow(cart), caller)
     })
     const isOnCourse = (choice: LockChoice) => 'code' in choice && choice.code === 'on_course'
     gate.refused.add('on_course', choices.filter(isOnCourse).length)

@@ -6,11 +6,11 @@ import type { ClosedDay } from '#store/tables/closing.ts'
 import type { Cart } from '../cart.ts'
 import type { Device } from '../fleet.ts'
 import type { Site } from '../site.ts'
-import type { OwnLocks } from './own-locks.ts'
+import type { AutomaticLocks } from './own-locks.ts'
 
 interface ClosingDeps {
   store: Pick<Store, 'read'>
-  locks: OwnLocks
+  locks: AutomaticLocks
   site: Pick<Site, 'settings' | 'calendar'>
   clockConfirmation: { readonly isConfirmed: boolean }
   lockDeviceOf: (cart: Cart) => Device | undefined

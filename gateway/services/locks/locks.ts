@@ -7,14 +7,14 @@ import type { Commands } from '../commands/commands.ts'
 import type { LockGate } from '../commands/lock-gate.ts'
 import type { DeviceTypeLookup } from '../commands/request.ts'
 import type { Device } from '../fleet.ts'
-import type { Origins } from '../origins.ts'
+import type { AuditContext } from '../origins.ts'
 import type { Presence } from '../presence.ts'
 import type { Site } from '../site.ts'
 import { AutoLock } from './auto-lock.ts'
 import { CartLocks, type CartsToLock } from './cart-locks.ts'
 import { Closing } from './closing.ts'
 import { lockDeviceOf } from './lock-device.ts'
-import { OwnLocks } from './own-locks.ts'
+import { AutomaticLocks } from './own-locks.ts'
 
 interface LocksDeps {
   store: Pick<Store, 'read'>
@@ -26,7 +26,7 @@ interface LocksDeps {
   site: Site
   /** Whether the gateway may act by its clock. */
   clockConfirmation: { readonly isConfirmed: boolean }
-  origins: Origins
+  origins: AuditContext
   events: Events
   clock: GatewayClock
   log: Log
@@ -46,7 +46,7 @@ export function createLocks(deps: LocksDeps) {
     // after the clock was set back: stillness begins anew with it
     return sinceMs > clock.nowMs() ? 0 : sinceMs
   }
-  const ownLocks = new OwnLocks({ ...deps, lockDeviceOf: lockDevice })
+  const ownLocks = new AutomaticLocks({ ...deps, lockDeviceOf: lockDevice })
   const own = { ...deps, locks: ownLocks, lockDeviceOf: lockDevice, onlineSinceMs, store }
   return {
     cartLocks: new CartLocks(deps),

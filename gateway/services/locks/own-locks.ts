@@ -2,28 +2,28 @@ import type { Caller } from '#domain/access.ts'
 import { GATEWAY } from '#domain/origin.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { Clock, MonotonicClock } from '#shared/time.ts'
 import type { CommandRow } from '#store/tables/commands.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { Cart } from '../cart.ts'
 import type { Commands, LockChoice } from '../commands/commands.ts'
 import type { Device } from '../fleet.ts'
-import type { Origins } from '../origins.ts'
+import type { AuditContext } from '../origins.ts'
 import type { CartsToLock } from './cart-locks.ts'
 import { mapInSlices } from './map-in-slices.ts'
 
-interface OwnLocksDeps {
+interface AutomaticLocksDeps {
   carts: CartsToLock
   commands: Pick<Commands, 'lockCarts'>
-  origins: Pick<Origins, 'run'>
+  origins: Pick<AuditContext, 'run'>
   lockDeviceOf: (cart: Cart) => Device | undefined
   clock: Clock & MonotonicClock
   log: Log
 }
 
 /** Carts that the gateway locks by itself. */
-export interface OwnLock {
+export interface AutomaticLock {
   /** Whom the commands name as who asked for them. */
   by: string
   carts: readonly string[]
@@ -39,14 +39,14 @@ export interface OwnLock {
 const RETRY_MS = 30_000
 
 /** Sends the locks that the gateway decides on itself, all of a kind in one transaction, one at a time. */
-export class OwnLocks {
+export class AutomaticLocks {
   /** Locks that were sent, by who asked for them. */
-  readonly sent = new Tally(['auto-lock', 'closing'])
-  readonly #deps: OwnLocksDeps
+  readonly sent = new Counter(['auto-lock', 'closing'])
+  readonly #deps: AutomaticLocksDeps
   readonly #underWay = new Set<string>()
   readonly #notBeforeMs = new Map<string, number>()
 
-  constructor(deps: OwnLocksDeps) {
+  constructor(deps: AutomaticLocksDeps) {
     this.#deps = deps
   }
 
@@ -59,7 +59,7 @@ export class OwnLocks {
   }
 
   /** Does nothing while it is not ready: whoever asks does so again at the next beat. */
-  lock(wanted: OwnLock): void {
+  lock(wanted: AutomaticLock): void {
     const { by } = wanted
     if (!this.isReady(by)) return
     const { origins, clock, log } = this.#deps
@@ -74,7 +74,7 @@ export class OwnLocks {
       .finally(() => this.#underWay.delete(by))
   }
 
-  async #send({ by, carts, isStillDue, onWritten: onDone, also }: OwnLock): Promise<void> {
+  async #send({ by, carts, isStillDue, onWritten: onDone, also }: AutomaticLock): Promise<void> {
     const caller: Caller = { userId: by, role: 'admin', allowedHardwareIds: null }
     const onWritten = (commands: readonly CommandRow[]) => {
       onDone(commands)
@@ -86,11 +86,11 @@ export class OwnLocks {
     await this.#deps.commands.lockCarts({ carts, metadata: null }, choose, asking)
   }
 
-  #choiceOf(key: string, isStillDue: OwnLock['isStillDue']): LockChoice[] {
+  #choiceOf(key: string, isStillDue: AutomaticLock['isStillDue']): LockChoice[] {
     const { carts, lockDeviceOf, clock } = this.#deps
     const known = carts.find(key)
     if (known === undefined) return []
-    const cart = carts.judgeNow(known)
+    const cart = carts.evaluateNow(known)
     const device = isStillDue(cart, clock.nowMs()) ? lockDeviceOf(cart) : undefined
     return device === undefined ? [] : [{ cart: key, device, judged: cart }]
   }

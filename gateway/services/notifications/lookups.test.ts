@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
 import { test } from 'node:test'
-import { Lookups } from './lookups.ts'
+import { DnsLookups } from './lookups.ts'
 
 type Answer = (error: Error | null, addresses: LookupAddress[]) => void
 
@@ -10,7 +10,7 @@ function slowLookups() {
   const asked: { host: string; answer: Answer }[] = []
   const lookUp = (host: string, _options: unknown, answer: Answer) => void asked.push({ host, answer })
   // the only form that is used
-  const lookups = new Lookups(lookUp as never)
+  const lookups = new DnsLookups(lookUp as never)
   const find = (host: string, all = false) =>
     new Promise<unknown>((resolve) =>
       lookups.lookup(host, { all }, (error, address, family) =>
@@ -48,7 +48,7 @@ test('gives all addresses to whoever can use them, and says when there is none',
 })
 
 test('finds localhost', async () => {
-  const { lookup } = new Lookups()
+  const { lookup } = new DnsLookups()
   const address = await new Promise((resolve) => lookup('localhost', {}, (_error, found) => resolve(found)))
   assert.match(String(address), /^(127\.|::1)/)
 })

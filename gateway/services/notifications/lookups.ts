@@ -10,7 +10,7 @@ const AT_ONCE = 2
  * Finds the addresses of hosts as the system does, which takes many seconds where no name server answers: two at a
  * time, and each host once for all who wait for it.
  */
-export class Lookups {
+export class DnsLookups {
   readonly #waiting = new Map<string, Found[]>()
   readonly #line: string[] = []
   readonly #lookUp: typeof lookUp

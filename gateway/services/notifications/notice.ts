@@ -1,9 +1,9 @@
 import type { SiteSettings } from '#shared/site/settings.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
-import { type Details, WORDS, type Words } from './words.ts'
+import { type Details, type NotificationTexts, WORDS } from './words.ts'
 
 /** Where a cart is now. */
-export interface Place {
+export interface CartPosition {
   /** Names of the zones that it is in. */
   zones: readonly string[]
   /** Degrees; null before its first position. */
@@ -16,14 +16,14 @@ export interface NoticeContext {
   /** Of links. */
   baseUrl: string
   /** Undefined for a cart that there is no more. */
-  placeOf: (cart: string) => Place | undefined
+  placeOf: (cart: string) => CartPosition | undefined
   isLate: boolean
   /** Of the text, in UTF-8. */
   maxBytes: number
 }
 
 /** A message for people. */
-export interface Notice {
+export interface Notification {
   title: string
   text: string
   /** To the first cart it names. */
@@ -35,7 +35,7 @@ const PROGRAM = 'cartbarn'
 const CONTROL = /\p{C}+/gu
 
 /** Tells of alerts, oldest first: as many as fit, and how many there are besides. */
-export function noticeOf(alerts: readonly [AlertJson, ...AlertJson[]], context: NoticeContext): Notice {
+export function noticeOf(alerts: readonly [AlertJson, ...AlertJson[]], context: NoticeContext): Notification {
   const { site, isLate, maxBytes } = context
   const words = WORDS[site.language]
   const [first] = alerts
@@ -48,7 +48,7 @@ export function noticeOf(alerts: readonly [AlertJson, ...AlertJson[]], context: 
 }
 
 /** Tells nothing but that it arrives. */
-export function testNotice({ site, baseUrl, isLate }: NoticeContext): Notice {
+export function testNotice({ site, baseUrl, isLate }: NoticeContext): Notification {
   const words = WORDS[site.language]
   const { title, text } = words.test
   const link = `${baseUrl}/app/`
@@ -91,7 +91,7 @@ function linkTo({ cart }: AlertJson, { baseUrl }: NoticeContext): string {
   return cart === null ? `${baseUrl}/app/#alerts` : `${baseUrl}/app/#cart=${encodeURIComponent(cart.toWellFormed())}`
 }
 
-function detailsOf({ details }: AlertJson, site: NoticeContext['site'], words: Words): Details {
+function detailsOf({ details }: AlertJson, site: NoticeContext['site'], words: NotificationTexts): Details {
   const number = (name: string) => (typeof details[name] === 'number' ? details[name] : null)
   const text = (name: string) => (typeof details[name] === 'string' ? details[name] : null)
   const shown = (value: number | null, unit: string, digits: number) =>
@@ -112,7 +112,7 @@ function detailsOf({ details }: AlertJson, site: NoticeContext['site'], words: W
   }
 }
 
-function timeText(atMs: number, { timeZone }: NoticeContext['site'], { locale }: Words): string {
+function timeText(atMs: number, { timeZone }: NoticeContext['site'], { locale }: NotificationTexts): string {
   const format = new Intl.DateTimeFormat(locale, {
     timeZone,
     dateStyle: 'medium',
@@ -122,7 +122,7 @@ function timeText(atMs: number, { timeZone }: NoticeContext['site'], { locale }:
   return format.format(atMs)
 }
 
-function fitting(head: string[], blocks: readonly string[], words: Words, maxBytes: number): string[] {
+function fitting(head: string[], blocks: readonly string[], words: NotificationTexts, maxBytes: number): string[] {
   const texts = [...head]
   // for the line that says how many there are besides
   let bytes = Buffer.byteLength(head.join('\n\n')) + 100

@@ -3,29 +3,29 @@ import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { NotifierChannel } from '#shared/wire/notifiers.ts'
 import { noticeAfterMs } from '#store/tables/deliveries.ts'
 import type { NotifierRow } from '#store/tables/notifiers.ts'
-import type { Lookups } from './lookups.ts'
+import type { DnsLookups } from './lookups.ts'
 import { MAIL_MS, type Mailer } from './mailer.ts'
-import { type Notice, noticeOf, type Place, testNotice } from './notice.ts'
+import { type CartPosition, type Notification, noticeOf, testNotice } from './notice.ts'
 import { post } from './post.ts'
 import type { Outgoing, Sending, Target } from './target.ts'
 
 /** What messages to people are made of and sent with. */
 export interface NotifierTools {
   mailer: Mailer
-  lookups: Lookups
+  lookups: DnsLookups
   /** Without a slash at its end. */
   telegramUrl: string
   site: { readonly settings: SiteSettings }
   /** What links begin with. */
   baseUrl: () => Promise<string>
   /** Undefined for a cart that there is no more. */
-  placeOf: (cart: string) => Place | undefined
+  placeOf: (cart: string) => CartPosition | undefined
 }
 
 /** How a channel sends a message to whom a notifier names. */
 type Send = (
   notifier: NotifierRow,
-  notice: Notice,
+  notice: Notification,
   message: { id: string; signal: AbortSignal },
   tools: NotifierTools,
 ) => Promise<void>
@@ -84,7 +84,7 @@ async function makeNotice(
   outgoing: readonly [Outgoing, ...Outgoing[]],
   { isLate, maxBytes }: Pick<Sending, 'isLate'> & { maxBytes: number },
   { site, baseUrl, placeOf }: NotifierTools,
-): Promise<Notice> {
+): Promise<Notification> {
   const context = { site: site.settings, baseUrl: await baseUrl(), placeOf, isLate, maxBytes }
   const [first, ...others] = outgoing
   if (first.alertId === null) return testNotice(context)

@@ -1,8 +1,8 @@
 import type { Events } from '#gateway/events.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { Store } from '#store/store.ts'
 import type { TargetOutcome } from '#store/tables/outbox.ts'
 import { CHANNELS, type Channel, type Target, type TargetStatus } from './target.ts'
@@ -30,11 +30,11 @@ const NEVER: TargetStatus = { lastSuccessAtMs: null, lastError: null }
  * what was told, or given up, is deleted. After a power cut between the last two it is told again, as the same
  * delivery.
  */
-export class Outbox implements Part {
+export class Outbox implements Component {
   /** Messages that arrived, attempts that failed, and what was given up; by channel. */
-  readonly delivered = new Tally(CHANNELS)
-  readonly failed = new Tally(CHANNELS)
-  readonly dropped = new Tally(CHANNELS)
+  readonly delivered = new Counter(CHANNELS)
+  readonly failed = new Counter(CHANNELS)
+  readonly dropped = new Counter(CHANNELS)
   readonly #deps: OutboxDeps
   readonly #queues = new Map<string, TargetQueue>()
   readonly #settled: { seq: number; targetId: string }[] = []

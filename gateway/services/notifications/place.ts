@@ -1,10 +1,10 @@
 import type { Cart } from '../cart.ts'
-import type { Place } from './notice.ts'
+import type { CartPosition } from './notice.ts'
 
 const DEGREE = 1e-7
 
 /** Where a cart is now, for people; undefined for none. */
-export function placeOfCart(cart: Cart | undefined): Place | undefined {
+export function placeOfCart(cart: Cart | undefined): CartPosition | undefined {
   if (cart === undefined) return undefined
   const { stays, position } = cart.verdict
   return {

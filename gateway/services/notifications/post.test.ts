@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ANSWERS, Receiver } from '#testing/receiver.ts'
-import { Lookups } from './lookups.ts'
+import { DnsLookups } from './lookups.ts'
 import { post } from './post.ts'
 import { UnknownOutcome } from './retries.ts'
 
-const { lookup } = new Lookups()
+const { lookup } = new DnsLookups()
 
 function send(url: string, ms = 60_000): Promise<void> {
   return post({ url, headers: { title: 'Hi' }, body: 'Grün', signal: AbortSignal.timeout(ms), lookup })

@@ -1,7 +1,7 @@
 import { Deadlines } from '#domain/deadlines.ts'
 import { describeError } from '#shared/errors.ts'
 import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
-import { GATHERED_MS } from '#store/tables/deliveries.ts'
+import { BATCH_WINDOW_MS } from '#store/tables/deliveries.ts'
 import type { DeliveryRow, DeliveryText } from '#store/tables/outbox.ts'
 import { retryMs, UnknownOutcome } from './retries.ts'
 import type { Outgoing, Target, TargetStatus } from './target.ts'
@@ -164,7 +164,7 @@ export class TargetQueue {
     if (this.#target.waitMs === null) return this.#byAlert.get(alertId)
     const first = this.#gathering?.deliveries[0]
     const isWithin =
-      first !== undefined && Math.abs(queuedAtMs - first.queuedAtMs) < GATHERED_MS && !this.#gathering?.isUnderWay
+      first !== undefined && Math.abs(queuedAtMs - first.queuedAtMs) < BATCH_WINDOW_MS && !this.#gathering?.isUnderWay
     return isWithin ? this.#gathering : undefined
   }
 

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '#shared/time.ts'
 import type { WebhookRow } from '#store/tables/webhooks.ts'
-import type { Lookups } from './lookups.ts'
+import type { DnsLookups } from './lookups.ts'
 import { post } from './post.ts'
 import type { Target } from './target.ts'
 
 interface WebhookTools {
   clock: Clock
-  lookups: Lookups
+  lookups: DnsLookups
 }
 
 const ATTEMPT_MS = 10_000

@@ -13,7 +13,7 @@ export interface Details {
 }
 
 /** What is said to people in one language. */
-export interface Words {
+export interface NotificationTexts {
   locale: string
   /** The text of a message that comes long after its time begins with it. */
   late: string
@@ -35,7 +35,7 @@ function around(before: string, detail: string | null, after = ''): string {
   return detail === null ? '' : `${before}${detail}${after}`
 }
 
-const ENGLISH: Words = {
+const ENGLISH: NotificationTexts = {
   locale: 'en-GB',
   late: 'Late',
   lateWhy: 'this message could not be delivered earlier.',
@@ -70,7 +70,7 @@ const ENGLISH: Words = {
   },
 }
 
-const GERMAN: Words = {
+const GERMAN: NotificationTexts = {
   locale: 'de-DE',
   late: 'Verspätet',
   lateWhy: 'diese Nachricht konnte nicht früher zugestellt werden.',
@@ -106,4 +106,4 @@ const GERMAN: Words = {
   },
 }
 
-export const WORDS: Record<SiteSettings['language'], Words> = { en: ENGLISH, de: GERMAN }
+export const WORDS: Record<SiteSettings['language'], NotificationTexts> = { en: ENGLISH, de: GERMAN }

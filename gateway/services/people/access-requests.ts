@@ -81,7 +81,7 @@ export class AccessRequests {
     this.#byId.set(request.requestId, request)
     try {
       const target = request.requestId
-      await store.write('noteDeed', { action: 'access_request.created', target, after: { name } })
+      await store.write('recordAuditOnly', { action: 'access_request.created', target, after: { name } })
     } catch (error) {
       this.#byId.delete(request.requestId)
       throw error
@@ -95,7 +95,7 @@ export class AccessRequests {
     this.#require(requestId)
     users.requireSignIn(userId)
     const after = { user_id: userId }
-    await store.write('noteDeed', { action: 'access_request.allowed', target: requestId, after })
+    await store.write('recordAuditOnly', { action: 'access_request.allowed', target: requestId, after })
     if (users.callerOf(userId) !== undefined) this.#require(requestId).allowedUserId = userId
   }
 
@@ -103,7 +103,7 @@ export class AccessRequests {
   async delete(requestId: string): Promise<void> {
     this.#require(requestId)
     this.#byId.delete(requestId)
-    await this.#deps.store.write('noteDeed', {
+    await this.#deps.store.write('recordAuditOnly', {
       action: 'access_request.deleted',
       target: requestId,
       after: null,

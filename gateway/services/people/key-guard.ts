@@ -2,7 +2,7 @@ import type { Caller } from '#domain/access.ts'
 import { addressOwner } from '#shared/budgets/address.ts'
 import type { Rates } from '#shared/budgets/rates.ts'
 import { UnauthenticatedError } from '#shared/errors.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { User, Users } from '../users.ts'
 import type { GeofenceToken, GeofenceTokens } from '../zones/geofence-tokens.ts'
 import { KeyLogin, type Login, SessionLogin } from './login.ts'
@@ -28,7 +28,7 @@ interface KeyGuardDeps {
  * or checked for being hard to guess when they are chosen.
  */
 export class KeyGuard {
-  readonly refused = new Tally()
+  readonly refused = new Counter()
   readonly #users: Users
   readonly #sessions: KeyGuardDeps['sessions']
   readonly #failedKeys: Rates

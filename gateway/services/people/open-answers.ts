@@ -5,7 +5,7 @@ import type { Login } from './login.ts'
 /**
  * Answers that are still being sent: cut off at once when whoever asked is not let in any more, or another acts now.
  */
-export class OpenAnswers {
+export class OpenResponses {
   readonly #open = new Map<ServerResponse, Login>()
 
   constructor(events: Events) {

@@ -42,7 +42,7 @@ export class PairingCodes {
   async create({ userId, name }: Pairing): Promise<{ code: string; expiresAtMs: number }> {
     const { store, users, clock } = this.#deps
     users.requireSignIn(userId)
-    await store.write('noteDeed', { action: 'pairing_code.created', target: userId, after: { name } })
+    await store.write('recordAuditOnly', { action: 'pairing_code.created', target: userId, after: { name } })
     this.#forgetPast()
     const code = newCode()
     const expires = momentIn(clock, VALID_MS)

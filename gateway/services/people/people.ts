@@ -3,11 +3,11 @@ import type { Rates } from '#shared/budgets/rates.ts'
 import type { Log } from '#shared/log.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
-import type { Origins } from '../origins.ts'
+import type { AuditContext } from '../origins.ts'
 import type { Users } from '../users.ts'
 import { AccessRequests } from './access-requests.ts'
 import { KeyGuard } from './key-guard.ts'
-import { OpenAnswers } from './open-answers.ts'
+import { OpenResponses } from './open-answers.ts'
 import { PairingCodes } from './pairing-codes.ts'
 import { Persons } from './persons.ts'
 import { Sessions } from './sessions.ts'
@@ -22,7 +22,7 @@ interface PeopleDeps {
   failedCodesOfAddress: Rates
   failedCodes: Rates
   requests: Rates
-  origins: Origins
+  origins: AuditContext
   events: Events
   clock: GatewayClock
   log: Log
@@ -48,6 +48,6 @@ export function createPeople(deps: PeopleDeps) {
     persons: new Persons({ ...deps, sessions }),
     signIn: new SignIn({ ...deps, sessions, setUp, keyGuard, pairingCodes, accessRequests }),
     // behind the sessions: it asks them what is still so
-    openAnswers: new OpenAnswers(deps.events),
+    openAnswers: new OpenResponses(deps.events),
   }
 }

@@ -2,7 +2,7 @@ import type { Events } from '#gateway/events.ts'
 import { FairTurns } from '#shared/budgets/fair-turns.ts'
 import { ForbiddenError, RateLimitedError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Users } from '../users.ts'
@@ -29,7 +29,7 @@ const WAITING_MAX = 5
 /** People on shared tablets: who proves by a PIN that it is they, for how long, and how often a PIN may be wrong. */
 export class Persons {
   /** PINs that were given, by what came of it. */
-  readonly tries = new Tally(['right', 'wrong', 'locked'])
+  readonly tries = new Counter(['right', 'wrong', 'locked'])
   readonly #deps: PersonsDeps
   readonly #hasher = new PinHasher()
   readonly #locks: PinLocks
@@ -79,7 +79,7 @@ export class Persons {
     if (!isRight || !isStill) throw this.#wrong()
     const adminUntilMs = clock.monotonicMs() + ADMIN_RIGHTS_MS
     const acting = { userId, until: momentIn(clock, IDLE_MS), adminUntilMs }
-    await store.write('noteDeed', { action: 'person.created', target: userId, after: { name: now.name } })
+    await store.write('recordAuditOnly', { action: 'person.created', target: userId, after: { name: now.name } })
     // what happened while it was written down counts
     const later = users.find(userId)?.row
     if (later?.pinHash !== pinHash || !later.isActive) throw this.#wrong()
@@ -93,7 +93,7 @@ export class Persons {
     if (acting === null) return
     session.acting = null
     this.#deps.sessions.changed(session)
-    await this.#deps.store.write('noteDeed', { action: 'person.deleted', target: acting.userId, after: null })
+    await this.#deps.store.write('recordAuditOnly', { action: 'person.deleted', target: acting.userId, after: null })
   }
 
   /** Something was done: the time without anything begins anew, unless it is over. */
@@ -140,7 +140,7 @@ export class Persons {
     log.warn({ userId, untilMs }, 'locked a person on all tablets: too many wrong PINs')
     events.emit('pinLocked', { userId, untilMs })
     const after = { until_ms: untilMs }
-    await store.write('noteDeed', { action: 'pin.locked', target: userId, after }).catch(() => undefined)
+    await store.write('recordAuditOnly', { action: 'pin.locked', target: userId, after }).catch(() => undefined)
   }
 
   #turnsOf(userId: string): FairTurns {

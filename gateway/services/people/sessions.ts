@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { actingOn, type Caller, withoutAdminRights } from '#domain/access.ts'
+import { type Caller, pinUserAccess, withoutAdminRights } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError, NotFoundError, UnavailableError } from '#shared/errors.ts'
 import { hashSecret, newUuid } from '#shared/ids.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { SessionRow } from '#store/tables/sessions.ts'
@@ -36,15 +36,15 @@ const FLUSH_MS = MINUTE_MS
  * All are in memory, so that a request costs no disk access; when they were used is written down every minute. Whatever
  * is open for a session follows the events `sessionEnded` and `sessionChanged`.
  */
-export class Sessions implements Part {
+export class Sessions implements Component {
   /** Sessions that ended, by reason. */
-  readonly ended = new Tally()
+  readonly ended = new Counter()
   readonly #deps: SessionsDeps
   readonly #byId = new Map<string, Session>()
   readonly #byHash = new Map<string, Session>()
   readonly #used = new Set<Session>()
   /** One is made after the other: how many its user has then is known. */
-  readonly #making = new Turns()
+  readonly #making = new SerialQueue()
   #lookTimer: NodeJS.Timeout | undefined
   #flushTimer: NodeJS.Timeout | undefined
 
@@ -162,7 +162,7 @@ export class Sessions implements Part {
     if (known?.tablet === tablet && known.person === person && known.hasAdminRights === hasAdminRights)
       return known.caller
     const lowered = hasAdminRights ? tablet : withoutAdminRights(tablet)
-    const caller = person === null ? lowered : actingOn(lowered, person)
+    const caller = person === null ? lowered : pinUserAccess(lowered, person)
     session.known = { tablet, person, hasAdminRights, caller }
     return caller
   }

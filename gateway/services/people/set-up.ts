@@ -1,5 +1,5 @@
 import { isAdmin } from '#domain/access.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { ForbiddenError } from '#shared/errors.ts'
 import type { Store } from '#store/store.ts'
 import type { Users } from '../users.ts'
@@ -19,7 +19,7 @@ interface SetUpDeps {
  */
 export class SetUp {
   readonly #deps: SetUpDeps
-  readonly #making = new Turns()
+  readonly #making = new SerialQueue()
   #sessionId: string | null | undefined
 
   constructor(deps: SetUpDeps) {

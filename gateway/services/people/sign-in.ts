@@ -1,6 +1,6 @@
 import type { Origin } from '#domain/origin.ts'
 import { AppError, UnauthenticatedError } from '#shared/errors.ts'
-import type { Origins } from '../origins.ts'
+import type { AuditContext } from '../origins.ts'
 import type { AccessRequests } from './access-requests.ts'
 import type { KeyGuard } from './key-guard.ts'
 import type { Login } from './login.ts'
@@ -16,7 +16,7 @@ interface SignInDeps {
   accessRequests: AccessRequests
   firstAdminKey: SetupCode
   keyGuard: KeyGuard
-  origins: Pick<Origins, 'run'>
+  origins: Pick<AuditContext, 'run'>
 }
 
 /** The code of a first start: whom it signs in, which it does once. */
@@ -26,7 +26,10 @@ export interface SetupCode {
 }
 
 /** What a browser signs in with. */
-export type Proof = { code: string } | { apiKey: string; name: string } | { requestId: string; secret: string }
+export type SignInCredential =
+  | { code: string }
+  | { apiKey: string; name: string }
+  | { requestId: string; secret: string }
 
 /** A session that was made, and the content of its cookie. */
 export interface SignedIn {
@@ -44,7 +47,7 @@ export class SignIn {
   }
 
   /** Throws `invalid_code`, `invalid_api_key`, `user_inactive`, `not_allowed_yet` and `rate_limited`. */
-  async begin(proof: Proof, address: string): Promise<SignedIn> {
+  async begin(proof: SignInCredential, address: string): Promise<SignedIn> {
     const { sessions, setUp, keyGuard, origins } = this.#deps
     const { userId, name, isSetUp = false } = this.#read(proof, address)
     const origin: Origin = { userId, address, person: null, sessionId: null }
@@ -54,7 +57,7 @@ export class SignIn {
     return { ...made, login: keyGuard.admitSession(made.token) }
   }
 
-  #read(proof: Proof, address: string): Pairing {
+  #read(proof: SignInCredential, address: string): Pairing {
     const { keyGuard, accessRequests, firstAdminKey } = this.#deps
     if ('apiKey' in proof) {
       const { row } = keyGuard.admit(proof.apiKey, address)

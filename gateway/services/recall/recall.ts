@@ -1,10 +1,10 @@
 import type { Caller } from '#domain/access.ts'
 import { isFinal } from '#domain/commands.ts'
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { ConflictError, DamagedError, describeError, NotFoundError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { SiteSettings } from '#shared/site/settings.ts'
 import { type Clock, DAY_MS, type MonotonicClock } from '#shared/time.ts'
@@ -17,16 +17,16 @@ import { type DeviceTypeLookup, definitionOf } from '../commands/request.ts'
 import type { Device, Fleet } from '../fleet.ts'
 import type { Site } from '../site.ts'
 
-interface Told {
+interface SentMessage {
   hardwareId: string
   status: CommandStatus | null
 }
 
 /** What the screens of a recall were told, and which of them have confirmed it. */
 class RecallScreens {
-  readonly #byCommand = new Map<string, Told>()
+  readonly #byCommand = new Map<string, SentMessage>()
   /** The newest message to each. */
-  readonly #newest = new Map<string, Told>()
+  readonly #newest = new Map<string, SentMessage>()
   readonly #confirmed = new Set<string>()
 
   /** A message to a screen was written down. */
@@ -58,7 +58,7 @@ class RecallScreens {
     return [...this.#newest.keys()]
   }
 
-  hasBeenTold(hardwareId: string): boolean {
+  wasSent(hardwareId: string): boolean {
     return this.#newest.has(hardwareId)
   }
 
@@ -112,9 +112,9 @@ const RETRY_MS = 1_000
  * recall ends; then it is told that. What was told is written down with the commands, so that a start goes on where the
  * last one ended, however that was.
  */
-export class Recall implements Part {
+export class Recall implements Component {
   readonly #deps: RecallDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   /** The newest, in force or over. */
   #recall: RecallRow | null = null
   #screens = new RecallScreens()
@@ -153,7 +153,7 @@ export class Recall implements Part {
     const missing = this.active === null ? this.#screens.hardwareIds : this.#screensInScope()
     for (const hardwareId of missing) {
       if (this.active === null && !ended.has(hardwareId)) this.#due.set(hardwareId, 'end')
-      if (this.active !== null && !this.#screens.hasBeenTold(hardwareId)) this.#due.set(hardwareId, 'start')
+      if (this.active !== null && !this.#screens.wasSent(hardwareId)) this.#due.set(hardwareId, 'start')
     }
     this.#tellSoon()
   }
@@ -268,12 +268,12 @@ export class Recall implements Part {
 
   #tellSoon(): void {
     if (this.#due.size === 0 || !this.#isRunning) return
-    this.#telling ??= this.#tellAll().finally(() => {
+    this.#telling ??= this.#sendAll().finally(() => {
       this.#telling = undefined
     })
   }
 
-  async #tellAll(): Promise<void> {
+  async #sendAll(): Promise<void> {
     while (this.#due.size > 0 && this.#isRunning) {
       const kind = this.active === null ? 'end' : 'start'
       const due = [...this.#due].filter(([, what]) => what === kind).slice(0, BATCH)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import type { StreamPart } from '#shared/sync-source.ts'
 import { decodeBlock } from '#shared/telemetry/block.ts'
 import { decodeBlocks } from '#shared/telemetry/blocks.ts'
@@ -66,8 +66,8 @@ async function resent(
 }
 
 /** The sum as the other side makes it of what it is sent. */
-function sumOfBlocks(kind: 'gps' | 'battery', parts: readonly StreamPart[]): RowSum {
-  const sum = new RowSum()
+function sumOfBlocks(kind: 'gps' | 'battery', parts: readonly StreamPart[]): RowHashSum {
+  const sum = new RowHashSum()
   for (const { data, count } of parts) {
     let records = 0
     for (const { block, header } of decodeBlocks(data)) {
@@ -203,7 +203,7 @@ test('events are summed by device and day as they are sent, and all of them are 
   for (const [day, groups] of days) {
     for (const { group, ...expected } of groups) {
       const rows = rowsOf(await resent(source, 'lock_events', day, group, { bytes: 262_144, rows: 999 }))
-      const sum = new RowSum()
+      const sum = new RowHashSum()
       for (const { seq, ...row } of rows) {
         assert.equal(typeof seq, 'number')
         sum.addText(JSON.stringify(row))
@@ -250,12 +250,12 @@ test('notes are one group, entities one a table, and what is gone is told again 
     ],
   )
   const rows = rowsOf(await resent(source, 'entities', null, 'device', { bytes: 262_144, rows: 100 }))
-  const sum = new RowSum()
+  const sum = new RowHashSum()
   for (const { table, key, body } of rows) if (body !== null) sum.addText(JSON.stringify([table, key, body]))
   assert.deepEqual({ group: 'device', count: sum.count, sum: sum.toString() }, days[0]?.[1][1])
   assert.equal(rows.length, 600)
   const entries = rowsOf(await resent(source, 'entities', null, 'audit_entry'))
-  const sumOfEntries = new RowSum()
+  const sumOfEntries = new RowHashSum()
   for (const { table, key, body } of entries) sumOfEntries.addText(JSON.stringify([table, key, body]))
   assert.deepEqual({ group: 'audit_entry', count: 1, sum: sumOfEntries.toString() }, days[0]?.[1][0])
 })

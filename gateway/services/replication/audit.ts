@@ -1,11 +1,11 @@
-import type { Turns } from '#shared/budgets/turns.ts'
-import { RowSum } from '#shared/sync-hash.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { DAY_MS } from '#shared/time.ts'
 import { ENTITY_TABLES } from '#shared/wire/replication/replicated.ts'
 import type { AuditGroup, AuditKind } from '#shared/wire/replication/sync.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
-import type { AuditPortion } from '#store/replication/audit.ts'
+import type { AuditPage } from '#store/replication/audit.ts'
 import type { DaysPortion } from '#store/replication/days.ts'
 import type { EventPlace } from '#store/replication/events.ts'
 import type { ResentPart } from '#store/replication/resend.ts'
@@ -17,9 +17,9 @@ const OWNER = 'audit'
 /** Reads what is stored, day by day, to be compared with what a head office has. */
 export class SyncAudit {
   readonly #readers: Store['readers']
-  readonly #maintenance: Turns
+  readonly #maintenance: SerialQueue
 
-  constructor(readers: Store['readers'], maintenance: Turns) {
+  constructor(readers: Store['readers'], maintenance: SerialQueue) {
     this.#readers = readers
     this.#maintenance = maintenance
   }
@@ -94,7 +94,7 @@ export class SyncAudit {
 
 /** A group whose rows came in several portions, oldest first. */
 interface Collected {
-  readonly sum: RowSum
+  readonly sum: RowHashSum
   readonly through: Pick<AuditGroup, 'through_ms'>
 }
 
@@ -117,13 +117,13 @@ async function collectDays(
 async function collectGroups<Place>(
   groups: Map<string, Collected>,
   first: Place,
-  read: (after: Place) => Promise<AuditPortion<Place>>,
+  read: (after: Place) => Promise<AuditPage<Place>>,
 ): Promise<void> {
   let after = first
   for (;;) {
     const portion = await read(after)
     for (const { group, count, sum, ...through } of portion.groups) {
-      const all = groups.get(group)?.sum ?? new RowSum()
+      const all = groups.get(group)?.sum ?? new RowHashSum()
       all.add(BigInt(`0x${sum}`), count)
       groups.set(group, { sum: all, through })
     }

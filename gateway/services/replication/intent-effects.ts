@@ -24,7 +24,7 @@ import type { Geofences } from '../zones/geofences.ts'
 import { intentCommandId } from './intent-command-id.ts'
 
 /** What is to be compared with the head office again; null for all of it. */
-export interface WantedResend {
+export interface ResendRequest {
   kind: AuditKind | null
   /** Midnight, UTC. */
   dayMs: number | null
@@ -39,7 +39,7 @@ export interface IntentEffectsDeps {
   users: Pick<Users, 'change'>
   clock: Pick<GatewayClock, 'isTrusted'>
   /** Is to compare something with the head office again, soon. */
-  onResend: (wanted: WantedResend) => void
+  onResend: (wanted: ResendRequest) => void
 }
 
 /** What an intent is about, as the head office names it. */

@@ -21,7 +21,7 @@ import { Commands } from '../commands/commands.ts'
 import { CommandDelivery } from '../commands/delivery.ts'
 import { LockGate } from '../commands/lock-gate.ts'
 import { Fleet } from '../fleet.ts'
-import { Origins } from '../origins.ts'
+import { AuditContext } from '../origins.ts'
 import { Users } from '../users.ts'
 import { intentCommandId } from './intent-command-id.ts'
 import { IntentInbox } from './intent-inbox.ts'
@@ -67,7 +67,7 @@ async function open(t: TestContext) {
     prepare: (message: Parameters<typeof side.broker.prepare>[0]) => side.broker.prepare(message),
     send: (_hardwareId: string, _topic: string, payload: string) => sent.push(JSON.parse(payload).id) > 0,
   }
-  const unjudged = { of: () => undefined, judgeNow: unused }
+  const unjudged = { of: () => undefined, evaluateNow: unused }
   const site = { settings: DEFAULT_SITE_SETTINGS }
   const gate = new LockGate({ carts: unjudged, fleet, site, clock })
   const delivery = new CommandDelivery({ store: faulty, downlink, events, clock, turns, gate, log })
@@ -84,7 +84,7 @@ async function open(t: TestContext) {
     geofenceTokens: { tokenFor: unused },
   })
   const inbox = new IntentInbox({
-    origins: new Origins(),
+    origins: new AuditContext(),
     store: faulty,
     fleet,
     users,

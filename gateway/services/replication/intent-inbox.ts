@@ -1,5 +1,5 @@
 import { HEAD_OFFICE } from '#domain/origin.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { IntentInboxPort } from '#shared/sync-source.ts'
@@ -8,12 +8,12 @@ import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
-import type { Origins } from '../origins.ts'
+import type { AuditContext } from '../origins.ts'
 import { type IntentEffectsDeps, type IntentSubject, performIntent } from './intent-effects.ts'
 
 interface IntentInboxDeps extends IntentEffectsDeps {
   store: Pick<Store, 'read' | 'write'>
-  origins: Pick<Origins, 'run'>
+  origins: Pick<AuditContext, 'run'>
   clock: Pick<GatewayClock, 'nowMs' | 'isTrusted'>
   /** `config` is all but commands. */
   allowed: 'none' | 'config' | 'all'
@@ -30,7 +30,7 @@ const REASON_LENGTH = 1000
  */
 export class IntentInbox implements IntentInboxPort {
   readonly #deps: IntentInboxDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
   /** Intents that may have been applied or not, by `seq`: the store did not answer. */
   readonly #undecided = new Map<number, Intent>()
 

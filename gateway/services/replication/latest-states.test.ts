@@ -10,7 +10,7 @@ function createStates() {
   const events = new Events(createLog('silent'))
   const fleet = new Fleet()
   const toDeviceJson = () => ({})
-  return { events, states: new LatestStates({ fleet, events, toDeviceJson, cartSaidOf: () => undefined }) }
+  return { events, states: new LatestStates({ fleet, events, toDeviceJson, cartReportOf: () => undefined }) }
 }
 
 test('what happened to a device is told once', () => {

@@ -7,7 +7,7 @@ interface LatestStatesDeps {
   events: Events
   toDeviceJson: (device: Device) => Record<string, unknown>
   /** What the device says of its cart, by which the head office judges it. */
-  cartSaidOf: (hardwareId: string) => object | undefined
+  cartReportOf: (hardwareId: string) => object | undefined
 }
 
 /** The devices that changed since the last call, as the API shows them. */
@@ -48,7 +48,7 @@ export class LatestStates implements LatestStatesPort {
   deviceJson(hardwareId: string): Record<string, unknown> | undefined {
     const device = this.#deps.fleet.byHardwareId(hardwareId)
     if (device === undefined) return undefined
-    const said = this.#deps.cartSaidOf(hardwareId)
+    const said = this.#deps.cartReportOf(hardwareId)
     return { ...this.#deps.toDeviceJson(device), ...(said === undefined ? {} : { cart_said: said }) }
   }
 

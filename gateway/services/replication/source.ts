@@ -1,4 +1,4 @@
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePort } from '#shared/sync-source.ts'
@@ -14,7 +14,7 @@ interface SyncSourceDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'>
   damage: Pick<BlockDamage, 'judge' | 'report' | 'load'>
   /** Whatever changes blocks takes turns. */
-  maintenance: Turns
+  maintenance: SerialQueue
   clock: Clock
   monotonic: MonotonicClock
   log: Log
@@ -75,8 +75,8 @@ export class SyncSource implements SyncSourcePort {
   }
 
   /** What waits to be told piece by piece becomes part of the streams at once. */
-  async tellAll(): Promise<void> {
-    await this.#deps.store.write('tellAllPieces', {})
+  async queueAll(): Promise<void> {
+    await this.#deps.store.write('queueAllChunks', {})
   }
 
   /**
@@ -157,7 +157,7 @@ export class SyncSource implements SyncSourcePort {
   async #setAsideRow(firstSeq: number): Promise<void> {
     const { store, damage, maintenance, clock, log } = this.#deps
     await maintenance.take(async () => {
-      if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
+      if (!(await store.write('quarantineLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
       log.error({ firstSeq }, 'put a damaged row of the telemetry log into quarantine; record counts may be too high')
       damage.load()
     })

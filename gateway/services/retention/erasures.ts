@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { Erased, ErasedSubject, ErasurePosition, ErasureStep } from '#store/tables/erasure.ts'
+import type { ErasedSubject, ErasurePosition, ErasureResult, ErasureStep } from '#store/tables/erasure.ts'
 import type { WriteInput } from '#store/writer/writes.ts'
 
 interface ErasuresDeps {
@@ -24,17 +24,17 @@ const TRUNCATION_PAUSE_MS = 100
  */
 export class Erasures {
   readonly #deps: ErasuresDeps
-  readonly #turns = new Turns()
+  readonly #turns = new SerialQueue()
 
   constructor(deps: ErasuresDeps) {
     this.#deps = deps
   }
 
   /** Resolves when nothing of it is left. Throws `store_unavailable`. */
-  erase(subject: ErasedSubject): Promise<Erased> {
+  erase(subject: ErasedSubject): Promise<ErasureResult> {
     const { store, events, clock, log } = this.#deps
     return this.#turns.take(async () => {
-      const erased: Erased = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
+      const erased: ErasureResult = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
       let after: ErasurePosition | null = null
       do {
         const input: WriteInput<'eraseStep'> = { subject, after, nowMs: clock.nowMs() }

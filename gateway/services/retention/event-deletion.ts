@@ -1,4 +1,4 @@
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { Store } from '#store/store.ts'
 import {
   EVENT_KINDS,
@@ -17,7 +17,7 @@ interface EventDeletionDeps {
 /** Deletes events that are too old, in short transactions between those of the devices' messages. */
 export class EventDeletion {
   /** Rows deleted for their age, by what they were. */
-  readonly deleted = new Tally(EVENT_KINDS)
+  readonly deleted = new Counter(EVENT_KINDS)
   readonly #deps: EventDeletionDeps
 
   constructor(deps: EventDeletionDeps) {

@@ -1,5 +1,5 @@
 import type { Events } from '#gateway/events.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { HOUR_MS } from '#shared/time.ts'
 
@@ -15,7 +15,7 @@ const FEW = 1_000
  * Warns once an hour of a device that stored most of the lock events: within its budget, a faulty or stolen device can
  * fill the disk with rows that stay until retention deletes them.
  */
-export class EventGrowth implements Part {
+export class EventGrowth implements Component {
   readonly #log: Log
   readonly #byDevice = new Map<string, number>()
   #total = 0

@@ -21,7 +21,7 @@ const WAITING_MAX = 2000
  * what is stored: at first, if anything is, and when something came that should have come before; meanwhile the last
  * answer holds.
  */
-export class KeptRounds {
+export class ActiveRound {
   readonly devices: readonly StoredRoundDevice[]
   readonly counted: CountedZones
   isDue: boolean

@@ -1,4 +1,4 @@
-import { isCounted, type RoundGround, roundGround } from '#shared/rounds/ground.ts'
+import { isCounted, type RoundZones, roundZonesOf } from '#shared/rounds/ground.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { Device } from '../fleet.ts'
 import type { Geofences } from '../zones/geofences.ts'
@@ -7,7 +7,7 @@ import type { WatchedSet } from '../zones/sets.ts'
 /** The zones that rounds of a cart go by: the same object until one of them is another. */
 export interface CountedZones {
   readonly zones: readonly Zone[]
-  readonly ground: RoundGround
+  readonly ground: RoundZones
 }
 
 interface Known {
@@ -16,7 +16,7 @@ interface Known {
 }
 
 /** What rounds of carts go by, made once for all carts of the same groups. */
-export class RoundGrounds {
+export class RoundZonesByGroup {
   readonly #geofences: Pick<Geofences, 'watchedOf'>
   readonly #known = new Map<string, Known>()
 
@@ -45,7 +45,7 @@ export class RoundGrounds {
     const zones = zonesOf(sets)
     // a zone that is switched and counts for no round changes no round
     const counted =
-      known !== undefined && isSame(zones, known.counted.zones) ? known.counted : { zones, ground: roundGround(zones) }
+      known !== undefined && isSame(zones, known.counted.zones) ? known.counted : { zones, ground: roundZonesOf(zones) }
     this.#known.set(key, { sets, counted })
     return counted
   }

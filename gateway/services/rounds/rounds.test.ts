@@ -13,7 +13,7 @@ let g: TestGateway
 let count = 0
 
 before(async () => {
-  g = await startGateway({}, { clock, heartbeatMs: 10 })
+  g = await startGateway({}, { clock, tickMs: 10 })
   await drawZones([BARN, ...HOLES])
 })
 after(() => g.stop())

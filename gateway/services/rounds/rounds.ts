@@ -1,7 +1,7 @@
 import type { Events } from '#gateway/events.ts'
 import { describeError } from '#shared/errors.ts'
 import { inParallel } from '#shared/in-parallel.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { RoundFinder } from '#shared/rounds/finder.ts'
 import type { CartRound } from '#shared/rounds/round.ts'
@@ -12,8 +12,8 @@ import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
 import type { Cart } from '../cart.ts'
 import type { Geofences } from '../zones/geofences.ts'
-import { KeptRounds, toRoundDevice } from './kept-rounds.ts'
-import { RoundGrounds } from './round-grounds.ts'
+import { ActiveRound, toRoundDevice } from './kept-rounds.ts'
+import { RoundZonesByGroup } from './round-grounds.ts'
 
 interface RoundsDeps {
   store: Pick<Store, 'readers'>
@@ -45,19 +45,19 @@ const OWNER = 'rounds'
  * for: nothing about rounds is stored. All go by the devices and zones that a cart has now: where there is no parking
  * there is no round, and nothing is read or kept.
  */
-export class Rounds implements Part {
+export class Rounds implements Component {
   readonly #deps: RoundsDeps
-  readonly #grounds: RoundGrounds
-  #kept = new Map<string, KeptRounds>()
-  #byDevice = new Map<number, KeptRounds>()
+  readonly #grounds: RoundZonesByGroup
+  #kept = new Map<string, ActiveRound>()
+  #byDevice = new Map<number, ActiveRound>()
   /** When the history of a cart was read last. */
-  readonly #readMs = new WeakMap<KeptRounds, number>()
+  readonly #readMs = new WeakMap<ActiveRound, number>()
   readonly #reads = new Set<Promise<void>>()
   #isRunning = false
 
   constructor(deps: RoundsDeps) {
     this.#deps = deps
-    this.#grounds = new RoundGrounds(deps.geofences)
+    this.#grounds = new RoundZonesByGroup(deps.geofences)
   }
 
   async start(): Promise<void> {
@@ -136,14 +136,14 @@ export class Rounds implements Part {
   /** Goes by the carts as they are now. */
   #follow(carts: readonly Cart[]): void {
     let isOther = false
-    const kept = new Map<string, KeptRounds>()
+    const kept = new Map<string, ActiveRound>()
     for (const { key, devices } of carts) {
       const counted = this.#grounds.of(devices)
       if (!counted.ground.hasParking) continue
       const known = this.#kept.get(key)
       const isSame = known?.isOf(devices, counted) === true
       isOther ||= !isSame
-      kept.set(key, isSame ? known : new KeptRounds(devices, counted))
+      kept.set(key, isSame ? known : new ActiveRound(devices, counted))
     }
     if (isOther || kept.size !== this.#kept.size) {
       this.#kept = kept
@@ -176,7 +176,7 @@ export class Rounds implements Part {
     }
   }
 
-  async #read(one: KeptRounds): Promise<void> {
+  async #read(one: ActiveRound): Promise<void> {
     const { store, log } = this.#deps
     one.beginReading()
     try {

@@ -1,7 +1,7 @@
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { BlockSearch, IndexedBlock, UnreachableBlocks } from '#store/telemetry/blocks-aside.ts'
@@ -11,7 +11,7 @@ import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 interface BlockDamageDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'>
   /** Blocks do not change while one has a maintenance turn. */
-  maintenance: Turns
+  maintenance: SerialQueue
   clock: Clock
   log: Log
 }
@@ -42,7 +42,7 @@ const REASONS = [
  */
 export class BlockDamage {
   /** Blocks found unreadable, by reason. */
-  readonly unreadable = new Tally(REASONS)
+  readonly unreadable = new Counter(REASONS)
   readonly #deps: BlockDamageDeps
   readonly #waiting = new Set<number>()
   readonly #newer = new Set<number>()

@@ -1,12 +1,12 @@
 import type { Events } from '#gateway/events.ts'
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { DeletedRecords, DeletionStep, PurgePosition } from '#store/telemetry/deletion.ts'
-import type { AgeBrake } from '../clock/age-brake.ts'
+import type { TimestampTrustLimiter } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type Device, type Fleet, rereadLatest } from '../fleet.ts'
 import type { BlockDamage } from './block-damage.ts'
@@ -19,9 +19,9 @@ interface TelemetryDeps {
   sealing: Pick<Sealing, 'sealNow'>
   damage: Pick<BlockDamage, 'judge' | 'load'>
   /** Shared by all that changes blocks. */
-  maintenance: Turns
+  maintenance: SerialQueue
   clock: Pick<GatewayClock, 'nowMs' | 'latestEventMs'>
-  brake: Pick<AgeBrake, 'requireNowMs'>
+  brake: Pick<TimestampTrustLimiter, 'requireNowMs'>
   log: Log
   /** There is a head office: what it is still to get does not go for its age. */
   hasUpstream: boolean
@@ -31,7 +31,7 @@ interface TelemetryDeps {
 const TURN_STEPS = 50
 
 /** Rests between two steps of a deletion that no client waits for. */
-export type Rest = () => Promise<void>
+export type DeletionPause = () => Promise<void>
 
 /**
  * Deletes records, in short transactions between those of the devices' messages. What lies in the log is sealed first,
@@ -40,14 +40,14 @@ export type Rest = () => Promise<void>
  */
 export class TelemetryDeletion {
   /** Records deleted, by what deleted them. */
-  readonly deleted = new Tally(['purge', 'erasure', 'retention'])
+  readonly deleted = new Counter(['purge', 'erasure', 'retention'])
   readonly #deps: TelemetryDeps
 
   constructor(deps: TelemetryDeps) {
     this.#deps = deps
   }
 
-  /** Deletes all records measured more than `olderThanDays` ago. Throws while the clock is in doubt: see `AgeBrake`. */
+  /** Deletes all records measured more than `olderThanDays` ago. Throws while the clock is in doubt: see `TimestampTrustLimiter`. */
   async purge(olderThanDays: number): Promise<{ cutoffMs: number; purged: DeletedRecords }> {
     const { brake, log } = this.#deps
     const cutoffMs = brake.requireNowMs() - olderThanDays * DAY_MS
@@ -60,7 +60,7 @@ export class TelemetryDeletion {
    * Deletes all records of before `cutoffMs`, except those the hub still lacks, one step a maintenance turn,
    * with a rest after each, so that other maintenance goes first.
    */
-  deleteExpired(cutoffMs: number, rest: Rest): Promise<DeletedRecords> {
+  deleteExpired(cutoffMs: number, rest: DeletionPause): Promise<DeletedRecords> {
     return this.#deleteBefore(cutoffMs, 'retention', 1, rest)
   }
 
@@ -90,7 +90,7 @@ export class TelemetryDeletion {
     cutoffMs: number,
     by: 'purge' | 'retention',
     stepsATurn: number,
-    rest: Rest = async () => undefined,
+    rest: DeletionPause = async () => undefined,
   ): Promise<DeletedRecords> {
     const { store, sealing, damage, maintenance, clock, hasUpstream } = this.#deps
     const request = { beforeMs: cutoffMs, keepsUnsent: by === 'retention' && hasUpstream }

@@ -1,13 +1,13 @@
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { DAY_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { BlockStream, DeletedRecords } from '#store/telemetry/deletion.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type FolderSpace, folderSpace } from './disk-space.ts'
-import { Pace } from './pace.ts'
+import { MaintenanceThrottle } from './pace.ts'
 
 /** What the data folder may use. */
 export type DiskBudget = { kind: 'bytes'; bytes: number } | { kind: 'share'; percent: number }
@@ -25,7 +25,7 @@ export interface DiskUse {
 interface DiskGuardDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
   /** Whatever changes blocks takes turns. */
-  maintenance: Turns
+  maintenance: SerialQueue
   clock: Pick<GatewayClock, 'nowMs'>
   log: Log
   dataDir: string
@@ -62,11 +62,11 @@ const OWNER = 'disk guard'
  * only then, day by day, telemetry it does not have, and that is noted as a gap. Events are never dropped, nor the
  * newest hours of any device. Without a head office the gateway has the only copy: then it only warns.
  */
-export class DiskGuard implements Part {
+export class DiskGuard implements Component {
   /** Records that went before the head office had them, and records it had. */
   readonly counts = { droppedUnsent: 0, deletedSent: 0 }
   readonly #deps: DiskGuardDeps
-  readonly #pace: Pace
+  readonly #pace: MaintenanceThrottle
   readonly #look: (dataDir: string) => Promise<FolderSpace>
   #use: DiskUse = { state: 'ok', usedBytes: 0, budgetBytes: 0 }
   #folder: FolderSpace | undefined
@@ -78,7 +78,7 @@ export class DiskGuard implements Part {
   constructor(deps: DiskGuardDeps) {
     this.#deps = deps
     this.#look = deps.look ?? folderSpace
-    this.#pace = new Pace(() => deps.store.queue.waitingRows)
+    this.#pace = new MaintenanceThrottle(() => deps.store.queue.waitingRows)
   }
 
   async start(): Promise<void> {
@@ -191,7 +191,7 @@ export class DiskGuard implements Part {
         const step = blockIds.slice(from, from + GIVEN_UP_A_STEP)
         from += step.length
         const input = { blockIds: step, nowMs: clock.nowMs() }
-        const given = await this.#step(() => maintenance.take(() => store.write('giveUpBlocks', input)))
+        const given = await this.#step(() => maintenance.take(() => store.write('dropUnsentBlocks', input)))
         add(dropped, given)
         await this.#delete(step, 0, { gps: 0, battery: 0 })
       }

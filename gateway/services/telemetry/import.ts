@@ -4,7 +4,7 @@ import { importedBattery, importedGps } from '#domain/telemetry-import.ts'
 import type { Events } from '#gateway/events.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import type { Store } from '#store/store.ts'
 import { BATTERY_STORED, GPS_STORED, SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
@@ -44,7 +44,7 @@ export class TelemetryImport {
     const { store, events, clock, log } = this.#deps
     const { deviceId, hardwareId } = device.row
     const latestMs = clock.latestEventMs(clock.nowMs())
-    const dropped = new Tally()
+    const dropped = new Counter()
     const onDrop = (reason: string) => dropped.add(reason)
     const gpsSamples = gps.flatMap((record) => importedGps(record, latestMs, onDrop) ?? [])
     const batterySamples = battery.flatMap((record) => importedBattery(record, latestMs, onDrop) ?? [])

@@ -7,7 +7,7 @@ const LOOK_MS = 10
 /**
  * Takes steps of work in the background: each is followed by a rest as long as it took, and waits while many rows do.
  */
-export class Pace {
+export class MaintenanceThrottle {
   readonly #waitingRows: () => number
   #isRunning = false
   #wake: (() => void) | undefined

@@ -1,20 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { describeError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { DAY_MS, MINUTE_MS, type MonotonicClock, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { AgeBrake } from '../clock/age-brake.ts'
-import type { Rest } from './deletion.ts'
+import type { TimestampTrustLimiter } from '../clock/age-brake.ts'
+import type { DeletionPause } from './deletion.ts'
 
 interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {
   /** What is deleted, for the log. */
   what: string
   /** Deletes what is of before `cutoffMs`, step by step, with a rest after each; tells how much that was. */
-  deleteExpired: (cutoffMs: number, rest: Rest) => Promise<Deleted>
+  deleteExpired: (cutoffMs: number, rest: DeletionPause) => Promise<Deleted>
   queue: Pick<Store['queue'], 'waitingRows'>
   clock: MonotonicClock
-  brake: Pick<AgeBrake, 'doubt' | 'asOfMs'>
+  brake: Pick<TimestampTrustLimiter, 'doubt' | 'asOfMs'>
   log: Log
   /** How long it is kept; 0 keeps it for ever. */
   days: number
@@ -46,7 +46,7 @@ const MAX_RUSH_MS = 10_000
  * Deletes telemetry or events older than the retention, in small steps at quiet moments. What time it counts back from
  * is decided by the brake: a clock that is a year ahead would delete a year otherwise.
  */
-export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> implements Part {
+export class Retention<Deleted extends { [Kind in keyof Deleted]: number }> implements Component {
   readonly #deps: RetentionDeps<Deleted>
   readonly #sleep: (ms: number, signal: AbortSignal) => Promise<void>
   #stopping = new AbortController()

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, beforeEach, mock, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { systemClock } from '#shared/time.ts'
@@ -29,7 +29,7 @@ let acknowledged: number | null = null
 let lines: { level: number; msg: string }[] = []
 let unreadable: UnreadableBlock[] = []
 let onUnreadable: (blocks: readonly UnreadableBlock[]) => void = () => undefined
-const maintenance = new Turns()
+const maintenance = new SerialQueue()
 const log = createLog('info', { write: (line: string) => lines.push(JSON.parse(line)) })
 
 before(async () => {
@@ -79,7 +79,7 @@ function newSealing(queue = store.queue as { waitingRows: number }): Sealing {
       unreadable.push(...blocks)
       onUnreadable(blocks)
     },
-    onSetAside: () => undefined,
+    onQuarantined: () => undefined,
     acknowledgedThrough: () => acknowledged,
     clock: systemClock,
     log,

@@ -1,6 +1,6 @@
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
@@ -9,20 +9,20 @@ import type { LogRange } from '#store/telemetry/log-samples.ts'
 import type { SealPlan } from '#store/telemetry/seal-plan.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 import type { Fleet } from '../fleet.ts'
-import { Pace } from './pace.ts'
+import { MaintenanceThrottle } from './pace.ts'
 
 interface SealingDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }
   fleet: Pick<Fleet, 'size'>
   /** Whatever changes blocks takes turns. */
-  maintenance: Turns
+  maintenance: SerialQueue
   /**
    * Takes blocks that could not be read out of the way, if they are damaged. It is called within a turn of
    * `maintenance`, so it must not wait for one of its own.
    */
   onUnreadable: (blocks: readonly UnreadableBlock[]) => Promise<void>
   /** A damaged row of the log was put aside, among the damaged blocks. */
-  onSetAside: () => void
+  onQuarantined: () => void
   clock: Clock
   log: Log
   /** The number of samples in the log from which it is sealed. */
@@ -54,14 +54,14 @@ const MAX_BACK_OFF_MS = 60_000
  * Moves telemetry from the log into blocks whenever the log has grown, in small transactions between those of the
  * devices' messages. A pass that ends anywhere is done again, and what it did is found done.
  */
-export class Sealing implements Part {
+export class Sealing implements Component {
   /**
    * Since the start; samples of devices that are gone are counted too. Seconds are of planning and writing, not of
    * rests.
    */
   readonly counts = { samples: 0, passes: 0, failures: 0, seconds: 0 }
   readonly #deps: SealingDeps
-  readonly #pace: Pace
+  readonly #pace: MaintenanceThrottle
   #timer: NodeJS.Timeout | undefined
   #isRunning = false
   #stopping = new AbortController()
@@ -72,7 +72,7 @@ export class Sealing implements Part {
 
   constructor(deps: SealingDeps) {
     this.#deps = deps
-    this.#pace = new Pace(() => deps.store.queue.waitingRows)
+    this.#pace = new MaintenanceThrottle(() => deps.store.queue.waitingRows)
   }
 
   async start(): Promise<void> {
@@ -227,11 +227,11 @@ export class Sealing implements Part {
   }
 
   async #setAside(firstSeq: number): Promise<void> {
-    const { store, onSetAside, clock, log } = this.#deps
+    const { store, onQuarantined, clock, log } = this.#deps
     this.#requireRunning()
-    if (!(await store.write('setAsideLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
+    if (!(await store.write('quarantineLogRow', { firstSeq, nowMs: clock.nowMs() }))) return
     log.error({ firstSeq }, 'put a damaged row of the telemetry log into quarantine; record counts may be too high')
-    onSetAside()
+    onQuarantined()
   }
 
   async #replace(replacements: readonly BlockReplacement[], throughSeq: number): Promise<void> {

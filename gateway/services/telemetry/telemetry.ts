@@ -1,8 +1,8 @@
 import type { Events } from '#gateway/events.ts'
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import type { Log } from '#shared/log.ts'
 import type { Store } from '#store/store.ts'
-import type { AgeBrake } from '../clock/age-brake.ts'
+import type { TimestampTrustLimiter } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Fleet } from '../fleet.ts'
 import { AlertDeletion } from '../retention/alert-deletion.ts'
@@ -19,11 +19,11 @@ interface TelemetryDeps {
   fleet: Fleet
   damage: BlockDamage
   /** Whatever changes blocks takes turns. */
-  maintenance: Turns
+  maintenance: SerialQueue
   events: Events
   clock: GatewayClock
   /** Whatever goes for its age asks it. */
-  brake: AgeBrake
+  brake: TimestampTrustLimiter
   log: Log
   options: TelemetryOptions
 }
@@ -58,7 +58,7 @@ export function createTelemetry(deps: TelemetryDeps, sync: { readonly mayLack: b
     clock,
     log,
     onUnreadable: (blocks) => damage.judge(blocks),
-    onSetAside: () => damage.load(),
+    onQuarantined: () => damage.load(),
     minSamples: options.sealSamples,
     acknowledgedThrough: () => (hasUpstream ? store.read.syncCursors().telemetry.seq : null),
   })

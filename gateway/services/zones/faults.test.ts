@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 import { Events } from '#gateway/events.ts'
-import { Turns } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/turns.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import { createLog } from '#shared/log.ts'
 import { FakeClock } from '#shared/testing/clocks.ts'
@@ -43,7 +43,7 @@ function start() {
   events.on('zonesChanged', ({ version }) => told.push(version))
   const sets = new ZoneSets()
   const parts = { store: { read: store.read, write }, downlink: side.broker, clock, sets }
-  const shared = { ...parts, messages: new ZoneMessages(), turns: new Turns() }
+  const shared = { ...parts, messages: new ZoneMessages(), turns: new SerialQueue() }
   const groups = { has: (groupId: number) => groupId === 1 || groupId === 2, all: () => GROUPS }
   const geofences = new Geofences({ ...shared, isGroup: groups.has })
   geofences.load()

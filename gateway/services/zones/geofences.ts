@@ -1,6 +1,6 @@
 import type { Downlink } from '#domain/downlink.ts'
-import { widestZones } from '#domain/zone-switches.ts'
-import type { Turns } from '#shared/budgets/turns.ts'
+import { zonesWithPendingOverrides } from '#domain/zone-switches.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'
@@ -10,7 +10,7 @@ import { publishWith } from '../downlink.ts'
 import type { ZoneMessages } from './messages.ts'
 import { requireFreeIds, requireRoom } from './rules.ts'
 import { readZoneSet } from './set-json.ts'
-import type { GeofenceSet, OwnSet, WatchedSet, ZoneSets } from './sets.ts'
+import type { GeofenceSet, GroupZoneSet, WatchedSet, ZoneSets } from './sets.ts'
 
 interface GeofencesDeps {
   store: Pick<Store, 'read' | 'write'>
@@ -19,7 +19,7 @@ interface GeofencesDeps {
   sets: ZoneSets
   messages: ZoneMessages
   /** Two changes at once, of the site's zones or of those of a group, would give two sets the same version. */
-  turns: Turns
+  turns: SerialQueue
   /** Zones may be stored under an id that is no group: those of the site do not count there. */
   isGroup: (groupId: number) => boolean
 }
@@ -47,7 +47,7 @@ export class Geofences {
     const published = new Map(read.zoneMessages().map(({ topic, payload }) => [topic, Buffer.from(payload).toString()]))
     for (const { zonesJson, ...row } of read.geofenceSets()) {
       // written by this program only
-      const set: OwnSet = { ...row, zones: JSON.parse(zonesJson) }
+      const set: GroupZoneSet = { ...row, zones: JSON.parse(zonesJson) }
       sets.setOwn(set)
       const { topic, payload } = this.#messageOf(set)
       if (published.get(topic) !== payload) this.#untold.add(set.groupId)
@@ -114,7 +114,7 @@ export class Geofences {
     return turns.take(async () => {
       check()
       requireFreeIds(zones, sets.site.zones, 'the site')
-      const union = sets.unionOf(widestZones(sets.site), groupId, zones)
+      const union = sets.unionOf(zonesWithPendingOverrides(sets.site), groupId, zones)
       // what is too much for a group without zones of the site was refused when it was read
       if (union !== zones) await requireRoom(union, `group ${groupId}`, messages)
       return this.#save(this.#next(groupId, zones), also)
@@ -167,7 +167,7 @@ export class Geofences {
   }
 
   /** The next version of a set. */
-  #next(groupId: number, zones: readonly Zone[]): OwnSet {
+  #next(groupId: number, zones: readonly Zone[]): GroupZoneSet {
     const { sets, isGroup } = this.#deps
     const siteVersion = isGroup(groupId) ? sets.site.version : 0
     const version = this.versionOf(groupId) + 1
@@ -176,14 +176,14 @@ export class Geofences {
     return { groupId, version, zones, siteVersion, siteSince }
   }
 
-  async #save(set: OwnSet, also?: NamedWrite): Promise<GeofenceSet> {
+  async #save(set: GroupZoneSet, also?: NamedWrite): Promise<GeofenceSet> {
     const { store } = this.#deps
     await this.#saveWith(set, (change, onWritten) => store.write('saveGeofenceSet', change, onWritten, also))
     return set
   }
 
   async #saveWith<Result>(
-    set: OwnSet,
+    set: GroupZoneSet,
     write: (change: GeofenceSetChange, onWritten: () => void) => Promise<Result>,
   ): Promise<Result> {
     const { downlink, clock, sets, messages } = this.#deps
@@ -199,12 +199,12 @@ export class Geofences {
     )
   }
 
-  #messageOf(set: OwnSet) {
+  #messageOf(set: GroupZoneSet) {
     return this.#deps.messages.messageOf(set.groupId, set.version, this.#publishedOf(set))
   }
 
   /** The zones of which teeboxes get some: with those of the site as they are now, if the set is that of a group. */
-  #publishedOf({ groupId, zones, siteVersion }: OwnSet): readonly Zone[] {
+  #publishedOf({ groupId, zones, siteVersion }: GroupZoneSet): readonly Zone[] {
     const { sets } = this.#deps
     return siteVersion === 0 ? zones : sets.unionOf(sets.site.zones, groupId, zones)
   }

@@ -1,31 +1,31 @@
 import { atOnce, inTurns } from '#shared/budgets/in-turns.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { compactZones } from '#shared/zones/compact.ts'
-import { type Fitted, fitZones } from '#shared/zones/fit.ts'
+import { type DeviceZones, fitZones } from '#shared/zones/fit.ts'
 import type { Point } from '#shared/zones/geometry.ts'
 import { weightsOf } from '#shared/zones/simplify.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 
 /** What teeboxes get of zones. Of the same array, as most groups have it, it is made once. */
 export class ZoneMessages {
-  readonly #fitted = new WeakMap<readonly Zone[], Fitted>()
+  readonly #fitted = new WeakMap<readonly Zone[], DeviceZones>()
   readonly #weights = new WeakMap<readonly Point[], Float64Array>()
 
   /** The zones with as few corners as the message has room for. What is large should be fitted in turns before. */
-  fit(zones: readonly Zone[]): Fitted {
+  fit(zones: readonly Zone[]): DeviceZones {
     return this.#fitted.get(zones) ?? this.#remember(zones, atOnce(this.#fitting(zones)))
   }
 
   /** The same a few milliseconds at a time: many corners take a second. */
-  async fitInTurns(zones: readonly Zone[]): Promise<Fitted> {
+  async fitInTurns(zones: readonly Zone[]): Promise<DeviceZones> {
     return this.#fitted.get(zones) ?? this.#remember(zones, await inTurns(this.#fitting(zones)))
   }
 
-  #fitting(zones: readonly Zone[]): Generator<void, Fitted> {
+  #fitting(zones: readonly Zone[]): Generator<void, DeviceZones> {
     return fitZones(zones, (ring) => this.#weightsOf(ring))
   }
 
-  #remember(zones: readonly Zone[], fitted: Fitted): Fitted {
+  #remember(zones: readonly Zone[], fitted: DeviceZones): DeviceZones {
     this.#fitted.set(zones, fitted)
     return fitted
   }

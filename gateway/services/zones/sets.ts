@@ -14,7 +14,7 @@ export interface GeofenceSet {
 }
 
 /** A group's own zones, and with which zones of the site they were published. */
-export interface OwnSet extends GeofenceSet {
+export interface GroupZoneSet extends GeofenceSet {
   /** 0 for none: while the id is no group, or the site never had any. */
   siteVersion: number
   /** The version under which these zones of the site were published first. */
@@ -43,7 +43,7 @@ export interface WatchedSet {
  */
 export class ZoneSets {
   #site: SiteZoneSet = { version: 0, zones: [], switches: NO_SWITCHES }
-  readonly #ownOf = new Map<number, OwnSet>()
+  readonly #ownOf = new Map<number, GroupZoneSet>()
   /** By the site's zones and the own ones. */
   readonly #unions = new WeakMap<readonly Zone[], WeakMap<readonly Zone[], Map<number | null, readonly Zone[]>>>()
   readonly #allOf = new Map<number, GeofenceSet>()
@@ -54,11 +54,11 @@ export class ZoneSets {
   }
 
   /** Of all ids that ever had zones, or were told that they have none. */
-  own(): IterableIterator<OwnSet> {
+  own(): IterableIterator<GroupZoneSet> {
     return this.#ownOf.values()
   }
 
-  ownOf(groupId: number): OwnSet | undefined {
+  ownOf(groupId: number): GroupZoneSet | undefined {
     return this.#ownOf.get(groupId)
   }
 
@@ -68,7 +68,7 @@ export class ZoneSets {
     this.#watchedOf.clear()
   }
 
-  setOwn(set: OwnSet): void {
+  setOwn(set: GroupZoneSet): void {
     this.#ownOf.set(set.groupId, set)
     this.#allOf.delete(set.groupId)
     this.#watchedOf.delete(set.groupId)

@@ -1,19 +1,19 @@
 import { GATEWAY } from '#domain/origin.ts'
 import type { Events } from '#gateway/events.ts'
 import { describeError, InvalidRequestError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { closingMs } from '#shared/site/opening-hours.ts'
 import type { Clock } from '#shared/time.ts'
-import type { Origins } from '../origins.ts'
+import type { AuditContext } from '../origins.ts'
 import type { Site } from '../site.ts'
 import type { ZoneSelection, Zones, ZonesChange } from './zones.ts'
 
 interface ZoneSwitchesDeps {
-  zones: Pick<Zones, 'switch' | 'undoSwitches' | 'reread'>
+  zones: Pick<Zones, 'switch' | 'expireOverrides' | 'reread'>
   site: Pick<Site, 'calendar' | 'timeZone'>
   events: Events
-  origins: Pick<Origins, 'run'>
+  origins: Pick<AuditContext, 'run'>
   clock: Clock
   log: Log
 }
@@ -21,7 +21,7 @@ interface ZoneSwitchesDeps {
 /**
  * Zones that staff switch on or off for a while: at the start and at each heartbeat it undoes those whose time is over.
  */
-export class ZoneSwitches implements Part {
+export class ZoneSwitches implements Component {
   readonly #deps: ZoneSwitchesDeps
   #isRunning = false
   #undoing: Promise<void> | undefined
@@ -75,7 +75,7 @@ export class ZoneSwitches implements Part {
   async #undo(nowMs: number): Promise<void> {
     const { zones, origins, log } = this.#deps
     try {
-      await origins.run(GATEWAY, () => zones.undoSwitches(nowMs))
+      await origins.run(GATEWAY, () => zones.expireOverrides(nowMs))
       this.#hasFailed = false
     } catch (error) {
       if (!this.#hasFailed)

@@ -1,9 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Downlink } from '#domain/downlink.ts'
-import { replaceZones, switchZones, undoSwitches, widestZones, withoutSwitches } from '#domain/zone-switches.ts'
+import {
+  expireOverrides,
+  replaceZones,
+  switchZones,
+  withoutSwitches,
+  zonesWithPendingOverrides,
+} from '#domain/zone-switches.ts'
 import type { Events } from '#gateway/events.ts'
-import type { Turns } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/turns.ts'
 import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
@@ -24,7 +30,7 @@ interface ZonesDeps {
   clock: Clock
   sets: ZoneSets
   messages: ZoneMessages
-  turns: Turns
+  turns: SerialQueue
   groups: { has(groupId: number): boolean; all(): Iterable<{ groupId: number }> }
 }
 
@@ -138,12 +144,12 @@ export class Zones {
   }
 
   /** Undoes the switches whose time is over. */
-  async undoSwitches(nowMs: number): Promise<void> {
+  async expireOverrides(nowMs: number): Promise<void> {
     const { turns, sets } = this.#deps
-    if (undoSwitches(sets.site, nowMs) === null) return
+    if (expireOverrides(sets.site, nowMs) === null) return
     await turns.take(async () => {
       const { site } = sets
-      const undone = undoSwitches(site, nowMs)
+      const undone = expireOverrides(site, nowMs)
       if (undone === null) return
       const over = [...site.switches.keys()].filter((zoneId) => !undone.switches.has(zoneId))
       await this.#saveSwitches({ version: site.version + 1, ...undone }, over)
@@ -190,7 +196,7 @@ export class Zones {
   /** Throws where devices cannot be given what they would have; those of a group that is made later are among them. */
   async #requireRoom(set: SiteZoneSet): Promise<void> {
     const { sets, messages, groups } = this.#deps
-    const zones = widestZones(set)
+    const zones = zonesWithPendingOverrides(set)
     await requireRoom(sets.unionOf(zones, null), 'a new group', messages)
     for (const groupId of new Set([...groups.all(), ...sets.own()].map(({ groupId }) => groupId))) {
       await requireRoom(sets.unionOf(zones, groupId), `group ${groupId}`, messages)

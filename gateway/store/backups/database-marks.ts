@@ -24,12 +24,12 @@ export function databaseMarks(connection: Connection): DatabaseMarks {
   }
 }
 
-const USERS_TOLD = 100
+const USERS_REVEALED = 100
 
 /** Ids of its first users. They are random: two databases that know the same one are of one gateway. */
 export function firstUsers(connection: Connection): string[] {
   return connection
-    .all<{ id: string }>(`SELECT user_id AS id FROM user ORDER BY created_at_ms, user_id LIMIT ${USERS_TOLD}`)
+    .all<{ id: string }>(`SELECT user_id AS id FROM user ORDER BY created_at_ms, user_id LIMIT ${USERS_REVEALED}`)
     .map(({ id }) => id)
 }
 

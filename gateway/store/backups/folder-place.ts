@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { giveToOwner } from '#shared/files/owner.ts'
+import { changeOwner } from '#shared/files/owner.ts'
 import { BackupFault, inWords, UnreachableFault } from './backup-fault.ts'
 import { isForDisks, isShownReadOnly, type MountRule, mountFault } from './mount.ts'
 import type { BackupPlace, PlacedFile } from './place.ts'
@@ -66,7 +66,7 @@ export class FolderPlace implements BackupPlace {
   async close(): Promise<void> {
     const wasOpen = this.#identity !== undefined
     this.#identity = undefined
-    if (wasOpen && existsSync(this.#path)) giveToOwner(this.#path)
+    if (wasOpen && existsSync(this.#path)) changeOwner(this.#path)
   }
 
   #inWords<Result>(work: () => Result): Result {

@@ -1,8 +1,8 @@
 import type { BackupManifest, BackupTable } from '#shared/wire/backups.ts'
 import type { Connection } from '../db/connection.ts'
-import { isAside, originOf } from '../db/set-aside.ts'
+import { isDetached, originOf } from '../db/set-aside.ts'
 import { quoted } from '../db/table-sql.ts'
-import { blockTables, setBlocksAside } from '../telemetry/blocks-aside.ts'
+import { blockTables, detachBlocks } from '../telemetry/blocks-aside.ts'
 import { withTemplate } from '../template.ts'
 import { BackupFault } from './backup-fault.ts'
 import { schemaStatements } from './database-marks.ts'
@@ -27,7 +27,7 @@ export function restoredSchema({ schema, tables }: BackupManifest): RestoredSche
   const fault = (words: string) => new BackupFault(`the backup is not of a database with schema ${schema}: ${words}`)
   if (new Set(tables.map(({ name }) => name)).size !== tables.length) throw fault('a table is there twice')
   return withTemplate(schema, (template) => {
-    for (const table of tables.filter(({ name }) => isAside(name))) addAside(template, table)
+    for (const table of tables.filter(({ name }) => isDetached(name))) addDetached(template, table)
     const known = new Map(tableShapes(template).map(({ name, columns }) => [name, columns]))
     for (const { name, columns } of tables)
       if (known.has(name) && !isSame(known.get(name) ?? [], columns)) throw fault(`table ${name} has other columns`)
@@ -46,7 +46,7 @@ export function restoredSchema({ schema, tables }: BackupManifest): RestoredSche
 }
 
 /** Tables that a gateway has set aside for damage: those of blocks belong to a view, all others are rows to look at. */
-function addAside(template: Connection, { name, columns }: BackupTable): void {
+function addDetached(template: Connection, { name, columns }: BackupTable): void {
   const origin = originOf(name)
   const known = template
     .all<{ name: string }>('SELECT name FROM pragma_table_xinfo(?) ORDER BY cid', origin)
@@ -57,7 +57,7 @@ function addAside(template: Connection, { name, columns }: BackupTable): void {
     return
   }
   const hasView = template.get("SELECT 1 FROM sqlite_schema WHERE name = 'stored_block'") !== undefined
-  if (hasView && !blockTables(template).includes(name)) setBlocksAside(template)
+  if (hasView && !blockTables(template).includes(name)) detachBlocks(template)
 }
 
 function isSame(a: readonly string[], b: readonly string[]): boolean {

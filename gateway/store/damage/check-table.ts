@@ -1,6 +1,6 @@
 import { openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
-import { isAside } from '../db/set-aside.ts'
+import { isDetached } from '../db/set-aside.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 /** Their content has checksums of its own, and they may be many gigabytes. */
@@ -11,7 +11,7 @@ export function listCheckedTables({ connection }: ReaderTools, _: null): string[
   return connection
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .map(({ name }) => name)
-    .filter((name) => !TELEMETRY.includes(name) && !isAside(name))
+    .filter((name) => !TELEMETRY.includes(name) && !isDetached(name))
 }
 
 /**
@@ -35,7 +35,7 @@ export function checkTable({ connection }: ReaderTools, table: string): string |
 
 /**
  * Compares `count` pages of the file, from number `first` on, with their checksums: numbers of those that differ, and
- * whether there are more pages. One wrong bit is none, as `putPagesRight` sees to it. The write-ahead log may have such
+ * whether there are more pages. One wrong bit is none, as `repairPages` sees to it. The write-ahead log may have such
  * a page anew. Null when there are no checksums.
  */
 export function scanPages(

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Connection } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
-import { putUnparseableAside } from './contents.ts'
+import { quarantineUnparseable } from './contents.ts'
 
 function databaseWith(...statements: string[]): Connection {
   const connection = new Connection(new Database(':memory:'))
@@ -18,7 +18,7 @@ test('zones that are not JSON any more are put aside: the version grows, and the
     `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (2, 5, '[{"id":1y]', 0)`,
     `INSERT INTO geofence_set (group_id, version, zones, updated_at_ms) VALUES (3, 6, '{"id":1}', 0)`,
   )
-  const found = putUnparseableAside(connection)
+  const found = quarantineUnparseable(connection)
   assert.deepEqual(
     found.map(({ place, outcome }) => [place, outcome]),
     [['geofence_set', 'set_aside']],
@@ -30,14 +30,14 @@ test('zones that are not JSON any more are put aside: the version grows, and the
     { groupId: 3, version: 7, zones: '[]' },
   ])
   assert.deepEqual(connection.all('SELECT group_id FROM damaged_geofence_set_1'), [{ groupId: 2 }, { groupId: 3 }])
-  assert.deepEqual(putUnparseableAside(connection), [])
+  assert.deepEqual(quarantineUnparseable(connection), [])
 })
 
 test('a user whose devices cannot be read sees none', () => {
   const connection = databaseWith(`INSERT INTO user
     (user_id, name, role, is_active, allowed_hardware_ids, key_hash, created_at_ms, updated_at_ms, last_reset_ms)
     VALUES ('u', 'Ann', 'user', 1, '["cart-1"y', 'hash', 0, 0, 0)`)
-  assert.equal(putUnparseableAside(connection).length, 1)
+  assert.equal(quarantineUnparseable(connection).length, 1)
   assert.deepEqual(connection.all('SELECT allowed_hardware_ids AS ids FROM user'), [{ ids: '[]' }])
 })
 
@@ -49,7 +49,7 @@ test('a layer of configuration that cannot be read is gone; a device keeps an em
     `INSERT INTO device_config VALUES (1, '{"a":1')`,
   )
   assert.deepEqual(
-    putUnparseableAside(connection).map(({ place }) => place),
+    quarantineUnparseable(connection).map(({ place }) => place),
     ['device_state', 'device_state', 'device_config'],
   )
   assert.deepEqual(connection.all('SELECT latest, watch FROM device_state'), [{ latest: '{}', watch: null }])
@@ -61,7 +61,7 @@ test('a command that waits and cannot be read is not sent; one that is done stay
     (command_id, hardware_id, short_id, device_type, command, params, ttl_s, status, requested_by, created_at_ms)
     VALUES ('${id}', 'cart-1', 's', 'teebox', 'locate', '{x', 60, '${status}', 'u', 5)`
   const connection = databaseWith(command('a', 'pending'), command('b', 'completed'))
-  assert.equal(putUnparseableAside(connection).length, 1)
+  assert.equal(quarantineUnparseable(connection).length, 1)
   assert.deepEqual(connection.all('SELECT command_id AS id, status, params FROM command ORDER BY seq'), [
     { id: 'a', status: 'failed', params: '{}' },
     { id: 'b', status: 'completed', params: '{x' },

@@ -1,15 +1,15 @@
 import { typedCommand } from '#shared/typed-command.ts'
 import type { Connection } from '../db/connection.ts'
-import { asideName } from '../db/set-aside.ts'
+import { detachedName } from '../db/set-aside.ts'
 import type { CheckedJson, Table } from '../db/table.ts'
 import { TABLES } from '../tables/all.ts'
-import type { Mended } from './mend.ts'
+import type { TableRepair } from './mend.ts'
 
 /**
  * Puts those rows aside whose content a start would parse and cannot, as after a flipped bit, and leaves in their place
  * what the declaration of the table says. Says what was found.
  */
-export function putUnparseableAside(writing: Connection): Mended[] {
+export function quarantineUnparseable(writing: Connection): TableRepair[] {
   return [...TABLES.values()].flatMap((table) =>
     checkedJson(table).flatMap(([column, json]) => putAside(writing, table, column, json)),
   )
@@ -31,10 +31,10 @@ export function cureOf(table: string, column: string, { cure }: CheckedJson): st
   return `UPDATE ${table} SET ${cure === 'null' ? `${column} = NULL` : cure.set}`
 }
 
-function putAside(writing: Connection, { name: table, care }: Table, column: string, json: CheckedJson): Mended[] {
+function putAside(writing: Connection, { name: table, care }: Table, column: string, json: CheckedJson): TableRepair[] {
   const condition = isNotJson(column, json)
   if (writing.get(`SELECT 1 FROM ${table} WHERE ${condition} LIMIT 1`) === undefined) return []
-  const aside = asideName(writing, table)
+  const aside = detachedName(writing, table)
   const rows = writing.db
     .transaction(() => {
       writing.db.exec(`CREATE TABLE ${aside} AS SELECT * FROM ${table} WHERE ${condition}`)

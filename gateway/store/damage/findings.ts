@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { DAMAGE_NOTES } from '../db/files.ts'
 
 /** What was done about damage, or could not be. */
@@ -39,7 +39,7 @@ const MAX_FINDINGS = 200
  */
 export class DamageFindings extends EventEmitter<FindingsEvents> {
   /** Findings by outcome. */
-  readonly counts = new Tally(['set_aside', 'mended', 'lost', 'unreadable'])
+  readonly counts = new Counter(['set_aside', 'mended', 'lost', 'unreadable'])
   readonly #log: Log
   readonly #findings = new Map<string, DamageFinding>()
   #path: string | undefined

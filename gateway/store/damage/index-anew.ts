@@ -1,5 +1,5 @@
 import type { Connection } from '../db/connection.ts'
-import { asideName } from '../db/set-aside.ts'
+import { detachedName } from '../db/set-aside.ts'
 import { takeSpareRoots } from './spare-roots.ts'
 import { swapRoots } from './swap-roots.ts'
 import { indexSql } from './twin.ts'
@@ -8,10 +8,10 @@ import { indexSql } from './twin.ts'
  * Makes an index of a table anew from its rows. The damaged pages stay in the file, with a table that is empty. The
  * caller has the transaction. `takesSpares` where a damaged page is in the way of anything new.
  */
-export function makeIndexAnew(writing: Connection, table: string, index: string, takesSpares = false): void {
+export function rebuildIndex(writing: Connection, table: string, index: string, takesSpares = false): void {
   if (takesSpares) takeSpareRoots(writing, 2)
   // not as a table that was set aside: the blocks of those are read
-  const aside = asideName(writing, `index_${table}`)
+  const aside = detachedName(writing, `index_${table}`)
   const columns = writing.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', table)
   writing.db.exec(`CREATE TABLE ${aside} (${columns.map(({ name }) => `"${name}"`).join(', ')})`)
   const other = `${aside}_${index}`

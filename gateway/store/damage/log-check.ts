@@ -15,7 +15,7 @@ import {
 } from '../pages/log-format.ts'
 import { type LogFrame, type LogStart, type OpenLog, scanLog } from '../pages/log-scan.ts'
 import type { DamageFinding } from './findings.ts'
-import { isInDatabase, keepCopy, mendedPath, removeLog, writeMended } from './log-mend.ts'
+import { isInDatabase, keepCopy, removeLog, repairedPath, writeRepairedLog } from './log-mend.ts'
 
 const DEFAULT_PAGE_BYTES = 4096
 
@@ -30,7 +30,7 @@ export function checkLog(databasePath: string, foundAtMs: number): DamageFinding
   const path = `${databasePath}-wal`
   try {
     // what a mending left that was cut off
-    rmSync(mendedPath(path), { force: true })
+    rmSync(repairedPath(path), { force: true })
     const database = statSync(databasePath, { throwIfNoEntry: false })
     const log = statSync(path, { throwIfNoEntry: false })
     if (database === undefined || log === undefined || log.size <= LOG_HEADER_BYTES) return null
@@ -235,7 +235,7 @@ function settle(judged: Judged, { databasePath, foundAtMs, writtenAtMs }: Circum
   const path = `${databasePath}-wal`
   const copy = keepCopy(path, writtenAtMs)
   if (isCopied) removeLog(databasePath)
-  else if (usable > chained) writeMended(path, judged)
+  else if (usable > chained) writeRepairedLog(path, judged)
   const lost = isCopied ? 0 : acknowledged - usable
   const damaged = frames.slice(0, acknowledged).filter(({ isWhole }) => !isWhole).length
   const kept = `The damaged log is kept as ${copy}; the disk or card may be failing.`

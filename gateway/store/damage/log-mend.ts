@@ -22,7 +22,7 @@ const KEPT_COPIES = 3
 const COPY_SUFFIX = '.damaged-'
 
 /** Where a mended log is written before it takes the place of the damaged one. */
-export function mendedPath(logPath: string): string {
+export function repairedPath(logPath: string): string {
   return `${logPath}.mended`
 }
 
@@ -41,11 +41,11 @@ export function keepCopy(logPath: string, writtenAtMs: number): string {
 }
 
 /** Puts a log of the whole frames among the first `usable` in the place of the damaged one. */
-export function writeMended(
+export function writeRepairedLog(
   logPath: string,
   { log, start, frames, usable }: { log: OpenLog; start: LogStart; frames: readonly LogFrame[]; usable: number },
 ): void {
-  const file = openSync(mendedPath(logPath), 'w', 0o600)
+  const file = openSync(repairedPath(logPath), 'w', 0o600)
   try {
     const header = Buffer.alloc(LOG_HEADER_BYTES)
     // a life of its own: an index of the old one must not be taken for it
@@ -62,7 +62,7 @@ export function writeMended(
   } finally {
     closeSync(file)
   }
-  renameSync(mendedPath(logPath), logPath)
+  renameSync(repairedPath(logPath), logPath)
   rmSync(logPath.replace(/-wal$/, '-shm'), { force: true })
   syncPath(dirname(logPath))
 }

@@ -9,7 +9,7 @@ import { openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { TABLES } from '../tables/all.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
-import { mendTables } from './mend.ts'
+import { repairTables } from './mend.ts'
 import { tablesOfSize } from './start.ts'
 
 // What makes up for the rows that a table lost reads other tables and writes into them, also by triggers.
@@ -60,7 +60,9 @@ test('a table and what it needs are begun anew when all of them are damaged', as
       await t.test(damaged.join(', '), () => {
         const path = damagedDatabase(damaged)
         // as a start does
-        const found = ['small', 'large'].flatMap((size) => mendTables({ path, openWriter }, tablesOfSize(size), false))
+        const found = ['small', 'large'].flatMap((size) =>
+          repairTables({ path, openWriter }, tablesOfSize(size), false),
+        )
         assert.deepEqual(
           found.map(({ place, outcome, detail }) => (outcome === 'unreadable' ? detail : place)).sort(),
           damaged.toSorted(),

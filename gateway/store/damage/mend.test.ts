@@ -8,11 +8,11 @@ import { type Connection, openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { TABLES } from '../tables/all.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
-import { makeIndexAnew } from './index-anew.ts'
-import { mendTables } from './mend.ts'
-import { mendForStart, tablesAside } from './start.ts'
+import { rebuildIndex } from './index-anew.ts'
+import { repairTables } from './mend.ts'
+import { detachedTables, repairAtStart } from './start.ts'
 import { swapRoots } from './swap-roots.ts'
-import { makeTwin } from './twin.ts'
+import { createReplacementTable } from './twin.ts'
 
 let folder: string
 let path: string
@@ -79,7 +79,7 @@ const isWhole = (table: string) => assert.deepEqual(read(`PRAGMA quick_check('${
 
 test('what is whole is left alone', () => {
   write((connection) => addDevices(connection, 10))
-  assert.deepEqual(mendForStart({ path, openWriter }, []), [])
+  assert.deepEqual(repairAtStart({ path, openWriter }, []), [])
   assert.deepEqual(read("SELECT name FROM sqlite_schema WHERE name LIKE 'damaged_%_1'"), [])
 })
 
@@ -87,7 +87,7 @@ for (const kind of ['noise', 'zeros'] as const) {
   test(`a table with a page of ${kind} is begun anew with the rows of the other pages, and numbers go on`, () => {
     write((connection) => addLockEvents(connection, 500))
     damage('lock_event', kind)
-    const [found, ...others] = mendTables({ path, openWriter }, ['lock_event'], true)
+    const [found, ...others] = repairTables({ path, openWriter }, ['lock_event'], true)
     assert.deepEqual(others, [])
     assert.deepEqual([found?.place, found?.outcome], ['lock_event', 'set_aside'])
     assert.match(found?.detail ?? '', /^Table lock_event \(the lock events\): .* rows could be read, .* npm run repair/)
@@ -97,7 +97,7 @@ for (const kind of ['noise', 'zeros'] as const) {
     write((connection) => addLockEvents(connection, 1, 1000))
     assert.deepEqual(read('SELECT max(seq) AS seq FROM lock_event'), [{ seq: 501 }])
     assert.deepEqual(read("SELECT name FROM sqlite_schema WHERE name = 'damaged_lock_event_1'").length, 1)
-    assert.deepEqual(mendTables({ path, openWriter }, ['lock_event'], true), [])
+    assert.deepEqual(repairTables({ path, openWriter }, ['lock_event'], true), [])
   })
 }
 
@@ -108,7 +108,7 @@ for (const index of ['lock_event_by_device', 'lock_event_by_code', 'sqlite_autoi
       connection.run("UPDATE lock_event SET code = '12' WHERE at_ms > 100")
     })
     damage(index, 'noise')
-    const found = mendTables({ path, openWriter }, ['lock_event'], true)
+    const found = repairTables({ path, openWriter }, ['lock_event'], true)
     assert.deepEqual(
       found.map(({ outcome }) => outcome),
       ['mended'],
@@ -131,8 +131,8 @@ test('a twin can be made of every table, and every index can be made anew', () =
     `SELECT name, tbl_name AS "table" FROM sqlite_schema s WHERE type = 'index'
      AND (sql IS NOT NULL OR tbl_name NOT IN (SELECT name FROM pragma_table_list WHERE wr = 1))`,
   )
-  for (const { name, table } of indexes) makeIndexAnew(connection, table, name)
-  for (const table of tables) swapRoots(connection, makeTwin(connection, table).pairs)
+  for (const { name, table } of indexes) rebuildIndex(connection, table, name)
+  for (const table of tables) swapRoots(connection, createReplacementTable(connection, table).pairs)
   connection.close()
   for (const table of tables) isWhole(table)
 })
@@ -147,7 +147,7 @@ test('a table that cannot be begun anew for whatever reason keeps no other from 
   })
   damage('audit_entry', 'noise')
   damage('lock_event', 'noise')
-  const found = mendTables({ path, openWriter }, ['audit_entry', 'lock_event'], true)
+  const found = repairTables({ path, openWriter }, ['audit_entry', 'lock_event'], true)
   assert.deepEqual(
     found.map(({ place, outcome }) => [place, outcome]),
     [
@@ -163,7 +163,7 @@ test('an open reader sees the table that was begun anew', () => {
   damage('lock_event', 'zeros')
   const reader = openReader(path)
   assert.throws(() => reader.all('SELECT * FROM lock_event NOT INDEXED'))
-  mendTables({ path, openWriter }, ['lock_event'], true)
+  repairTables({ path, openWriter }, ['lock_event'], true)
   assert.ok(reader.all('SELECT * FROM lock_event NOT INDEXED').length > 400)
   reader.close()
 })
@@ -177,7 +177,7 @@ test('no number is given twice when the last numbers are lost', () => {
     connection.run("INSERT INTO sync_cursor (stream, seq, hash) VALUES ('lock_events', 90000, '')")
   })
   damage('sqlite_sequence', 'noise')
-  mendForStart({ path, openWriter }, [])
+  repairAtStart({ path, openWriter }, [])
   write((connection) => {
     addLockEvents(connection, 1)
     connection.run(`INSERT INTO device (hardware_id, short_id, device_type, mqtt_password_hash, created_at_ms, updated_at_ms)
@@ -197,7 +197,7 @@ for (const table of ['telemetry_log', 'telemetry_log_end']) {
       connection.run('UPDATE telemetry_log_end SET next_seq = 4000')
     })
     damage(table, 'zeros')
-    mendForStart({ path, openWriter }, [])
+    repairAtStart({ path, openWriter }, [])
     const [end] = read<{ next: number; log: number }>(
       'SELECT next_seq AS next, (SELECT count(*) FROM telemetry_log) AS log FROM telemetry_log_end',
     )
@@ -212,7 +212,7 @@ test('devices whose state is lost have an empty one, and groups that are referre
   })
   damage('device_state', 'noise')
   damage('device_group', 'zeros')
-  const found = mendForStart({ path, openWriter }, [])
+  const found = repairAtStart({ path, openWriter }, [])
   assert.deepEqual(
     found.map(({ place, outcome }) => [place, outcome]),
     [
@@ -230,20 +230,20 @@ test('devices whose state is lost have an empty one, and groups that are referre
 test('while the gateway runs, a table that it has in memory is begun anew only if no row is missing', () => {
   write((connection) => addDevices(connection, 200))
   damage('device', 'noise')
-  const [found] = mendTables({ path, openWriter }, ['device'], true)
+  const [found] = repairTables({ path, openWriter }, ['device'], true)
   assert.equal(found?.outcome, 'unreadable')
   assert.match(found?.detail ?? '', /until the gateway is restarted/)
-  assert.equal(mendTables({ path, openWriter }, ['device'], false)[0]?.outcome, 'set_aside')
+  assert.equal(repairTables({ path, openWriter }, ['device'], false)[0]?.outcome, 'set_aside')
 })
 
 test('pages that were put aside are said at every start', () => {
   write((connection) => addLockEvents(connection, 500))
   damage('lock_event', 'noise')
-  mendTables({ path, openWriter }, ['lock_event'], false)
-  const [found, ...others] = mendForStart({ path, openWriter }, [])
+  repairTables({ path, openWriter }, ['lock_event'], false)
+  const [found, ...others] = repairAtStart({ path, openWriter }, [])
   assert.deepEqual([found?.place, found?.outcome, others], ['lock_event', 'set_aside', []])
   assert.match(found?.detail ?? '', /damaged_lock_event_1.*npm run repair/)
   const reader = openReader(path)
-  assert.deepEqual(tablesAside(reader), ['damaged_lock_event_1'])
+  assert.deepEqual(detachedTables(reader), ['damaged_lock_event_1'])
   reader.close()
 })

@@ -6,19 +6,19 @@ import type { TableCare } from '../db/table.ts'
 import { TABLES } from '../tables/all.ts'
 import { type DamagedParts, damagedParts } from './check.ts'
 import type { DamageFinding } from './findings.ts'
-import { makeIndexAnew } from './index-anew.ts'
-import { NumbersAfterLoss } from './numbers.ts'
+import { rebuildIndex } from './index-anew.ts'
+import { SequenceRecovery } from './numbers.ts'
 import { requireReadableDisk } from './readable-disk.ts'
-import { type Salvaged, salvageTable } from './salvage.ts'
+import { type RecoveredRows, recoverTable } from './salvage.ts'
 import { inAnyPlace } from './spare-roots.ts'
 import { swapRoots } from './swap-roots.ts'
-import { makeTwin } from './twin.ts'
+import { createReplacementTable } from './twin.ts'
 import { isUnreadable } from './unreadable.ts'
 
-export type Mended = Pick<DamageFinding, 'place' | 'outcome' | 'detail'>
+export type TableRepair = Pick<DamageFinding, 'place' | 'outcome' | 'detail'>
 
 /** A database, and how it is opened to be written. */
-export interface MendedFile {
+export interface RepairTarget {
   readonly path: string
   readonly openWriter: (path: string) => Connection
 }
@@ -34,7 +34,7 @@ class RestartNeeded extends Error {}
  * damaged pages stay in the file, in a table `damaged_TABLE_1`, for `repair`. Nobody else may write meanwhile;
  * readers go on. Says what was found; throws what SQLite throws when the database cannot be written.
  */
-export function mendTables(file: MendedFile, tables: readonly string[], isRunning: boolean): Mended[] {
+export function repairTables(file: RepairTarget, tables: readonly string[], isRunning: boolean): TableRepair[] {
   requireReadableDisk(file.path)
   const reading = openReader(file.path)
   // what has checksums of its own is copied in spite of those of its pages
@@ -42,9 +42,9 @@ export function mendTables(file: MendedFile, tables: readonly string[], isRunnin
   const mendingOf = (table: string) => new Mending({ file, reading, unchecked, table, isRunning })
   try {
     const mendings = tables.map(mendingOf)
-    const found = mendings.flatMap((mending) => mending.mend())
+    const found = mendings.flatMap((mending) => mending.repair())
     return mendings.some(({ isStuck }) => isStuck)
-      ? mendTogether(file, [...TABLES.keys()].map(mendingOf), found)
+      ? repairTogether(file, [...TABLES.keys()].map(mendingOf), found)
       : found
   } finally {
     reading.close()
@@ -55,10 +55,14 @@ export function mendTables(file: MendedFile, tables: readonly string[], isRunnin
 /**
  * What makes up for the rows that a table lost may need other damaged tables: all that are left are begun anew at once.
  */
-function mendTogether(file: MendedFile, mendings: readonly Mending[], found: readonly Mended[]): Mended[] {
+function repairTogether(
+  file: RepairTarget,
+  mendings: readonly Mending[],
+  found: readonly TableRepair[],
+): TableRepair[] {
   const left = mendings.filter((mending) => mending.isDamaged())
   try {
-    const mended = beginAnew(file, left, true)
+    const mended = startAgain(file, left, true)
     const isMended = (place: string) => mended.some((one) => one.place === place)
     return [...found.filter(({ place }) => !isMended(place)), ...mended]
   } catch (error) {
@@ -73,7 +77,7 @@ function isOfStore(error: unknown): boolean {
 }
 
 /** In one transaction. */
-function beginAnew(file: MendedFile, mendings: readonly Mending[], checksPages: boolean): Mended[] {
+function startAgain(file: RepairTarget, mendings: readonly Mending[], checksPages: boolean): TableRepair[] {
   return changeSchema(file, checksPages, (writing, takesSpares) => {
     const finishes = mendings.map((mending) => mending.begin(writing, takesSpares))
     return finishes.map((finish) => finish())
@@ -81,7 +85,7 @@ function beginAnew(file: MendedFile, mendings: readonly Mending[], checksPages: 
 }
 
 function changeSchema<Result>(
-  { path, openWriter }: MendedFile,
+  { path, openWriter }: RepairTarget,
   checksPages: boolean,
   change: (writing: Connection, takesSpares: boolean) => Result,
 ): Result {
@@ -100,7 +104,7 @@ function changeSchema<Result>(
 }
 
 interface MendingDeps {
-  file: MendedFile
+  file: RepairTarget
   /** Finds what is damaged. */
   reading: Connection
   /** Is read for the copy of what has checksums of its own. */
@@ -127,7 +131,7 @@ class Mending {
     return this.#care.size !== 'huge' && this.#damagedParts() !== 'none'
   }
 
-  mend(): Mended[] {
+  repair(): TableRepair[] {
     const parts = this.#damagedParts()
     if (parts === 'none') return []
     try {
@@ -142,13 +146,13 @@ class Mending {
   }
 
   /** Copies what can be read, and swaps; what is returned makes up for the rest. The caller has the transaction. */
-  begin(writing: Connection, takesSpares: boolean): () => Mended {
+  begin(writing: Connection, takesSpares: boolean): () => TableRepair {
     const { file, reading, unchecked, table, isRunning } = this.#deps
     // not by the connection that writes: a bad page that it reads ends its transaction
-    const numbers = new NumbersAfterLoss(reading, table)
-    const twin = makeTwin(writing, table, takesSpares)
+    const numbers = new SequenceRecovery(reading, table)
+    const twin = createReplacementTable(writing, table, takesSpares)
     const source = this.#care.hasOwnSums ? unchecked : reading
-    const salvaged = salvageTable(source, writing, twin.table, table)
+    const salvaged = recoverTable(source, writing, twin.table, table)
     if (!salvaged.isComplete && isRunning && this.#care.isRemembered) {
       const missing = `A page is damaged: ${salvaged.rows} rows can be read, and ${describeMissing(salvaged)}.`
       throw new RestartNeeded(`${missing} Changes of them are refused until the gateway is restarted.`)
@@ -162,11 +166,11 @@ class Mending {
     return damagedParts(this.#deps.reading, this.#deps.table, this.#care.size)
   }
 
-  #makeIndexesAnew(indexes: readonly string[]): Mended[] {
+  #makeIndexesAnew(indexes: readonly string[]): TableRepair[] {
     const { file, table } = this.#deps
     try {
       changeSchema(file, this.#checksPages, (writing, takesSpares) => {
-        for (const index of indexes) makeIndexAnew(writing, table, index, takesSpares)
+        for (const index of indexes) rebuildIndex(writing, table, index, takesSpares)
       })
     } catch (error) {
       // the table may be damaged too, where only its rows show it
@@ -177,15 +181,15 @@ class Mending {
     return [this.#finding('mended', text)]
   }
 
-  #beginAnew(): Mended[] {
-    return beginAnew(this.#deps.file, [this], this.#checksPages)
+  #beginAnew(): TableRepair[] {
+    return startAgain(this.#deps.file, [this], this.#checksPages)
   }
 
   get #checksPages(): boolean {
     return this.#care.hasOwnSums === undefined
   }
 
-  #finish(writing: Connection, salvaged: Salvaged, numbers: NumbersAfterLoss): Mended {
+  #finish(writing: Connection, salvaged: RecoveredRows, numbers: SequenceRecovery): TableRepair {
     const { rows, isComplete } = salvaged
     if (isComplete) {
       return this.#finding('mended', `A page was damaged; all ${rows} rows could be read. ${ADVICE}`)
@@ -196,13 +200,13 @@ class Mending {
     return this.#finding('set_aside', `${missing} ${this.#care.meaning} ${ADVICE}`)
   }
 
-  #finding(outcome: DamageFinding['outcome'], text: string): Mended {
+  #finding(outcome: DamageFinding['outcome'], text: string): TableRepair {
     const { table } = this.#deps
     return { place: table, outcome, detail: `Table ${table} (${this.#care.what}): ${text}` }
   }
 }
 
-function describeMissing({ unreadable, refused }: Salvaged): string {
+function describeMissing({ unreadable, refused }: RecoveredRows): string {
   const rows = unreadable.filter((one) => 'key' in one).length + refused.length
   const ranges = unreadable.length + refused.length - rows
   const said = [

@@ -1,6 +1,6 @@
 import type { Connection } from '../db/connection.ts'
-import { isAside } from '../db/set-aside.ts'
-import { NUMBERS_LEFT_OUT } from '../db/table.ts'
+import { isDetached } from '../db/set-aside.ts'
+import { SEQUENCE_GAP } from '../db/table.ts'
 import { isUnreadable } from './unreadable.ts'
 
 /** Where numbers of a table are used outside of it. */
@@ -16,7 +16,7 @@ const USES = [
  * How the numbers of tables go on after the table with the last ones, `sqlite_sequence`, lost some: above all that are
  * known to have been given, so that none is given twice.
  */
-export class NumbersAfterLoss {
+export class SequenceRecovery {
   readonly #numbers: readonly { table: string; last: number }[]
 
   /** Does nothing when it is about another table. */
@@ -30,7 +30,7 @@ export class NumbersAfterLoss {
         `INSERT INTO sqlite_sequence (name, seq) SELECT ?, ?
          WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = ?)`,
         table,
-        last + NUMBERS_LEFT_OUT,
+        last + SEQUENCE_GAP,
         table,
       )
     }
@@ -40,7 +40,7 @@ export class NumbersAfterLoss {
 function lastNumbers(reading: Connection): { table: string; last: number }[] {
   const tables = reading
     .all<{ name: string; sql: string }>("SELECT name, sql FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-    .filter(({ name, sql }) => sql.includes(' AUTOINCREMENT') && !isAside(name))
+    .filter(({ name, sql }) => sql.includes(' AUTOINCREMENT') && !isDetached(name))
   const used = Math.max(0, ...USES.map((sql) => numberOf(reading, sql)))
   return tables.map(({ name }) => ({
     table: name,

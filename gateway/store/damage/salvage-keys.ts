@@ -38,7 +38,7 @@ export function keyBetween({ after, before }: Bounds): Key | null {
 }
 
 /** Whether no other key can be between these two. */
-export function areNeighbours({ after, isAfterIncluded = false, before }: Bounds): boolean {
+export function areAdjacentKeys({ after, isAfterIncluded = false, before }: Bounds): boolean {
   const [low, high] = [after?.[0], before?.[0]]
   if (typeof low !== 'bigint' || typeof high !== 'bigint') return false
   return high - low <= (isAfterIncluded ? 0n : 1n)

@@ -6,7 +6,7 @@ import { after, type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { pagesOf, SPOILT_PAGES, spoilPage } from '#testing/damage/damaged-pages.ts'
 import { Connection } from '../db/connection.ts'
-import { salvageTable } from './salvage.ts'
+import { recoverTable } from './salvage.ts'
 
 const ROWS = 20_000
 /**
@@ -76,7 +76,7 @@ function missing(copy: Connection, table: string): number {
 for (const [place, table] of TABLES.entries()) {
   test(`all of a sound table is copied: ${table}`, (t) => {
     const copy = openEmpty(t)
-    const salvaged = salvageTable(open(t, whole), copy, table)
+    const salvaged = recoverTable(open(t, whole), copy, table)
     const rows = contents.get(table)?.size
     assert.deepEqual(salvaged, { table, rows, unreadable: [], refused: [], isComplete: true })
     assert.equal(missing(copy, table), 0)
@@ -90,7 +90,7 @@ for (const [place, table] of TABLES.entries()) {
       for (const at of IS_LONG ? places : [chosen]) {
         const { page = 0, cells = 0 } = leaves[at] ?? {}
         const copy = openEmpty(t)
-        const salvaged = salvageTable(
+        const salvaged = recoverTable(
           open(
             t,
             damaged((path) => spoilPage(path, page, content())),
@@ -115,7 +115,7 @@ for (const [place, table] of TABLES.entries()) {
         for (const leaf of bad) spoilPage(path, leaf?.page ?? 0, SPOILT_PAGES.noise())
       }),
     )
-    const { unreadable } = salvageTable(from, copy, table)
+    const { unreadable } = recoverTable(from, copy, table)
     assert.equal(
       missing(copy, table),
       bad.reduce((sum, leaf) => sum + (leaf?.cells ?? 0), 0),
@@ -132,7 +132,7 @@ for (const [place, table] of TABLES.entries()) {
         t,
         damaged((path) => spoilPage(path, page, SPOILT_PAGES.noise())),
       )
-      const salvaged = salvageTable(from, copy, table)
+      const salvaged = recoverTable(from, copy, table)
       const lost = missing(copy, table)
       assert.ok(lost > 0 && salvaged.rows > 0, `${lost} of page ${page}`)
     }
@@ -148,7 +148,7 @@ test('a bad overflow page costs the one row, whose key is told', (t) => {
   })
   const copy = openEmpty(t)
   const from = open(t, path)
-  const { unreadable } = salvageTable(from, copy, 'large')
+  const { unreadable } = recoverTable(from, copy, 'large')
   assert.ok(unreadable.length > 0 && unreadable.every((one) => 'key' in one))
   const seqs = unreadable.flatMap((one) => ('key' in one ? one.key : []))
   const found = copy.all<{ seq: number }>('SELECT seq FROM large')
@@ -158,7 +158,7 @@ test('a bad overflow page costs the one row, whose key is told', (t) => {
 test('rows that break a rule of the new table are told', (t) => {
   const copy = openEmpty(t)
   copy.db.exec(`INSERT INTO numbered VALUES (4, 'n2', 'is in the way')`)
-  const { rows, refused, isComplete } = salvageTable(open(t, whole), copy, 'numbered')
+  const { rows, refused, isComplete } = recoverTable(open(t, whole), copy, 'numbered')
   assert.deepEqual({ rows, refused, isComplete }, { rows: ROWS - 1, refused: [[6n]], isComplete: false })
 })
 
@@ -171,8 +171,8 @@ test('within one file the damaged table has another name', (t) => {
   )
   one.db.exec(`ALTER TABLE keyed RENAME TO keyed_damaged;
     CREATE TABLE keyed (owner TEXT, name TEXT, text TEXT NOT NULL, PRIMARY KEY (owner, name)) STRICT, WITHOUT ROWID`)
-  const { unreadable } = salvageTable(one, one, 'keyed', 'keyed_damaged')
+  const { unreadable } = recoverTable(one, one, 'keyed', 'keyed_damaged')
   assert.equal(missing(one, 'keyed'), cells)
   assert.equal(unreadable.length, 1)
-  assert.throws(() => one.db.transaction(() => salvageTable(one, one, 'keyed', 'keyed_damaged'))())
+  assert.throws(() => one.db.transaction(() => recoverTable(one, one, 'keyed', 'keyed_damaged'))())
 })

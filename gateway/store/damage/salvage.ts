@@ -1,7 +1,7 @@
 import { SqliteError } from 'better-sqlite3'
 import type { Connection } from '../db/connection.ts'
 import { columnsOf, quoted } from '../db/table-sql.ts'
-import { areNeighbours, type Bounds, type Key, keyBetween, order } from './salvage-keys.ts'
+import { areAdjacentKeys, type Bounds, type Key, keyBetween, order } from './salvage-keys.ts'
 import { type KeyedRow, TableReader } from './table-reader.ts'
 import { isUnreadable } from './unreadable.ts'
 
@@ -12,7 +12,7 @@ import { isUnreadable } from './unreadable.ts'
 export type Unreadable = { readonly key: Key } | Bounds
 
 /** What was copied out of a table, and what was not. */
-export interface Salvaged {
+export interface RecoveredRows {
   readonly table: string
   /** Rows that were copied. */
   readonly rows: number
@@ -37,18 +37,18 @@ const PROBES = 2048
  * opened before a transaction of `to` sees the table as it was, whatever its name is now.
  * Throws what SQLite throws when `to` cannot be written.
  */
-export function salvageTable(
+export function recoverTable(
   from: Connection,
   to: Connection,
   table: string,
   source = table,
   isWanted: (key: Key) => boolean = () => true,
-): Salvaged {
+): RecoveredRows {
   if (from === to && to.db.inTransaction) throw new Error('a transaction cannot salvage what it changes')
   const copy = new TableCopy(to, table, isWanted)
   const found: Unreadable[] = []
   try {
-    new Salvage(new TableReader(from, source, copy.columns), copy, found).run()
+    new Recovery(new TableReader(from, source, copy.columns), copy, found).run()
   } catch (error) {
     if (!isUnreadable(error)) throw error
     // not even the schema
@@ -86,7 +86,7 @@ export class TableCopy {
   }
 }
 
-class Salvage {
+class Recovery {
   readonly #reader: TableReader
   readonly #copy: TableCopy
   readonly #unreadable: Unreadable[]
@@ -116,7 +116,7 @@ class Salvage {
 
   // the next row up and the next down cannot be reached; others between them may be
   #between(bounds: Bounds, probes: number): void {
-    if (areNeighbours(bounds)) return
+    if (areAdjacentKeys(bounds)) return
     const middle = probes < 1 ? null : keyBetween(bounds)
     if (middle === null) {
       this.#addGap(bounds)

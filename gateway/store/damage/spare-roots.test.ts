@@ -7,8 +7,8 @@ import { damagePage } from '#testing/damage/page-damage.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
-import { mendTables } from './mend.ts'
-import { mendForStart, tablesOfSize } from './start.ts'
+import { repairTables } from './mend.ts'
+import { repairAtStart, tablesOfSize } from './start.ts'
 
 // SQLite moves the page behind the last root page when it makes a table, for which it writes into the page that leads
 // there.
@@ -25,7 +25,7 @@ before(() => {
   migrate(connection)
   connection.close()
   // as any start does
-  assert.deepEqual(mendForStart({ path: undamaged, openWriter }, []), [])
+  assert.deepEqual(repairAtStart({ path: undamaged, openWriter }, []), [])
 })
 
 beforeEach(() => {
@@ -119,13 +119,13 @@ for (const table of tablesOfSize('small', 'large').filter((name) => name !== 'sq
       connection.close()
       const place = pagesInTheWay()[which]
       damagePage(path, place.page, 'noise')
-      const found = mendTables({ path, openWriter }, [table], false)
+      const found = repairTables({ path, openWriter }, [table], false)
       const said = found.map((one) => [one.place, one.outcome === 'unreadable' ? one.detail : 'begun'])
       // without checksums of pages SQLite takes what is on an overflow page for a value
       const isSeen = which === 'parent' || !place.path.includes('+')
       if (isSeen || said.length > 0) assert.deepEqual(said, [[table, 'begun']])
       assert.deepEqual(read(`PRAGMA quick_check('${table}')`), [{ quickCheck: 'ok' }])
-      assert.deepEqual(mendTables({ path, openWriter }, [table], false), [])
+      assert.deepEqual(repairTables({ path, openWriter }, [table], false), [])
     })
   }
 }

@@ -1,39 +1,43 @@
 import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
-import { isAside, originOf } from '../db/set-aside.ts'
+import { isDetached, originOf } from '../db/set-aside.ts'
 import { TABLES } from '../tables/all.ts'
-import { putUnparseableAside } from './contents.ts'
-import { type Mended, type MendedFile, mendTables } from './mend.ts'
+import { quarantineUnparseable } from './contents.ts'
+import { type RepairTarget, repairTables, type TableRepair } from './mend.ts'
 import { keepSpareRoots } from './spare-roots.ts'
 
 /**
  * Makes the database fit for a start: what is small is checked whole, of the rest `reads`, which a start does. What is
- * damaged is begun anew with what can be read, see `mendTables`. Says what was found.
+ * damaged is begun anew with what can be read, see `repairTables`. Says what was found.
  */
-export function mendForStart(file: MendedFile, reads: readonly ((reading: Connection) => unknown)[]): Mended[] {
-  const found = [...asideBefore(file), ...mendTables(file, tablesOfSize('small'), false), ...mendUnparseable(file)]
+export function repairAtStart(file: RepairTarget, reads: readonly ((reading: Connection) => unknown)[]): TableRepair[] {
+  const found = [
+    ...detachedBefore(file),
+    ...repairTables(file, tablesOfSize('small'), false),
+    ...repairUnparseable(file),
+  ]
   const fault = faultOf(file, [...reads, newestBlocks])
   if (fault === null) {
     write(file, keepSpareRoots)
     return found
   }
-  const more = mendTables(file, tablesOfSize('large', 'huge'), false)
-  return [...found, ...(more.length === 0 ? [unplaced(fault)] : more)]
+  const more = repairTables(file, tablesOfSize('large', 'huge'), false)
+  return [...found, ...(more.length === 0 ? [unattributedDamage(fault)] : more)]
 }
 
 /** Tables with pages or rows that were put aside, now or before. */
-export function tablesAside(reading: Connection): string[] {
+export function detachedTables(reading: Connection): string[] {
   return reading
     .all<{ name: string }>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
     .map(({ name }) => name)
-    .filter(isAside)
+    .filter(isDetached)
 }
 
-function asideBefore({ path }: MendedFile): Mended[] {
+function detachedBefore({ path }: RepairTarget): TableRepair[] {
   const reading = openReader(path)
   try {
-    return [...Map.groupBy(tablesAside(reading), originOf)].map(([place, names]) => {
+    return [...Map.groupBy(detachedTables(reading), originOf)].map(([place, names]) => {
       const what = TABLES.get(place)?.care.what ?? place
       const detail = `Table ${place} (${what}): Damaged pages or rows of it were put aside before (${names.join(', ')}). ${typedCommand('repair')} makes a database without them, of all that can be read.`
       return { place, outcome: 'set_aside', detail }
@@ -49,22 +53,22 @@ export function tablesOfSize(...sizes: string[]): string[] {
 }
 
 /** Damage that something met and that no check of the tables finds. */
-export function unplaced(fault: string): Mended {
+export function unattributedDamage(fault: string): TableRepair {
   const detail = `A page that is damaged is in the way (${fault}): it is in the history of telemetry, or in no table. What needs it is refused, the rest goes on. Stop the gateway and run ${typedCommand('repair')}.`
   return { place: 'file', outcome: 'unreadable', detail }
 }
 
-function mendUnparseable(file: MendedFile): Mended[] {
+function repairUnparseable(file: RepairTarget): TableRepair[] {
   try {
-    return write(file, putUnparseableAside)
+    return write(file, quarantineUnparseable)
   } catch (error) {
     const code = storeFaultCode(error)
     if (!isDamage(code)) throw error
-    return [unplaced(describeFault(error))]
+    return [unattributedDamage(describeFault(error))]
   }
 }
 
-function write<Result>({ path, openWriter }: MendedFile, act: (writing: Connection) => Result): Result {
+function write<Result>({ path, openWriter }: RepairTarget, act: (writing: Connection) => Result): Result {
   const writing = openWriter(path)
   try {
     return act(writing)
@@ -74,7 +78,7 @@ function write<Result>({ path, openWriter }: MendedFile, act: (writing: Connecti
 }
 
 // of tables that are not checked
-function faultOf({ path }: MendedFile, reads: readonly ((reading: Connection) => unknown)[]): string | null {
+function faultOf({ path }: RepairTarget, reads: readonly ((reading: Connection) => unknown)[]): string | null {
   const reading = openReader(path)
   try {
     for (const read of reads) read(reading)

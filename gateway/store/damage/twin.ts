@@ -1,10 +1,10 @@
 import type { Connection } from '../db/connection.ts'
-import { asideName } from '../db/set-aside.ts'
+import { detachedName } from '../db/set-aside.ts'
 import { isSpareRoot, takeSpareRoots } from './spare-roots.ts'
 import type { RootPair } from './swap-roots.ts'
 
 /** An empty table like another one, under a name of its own. */
-export interface Twin {
+export interface ReplacementTable {
   readonly table: string
   /** The table and its indexes, each with what it is called in the twin. */
   readonly pairs: readonly RootPair[]
@@ -14,8 +14,8 @@ export interface Twin {
  * Makes the twin of a table with all its indexes, and without triggers or references; the caller has the transaction.
  * `takesSpares` where a damaged page is in the way of anything new.
  */
-export function makeTwin(writing: Connection, table: string, takesSpares = false): Twin {
-  const name = asideName(writing, table)
+export function createReplacementTable(writing: Connection, table: string, takesSpares = false): ReplacementTable {
+  const name = detachedName(writing, table)
   const parts = writing
     .all<{ type: string; name: string; sql: string | null }>(
       "SELECT type, name, sql FROM sqlite_schema WHERE tbl_name = ? AND type IN ('table', 'index') ORDER BY rootpage",

@@ -2,7 +2,7 @@ import type { Connection } from '../db/connection.ts'
 import { describeFault, storeFaultCode } from '../db/fault.ts'
 import { ownerOfPage } from '../pages/page-owner.ts'
 import { TABLES } from '../tables/all.ts'
-import type { Mended } from './mend.ts'
+import type { TableRepair } from './mend.ts'
 
 /** A page of which one bit was wrong in the file. */
 interface Corrected {
@@ -26,7 +26,7 @@ export function pagesWithWrongBit(connection: Connection): number[] {
  * Puts those pages right in the file, unless they were written anew meanwhile, and says which. Nobody may copy the log
  * into the database at the same time: it is for the thread that writes, and for the start.
  */
-export function putPagesRight(writing: Connection): Mended[] {
+export function repairPages(writing: Connection): TableRepair[] {
   const corrected = pagesWithWrongBit(writing).flatMap((page) => putRight(writing, page))
   return [...Map.groupBy(corrected, ({ place }) => place)].map(([place, pages]) => describe(place, pages))
 }
@@ -53,7 +53,7 @@ function placeOf(writing: Connection, page: number): string {
   }
 }
 
-function describe(place: string, corrected: readonly Corrected[]): Mended {
+function describe(place: string, corrected: readonly Corrected[]): TableRepair {
   const pages = corrected.map(({ page }) => page)
   const which = pages.length === 1 ? `page ${pages[0]}` : `each of the pages ${pages.join(', ')}`
   const fault = corrected.find((one) => one.fault !== null)?.fault

@@ -16,7 +16,7 @@ export interface AuditRecord {
 }
 
 /** The person or program behind a write, and its time. */
-export interface DatedOrigin extends Origin {
+export interface TimedActor extends Origin {
   readonly atMs: number
 }
 
@@ -24,7 +24,7 @@ export interface DatedOrigin extends Origin {
 export type Audit<On extends Connection, Input, Result> = (
   connection: On,
   input: Input,
-  origin: DatedOrigin,
+  origin: TimedActor,
 ) => (result: Result) => AuditRecord[]
 
 interface WriteOptions<On extends Connection, Input, Result> {

@@ -30,7 +30,7 @@ type Value = string | number
 export type ListCondition = readonly [sql: string, ...values: (Value | undefined)[]]
 
 /** Lets through what `isOfRegistration` says is of it. */
-export function ofRegistration(registration: Registration | undefined): ListCondition {
+export function byRegistration(registration: Registration | undefined): ListCondition {
   return ['ifnull(short_id = ?, at_ms >= ?)', registration?.shortId, registration?.sinceMs]
 }
 

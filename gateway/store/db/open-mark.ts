@@ -47,7 +47,7 @@ export function openFileOf(path: string): string {
  * which file, which a copy is not. Nothing is marked where files have no lasting numbers, or where the disk takes
  * nothing: then copies are not told.
  */
-export function markOpen(db: Database.Database, path: string): void {
+export function setOpenMarker(db: Database.Database, path: string): void {
   if (applicationIdOf(db) !== APPLICATION_ID || !KEEPS_NUMBERS.includes(statfsSync(dirname(path)).type)) return
   try {
     // before: a mark without its file would keep an intact gateway from starting
@@ -59,7 +59,7 @@ export function markOpen(db: Database.Database, path: string): void {
 }
 
 /** Takes the mark from a database: nothing is in its log that is not in it. Throws what SQLite throws. */
-export function markShut(db: Database.Database): void {
+export function clearOpenMarker(db: Database.Database): void {
   if (applicationIdOf(db) === OPEN_APPLICATION_ID) setApplicationId(db, APPLICATION_ID)
 }
 

@@ -1,7 +1,7 @@
 import type { Connection } from './connection.ts'
 
 /** More than is given to rows in any time between two backups: a number that was lost is not given again. */
-export const NUMBERS_LEFT_OUT = 1_000_000
+export const SEQUENCE_GAP = 1_000_000
 
 /** What is done with a row whose column is not the JSON it must be, after a copy of the row was set aside. */
 export type JsonCure = 'null' | 'delete' | { readonly set: string }

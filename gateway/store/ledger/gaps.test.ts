@@ -3,7 +3,7 @@ import { after, beforeEach, test } from 'node:test'
 import { gapSchema } from '#shared/wire/replication/sync.ts'
 import { appendToLog, openTables, registerDevice } from '#testing/telemetry-tables.ts'
 import { acknowledge } from '../replication/acknowledge.ts'
-import { setAsideLogRow } from '../telemetry/log-row.ts'
+import { quarantineLogRow } from '../telemetry/log-row.ts'
 import { claimSite } from './cursors.ts'
 import { Gaps } from './gaps.ts'
 
@@ -103,7 +103,7 @@ test('a damaged row of the log is a gap of as many records as it can have had, u
   }
   const unsent = damagedRow()
   acknowledge(connection, { cursors: { telemetry: { seq: unsent + 1, hash: '' } } })
-  assert.equal(setAsideLogRow(connection, { firstSeq: unsent, nowMs: 1000 }), true)
+  assert.equal(quarantineLogRow(connection, { firstSeq: unsent, nowMs: 1000 }), true)
   const gap = { range: [0, 1000], count: 3, hardware_ids: [], reason: 'damage', atMs: 1000 }
   assert.deepEqual(notedGaps(), [
     { stream: 'gps', ...gap },
@@ -112,6 +112,6 @@ test('a damaged row of the log is a gap of as many records as it can have had, u
   connection.run('DELETE FROM note')
   const sent = damagedRow()
   acknowledge(connection, { cursors: { telemetry: { seq: sent + 2, hash: '' } } })
-  assert.equal(setAsideLogRow(connection, { firstSeq: sent, nowMs: 1000 }), true)
+  assert.equal(quarantineLogRow(connection, { firstSeq: sent, nowMs: 1000 }), true)
   assert.deepEqual(notedGaps(), [])
 })

@@ -116,7 +116,7 @@ export function sumFrame(bytes: Buffer, at: number, frameBytes: number, before: 
  * The page number and size that would make a frame's sum right if its page is: where the two are likely, the damage may
  * be in them and not in the page.
  */
-export function headWantedBy(
+export function findMatchingHeader(
   bytes: Buffer,
   { at, frameBytes, before, after }: { at: number; frameBytes: number; before: LogSum; after: LogSum },
 ): { page: number; commitPages: number } {

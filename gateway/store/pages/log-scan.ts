@@ -2,7 +2,7 @@ import { readSync } from 'node:fs'
 import {
   FRAME_HEADER_BYTES,
   type FrameHeader,
-  headWantedBy,
+  findMatchingHeader,
   isSameSum,
   LOG_HEADER_BYTES,
   type LogSum,
@@ -128,7 +128,7 @@ class Scan {
   #headWanted(bytes: Buffer, at: number, { storedSum: after }: FrameHeader): WantedHead {
     const [before] = this.#sums
     if (before === undefined) return { page: 1, commitPages: 0 }
-    return headWantedBy(bytes, { at, frameBytes: FRAME_HEADER_BYTES + this.#start.pageBytes, before, after })
+    return findMatchingHeader(bytes, { at, frameBytes: FRAME_HEADER_BYTES + this.#start.pageBytes, before, after })
   }
 
   /**

@@ -19,7 +19,7 @@ export type ReaderAnswer = {
 )
 
 /** It has a connection: from now on it may be ended at any moment. */
-export const OPENED = 'opened'
+export const READER_READY = 'opened'
 
 /** The memory of a result that can be handed over instead of copied. */
 export function buffersOf(result: unknown): ArrayBuffer[] {

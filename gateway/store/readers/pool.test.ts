@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, afterEach, before, mock, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import { createLog } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { DEFAULT_TRIP_CONFIG } from '#shared/trips/config.ts'
 import { HeldJobs } from '#testing/held-jobs.ts'
 import { migrate } from '../migrate.ts'
@@ -23,7 +23,7 @@ before(async () => {
   migrate(connection)
   connection.close()
   jobs = new HeldJobs()
-  pool = new ReaderPool(path, 1, new Tally(), createLog('silent'))
+  pool = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await pool.start()
 })
 afterEach(() => jobs.release())
@@ -128,7 +128,7 @@ test('a track that is too long is refused with the reason, and the thread goes o
 })
 
 test('nothing is read after the stop, and what waits then is told', async () => {
-  const own = new ReaderPool(path, 1, new Tally(), createLog('silent'))
+  const own = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await own.start()
   const waiting = [1, 2, 3].map((deviceId) => own.run('startOfNewest', { deviceId, count: 1 }, { owner: 'somebody' }))
   const outcomes = Promise.allSettled(waiting)
@@ -140,7 +140,7 @@ test('nothing is read after the stop, and what waits then is told', async () => 
 })
 
 test('a stop does not wait for a thread that cannot be ended, and who waits for it is told', async () => {
-  const own = new ReaderPool(path, 1, new Tally(), createLog('silent'))
+  const own = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await own.start()
   const read = () => own.run('startOfNewest', { deviceId: 0, count: 1 }, { owner: 'anybody' })
   await read()
@@ -162,7 +162,7 @@ test('a stop does not wait for a thread that cannot be ended, and who waits for 
 })
 
 test('a job that takes longer than it may is refused, and its thread is ended', async () => {
-  const own = new ReaderPool(path, 1, new Tally(), createLog('silent'))
+  const own = new ReaderPool(path, 1, new Counter(), createLog('silent'))
   await own.start()
   try {
     const propose = (features: unknown[], mostMs: number) => {

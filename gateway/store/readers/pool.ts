@@ -2,15 +2,15 @@ import { availableParallelism } from 'node:os'
 import type { Worker } from 'node:worker_threads'
 import { FairQueue } from '#shared/budgets/fair-queue.ts'
 import { AppError, DamagedError, InvalidRequestError, UnavailableError } from '#shared/errors.ts'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import { startThread } from '#shared/thread.ts'
 import { isDiskReadable } from '../damage/readable-disk.ts'
 import { isDamage } from '../db/fault.ts'
 import type { UnreadableBlock } from '../telemetry/unreadable-block.ts'
 import type { JobInput, JobName, JobResult } from './jobs.ts'
-import { OPENED, type ReaderAnswer, type ReaderRequest } from './messages.ts'
+import { READER_READY, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
 /**
  * What a track of nothing but spikes needs, see the limits of trips. Nearly always it is a few megabytes: fixes lie
@@ -65,8 +65,8 @@ const STOP_MS = 3000
  * Threads with read-only connections, started when there is something to read. A long read is many short jobs, so that
  * many long reads take turns, none holds a snapshot open, and a cancelled one simply stops asking.
  */
-export class ReaderPool implements Part {
-  readonly #faults: Tally
+export class ReaderPool implements Component {
+  readonly #faults: Counter
   readonly #path: string
   readonly #maxThreads: number
   readonly #log: Log
@@ -86,7 +86,7 @@ export class ReaderPool implements Part {
   constructor(
     path: string,
     threads: number,
-    faults: Tally,
+    faults: Counter,
     log: Log,
     onUnreadable: (blocks: UnreadableBlock[]) => void = () => undefined,
     onWrongPage: (fault: string) => void = () => undefined,
@@ -212,9 +212,9 @@ export class ReaderPool implements Part {
       limit: undefined,
     }
     this.#threads.add(thread)
-    worker.on('message', (said: ReaderAnswer | typeof OPENED) => {
+    worker.on('message', (said: ReaderAnswer | typeof READER_READY) => {
       opened.resolve()
-      if (said !== OPENED) this.#answered(thread, said)
+      if (said !== READER_READY) this.#answered(thread, said)
     })
     worker.on('error', (error) => this.#log.error({ reason: String(error) }, 'a reader thread failed'))
     worker.on('exit', () => this.#forget(thread))

@@ -1,11 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
-import { letOthersFirst } from '#shared/thread.ts'
+import { lowerThreadPriority } from '#shared/thread.ts'
 import { openReader, openUncheckedReader } from '../db/connection.ts'
 import { describeFault, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { ReaderTools } from '../telemetry/reader-tools.ts'
 import { performJob, readsTelemetryOnly } from './jobs.ts'
-import { buffersOf, OPENED, type ReaderAnswer, type ReaderRequest } from './messages.ts'
+import { buffersOf, READER_READY, type ReaderAnswer, type ReaderRequest } from './messages.ts'
 
 /** A tenth of what others get while they want to run, so that sealing keeps up; all there is while they do not. */
 const NICENESS = 10
@@ -13,7 +13,7 @@ const NICENESS = 10
 // no schema library here: every thread would load its own copy of it
 const { path }: { path: string } = workerData
 // what devices wait for comes first
-letOthersFirst(NICENESS)
+lowerThreadPriority(NICENESS)
 let tools: ReaderTools | undefined
 
 parentPort?.on('message', (request: ReaderRequest) => {
@@ -56,7 +56,7 @@ function perform(request: ReaderRequest): ReturnType<typeof performWith> & { wro
 
 function open(): ReaderTools {
   const opened = new ReaderTools(openReader(path))
-  parentPort?.postMessage(OPENED)
+  parentPort?.postMessage(READER_READY)
   return opened
 }
 

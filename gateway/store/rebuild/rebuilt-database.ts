@@ -14,7 +14,7 @@ import { claimSite, syncIdentity } from '../ledger/cursors.ts'
 import { migrate } from '../migrate.ts'
 import { replaceDatabase } from '../replace/replace-database.ts'
 import { adoptCursors } from '../replication/acknowledge.ts'
-import { dropHalfContent } from '../tables/course.ts'
+import { dropIncompleteContent } from '../tables/course.ts'
 import { insertBlock } from '../telemetry/blocks.ts'
 import { syncEnds } from '../telemetry/stream-ends.ts'
 import { openForSetup } from '../writer/open.ts'
@@ -115,7 +115,7 @@ export class RebuiltDatabase {
     const { connection } = this
     connection.db.transaction(() => {
       countRecords(connection)
-      dropHalfContent(connection)
+      dropIncompleteContent(connection)
       for (const [table, time] of IN_ORDER) renumber(connection, table, time)
       connection.run(
         'INSERT OR REPLACE INTO command_count (command_count_id, commands) SELECT 1, count(*) FROM command',

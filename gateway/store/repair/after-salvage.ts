@@ -1,7 +1,7 @@
 import type { TelemetryStream } from '#shared/ids.ts'
-import { type Salvaged, salvageTable } from '../damage/salvage.ts'
+import { type RecoveredRows, recoverTable } from '../damage/salvage.ts'
 import type { Connection } from '../db/connection.ts'
-import { NUMBERS_LEFT_OUT } from '../db/table.ts'
+import { SEQUENCE_GAP } from '../db/table.ts'
 import { CHANGE_LOG_ENTRIES, TABLES } from '../tables/all.ts'
 import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../telemetry/batch.ts'
 
@@ -9,9 +9,9 @@ import { decodeBatch, HAS_BATTERY, HAS_GPS, sampleCountOf } from '../telemetry/b
  * Sees to it that no number is given twice: those of AUTOINCREMENT, of the telemetry log and of configurations. Before
  * any is given.
  */
-export function keepNumbersUnused(from: Connection, to: Connection, tables: readonly Salvaged[]): void {
+export function reserveSequenceNumbers(from: Connection, to: Connection, tables: readonly RecoveredRows[]): void {
   to.db.exec('CREATE TEMP TABLE old_sequence (name, seq)')
-  const old = salvageTable(from, to, 'old_sequence', 'sqlite_sequence')
+  const old = recoverTable(from, to, 'old_sequence', 'sqlite_sequence')
   const numbered = to.all<{ name: string }>(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%' ORDER BY name",
   )
@@ -24,7 +24,7 @@ export function keepNumbersUnused(from: Connection, to: Connection, tables: read
     )?.seq
     if (known == null && old.isComplete) continue
     to.run('DELETE FROM sqlite_sequence WHERE name = ?', name)
-    const seq = (known ?? 0) + (old.isComplete ? 0 : NUMBERS_LEFT_OUT)
+    const seq = (known ?? 0) + (old.isComplete ? 0 : SEQUENCE_GAP)
     to.run('INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)', name, seq)
   }
   to.db.exec('DROP TABLE old_sequence')
@@ -33,7 +33,7 @@ export function keepNumbersUnused(from: Connection, to: Connection, tables: read
   )
   if (!isLogWhole) moveLogEnd(to)
   const versions = tables.find(({ table }) => table === 'config_version')
-  if (versions?.isComplete === false) to.run('UPDATE config_version SET version = version + ?', NUMBERS_LEFT_OUT)
+  if (versions?.isComplete === false) to.run('UPDATE config_version SET version = version + ?', SEQUENCE_GAP)
 }
 
 // where the log ended is not known any more
@@ -46,7 +46,7 @@ function moveLogEnd(to: Connection): void {
   const acknowledged = to.get<{ seq: number }>("SELECT seq FROM sync_cursor WHERE stream = 'telemetry'")?.seq
   to.run(
     'UPDATE telemetry_log_end SET next_seq = ?, cuts = cuts + 1',
-    Math.max(end, logEnd, acknowledged ?? 0) + NUMBERS_LEFT_OUT,
+    Math.max(end, logEnd, acknowledged ?? 0) + SEQUENCE_GAP,
   )
 }
 
@@ -64,7 +64,7 @@ export function removeOrphans(to: Connection): Map<string, number> {
 }
 
 /** Enters all that the head office may lack in what it is to get. */
-export function enterAll(to: Connection, isBlockLogWhole: boolean): void {
+export function logAllForSync(to: Connection, isBlockLogWhole: boolean): void {
   for (const entries of CHANGE_LOG_ENTRIES) to.run(`INSERT OR IGNORE INTO change_log (entity, key) ${entries}`)
   to.run('UPDATE command_count SET commands = (SELECT count(*) FROM command)')
   if (isBlockLogWhole) return

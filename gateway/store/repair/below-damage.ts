@@ -1,5 +1,5 @@
-import { type Salvaged, TableCopy, type Unreadable } from '../damage/salvage.ts'
-import { areNeighbours, type Bounds, type Key, order } from '../damage/salvage-keys.ts'
+import { type RecoveredRows, TableCopy, type Unreadable } from '../damage/salvage.ts'
+import { areAdjacentKeys, type Bounds, type Key, order } from '../damage/salvage-keys.ts'
 import type { KeyedRow } from '../damage/table-reader.ts'
 import type { Connection, Value } from '../db/connection.ts'
 import type { RawPages } from './raw-pages.ts'
@@ -44,7 +44,7 @@ interface Run {
   readonly rows: readonly { readonly cell: number; readonly key: Key }[]
 }
 
-export interface BelowDamage {
+export interface RecoveredSubtree {
   /** Where the table is in the damaged database. */
   readonly root: number
   /** Whether rows on pages with a wrong checksum count. */
@@ -57,12 +57,12 @@ export interface BelowDamage {
  * by the pointer map. Only what belongs into a gap of `salvaged` is copied. A gap is none any more when nothing else
  * can have been in it.
  */
-export function salvageBelow(
+export function recoverSubtree(
   pages: RawPages,
   to: Connection,
-  salvaged: Salvaged,
-  { root, takesWrong, isWanted = () => true }: BelowDamage,
-): Salvaged {
+  salvaged: RecoveredRows,
+  { root, takesWrong, isWanted = () => true }: RecoveredSubtree,
+): RecoveredRows {
   const gaps = salvaged.unreadable.filter((one) => 'before' in one)
   const layout = layoutOf(to, salvaged.table)
   const tree = new RawTree(pages, { root, hasRowids: layout.hasRowids, takesWrong })
@@ -98,7 +98,7 @@ function fill(
 ): Unreadable[] {
   const left: Unreadable[] = []
   const leave = (bounds: Bounds) => {
-    if (!isWhole && !areNeighbours(bounds)) left.push(bounds)
+    if (!isWhole && !areAdjacentKeys(bounds)) left.push(bounds)
   }
   let rest = gap
   for (const run of runs) {

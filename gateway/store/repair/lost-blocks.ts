@@ -3,7 +3,7 @@ import type { Connection } from '../db/connection.ts'
 import { blockTables } from '../telemetry/blocks-aside.ts'
 
 /** A block of telemetry that could not be read. */
-export interface LostBlock {
+export interface UnreadableBlockRow {
   readonly blockId: number
   /** Null when the device is not known either. */
   readonly hardwareId: string | null
@@ -25,7 +25,7 @@ interface Indexed {
  * Which blocks `to` lacks, by the indexes of the old tables: they are on other pages. What they do not say is not
  * known. Hidden blocks are not lost: they were deleted, or are among the damaged ones.
  */
-export function lostBlocks(from: Connection, to: Connection): LostBlock[] {
+export function lostBlocks(from: Connection, to: Connection): UnreadableBlockRow[] {
   const isThere = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
   const hardwareId = to.db.prepare<[number], string>('SELECT hardware_id FROM device WHERE device_id = ?').pluck()
   const hidden = hiddenBlocks(from)
@@ -68,7 +68,7 @@ function indexedBlocks(from: Connection, table: string): Indexed[] {
   return found
 }
 
-function extentOf(from: Connection, table: string, blockId: number): Pick<LostBlock, 'lastMs' | 'count'> {
+function extentOf(from: Connection, table: string, blockId: number): Pick<UnreadableBlockRow, 'lastMs' | 'count'> {
   try {
     const row = from.get<{ lastMs: number; count: number }>(
       `SELECT last_ms, count FROM ${table} NOT INDEXED WHERE block_id = ?`,

@@ -36,7 +36,7 @@ export function matchRoots(
   pages: RawPages,
   { template, expected, known, missing }: KnownSchema,
 ): Map<SchemaEntry, number> {
-  const roots = rootsBeside(pages, known)
+  const roots = unknownRootPages(pages, known)
   // with more, some belong to tables that were set aside, under names that nobody knows
   if (roots.length !== missing.length) return new Map()
   const shapes = new Map(missing.map((entry) => [entry, shapeOf(template, entry)]))
@@ -50,7 +50,7 @@ export function matchRoots(
 }
 
 /** Root pages of tables and indexes that are not among the known ones. */
-export function rootsBeside({ map }: RawPages, known: readonly SchemaEntry[]): number[] {
+export function unknownRootPages({ map }: RawPages, known: readonly SchemaEntry[]): number[] {
   const taken = new Set(known.map(({ root }) => root))
   return map.roots().filter((root) => !taken.has(root))
 }

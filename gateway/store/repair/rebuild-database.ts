@@ -1,6 +1,6 @@
 import { emptyState } from '#domain/latest-state.ts'
 import { countRows } from '../backups/database-marks.ts'
-import { type Salvaged, salvageTable } from '../damage/salvage.ts'
+import { type RecoveredRows, recoverTable } from '../damage/salvage.ts'
 import type { Key } from '../damage/salvage-keys.ts'
 import type { Connection } from '../db/connection.ts'
 import { quoted } from '../db/table-sql.ts'
@@ -12,16 +12,16 @@ import { blockTables } from '../telemetry/blocks-aside.ts'
 import { settleDamagedBlocks } from '../telemetry/damaged-blocks.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { saveStates } from '../telemetry/save-states.ts'
-import { enterAll, keepNumbersUnused, recountDevices, removeOrphans } from './after-salvage.ts'
-import { salvageBelow } from './below-damage.ts'
-import { type LostBlock, lostBlocks } from './lost-blocks.ts'
+import { logAllForSync, recountDevices, removeOrphans, reserveSequenceNumbers } from './after-salvage.ts'
+import { recoverSubtree } from './below-damage.ts'
+import { lostBlocks, type UnreadableBlockRow } from './lost-blocks.ts'
 import type { RawPages } from './raw-pages.ts'
 
 /** A database that was made from what could be read of another one. */
 export interface Rebuilt {
-  readonly tables: readonly Salvaged[]
+  readonly tables: readonly RecoveredRows[]
   /** Blocks of telemetry that are gone, as far as it is known which. */
-  readonly lostBlocks: readonly LostBlock[]
+  readonly lostBlocks: readonly UnreadableBlockRow[]
   /** Rows that belonged to a row that is gone, by table. */
   readonly orphans: ReadonlyMap<string, number>
   /** What SQLite finds wrong with the new one: nothing. */
@@ -29,7 +29,7 @@ export interface Rebuilt {
 }
 
 /** The old database, opened twice, and its pages. */
-export interface OldDatabase {
+export interface SourceDatabase {
   /** A page with a wrong checksum is unreadable to it. */
   readonly checked: Connection
   /** Takes pages as they are: for tables whose rows say themselves whether they are right. */
@@ -47,9 +47,9 @@ const FIRST = ['device', 'device_group', 'hidden_block']
  * the new one cannot be written.
  */
 export function rebuildDatabase(
-  old: OldDatabase,
+  old: SourceDatabase,
   to: WriterTables,
-  onTable: (salvaged: Salvaged) => void = () => undefined,
+  onTable: (salvaged: RecoveredRows) => void = () => undefined,
 ): Rebuilt {
   const from = old.checked
   migrate(to, Number(from.db.pragma('user_version', { simple: true })))
@@ -68,13 +68,17 @@ export function rebuildDatabase(
     recountDevices(to)
   }
   settleDamagedBlocks(to)
-  enterAll(to, isComplete('block_log'))
+  logAllForSync(to, isComplete('block_log'))
   forkEpoch(to, { reason: 'repaired' })
   const lost = isComplete('telemetry_block') ? [] : lostBlocks(from, to)
   return { tables, lostBlocks: lost, orphans, problems: problemsOf(to, tables, orphans) }
 }
 
-function copyTables(old: OldDatabase, to: WriterTables, onTable: (salvaged: Salvaged) => void): readonly Salvaged[] {
+function copyTables(
+  old: SourceDatabase,
+  to: WriterTables,
+  onTable: (salvaged: RecoveredRows) => void,
+): readonly RecoveredRows[] {
   // each would make rows of its own
   const triggers = to.all<{ name: string; sql: string }>(
     "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid",
@@ -83,45 +87,45 @@ function copyTables(old: OldDatabase, to: WriterTables, onTable: (salvaged: Salv
   const singles = keepDefaults(to)
   const salvaged = tablesOf(to).map((table) => {
     to.db.exec(`DELETE FROM ${quoted(table)}`)
-    const one = table === 'telemetry_block' ? salvageBlocks(old, to) : salvageAll(old, to, table)
+    const one = table === 'telemetry_block' ? recoverBlocks(old, to) : recoverAll(old, to, table)
     onTable(one)
     return one
   })
   // no block is in a table that was set aside
   if (tablesOf(to).includes('hidden_block')) to.db.exec('DELETE FROM hidden_block')
   for (const single of singles) single()
-  keepNumbersUnused(old.checked, to, salvaged)
+  reserveSequenceNumbers(old.checked, to, salvaged)
   for (const { sql } of triggers) to.db.exec(sql)
   return salvaged
 }
 
 /** By SQLite as far as it comes, then from the pages that it cannot reach. */
-function salvageAll(
-  { checked, unchecked, pages }: OldDatabase,
+function recoverAll(
+  { checked, unchecked, pages }: SourceDatabase,
   to: Connection,
   table: string,
   source = table,
   isWanted: (key: Key) => boolean = () => true,
-): Salvaged {
+): RecoveredRows {
   const takesWrong = TABLES.get(table)?.care.hasOwnSums === true
-  const salvaged = salvageTable(takesWrong ? unchecked : checked, to, table, source, isWanted)
+  const salvaged = recoverTable(takesWrong ? unchecked : checked, to, table, source, isWanted)
   if (!salvaged.unreadable.some((one) => 'after' in one) || !pages.isOurForm) return salvaged
   const root = checked.get<{ root: number }>(
     "SELECT rootpage AS root FROM sqlite_schema WHERE name = ? AND type = 'table'",
     source,
   )?.root
-  return root === undefined ? salvaged : salvageBelow(pages, to, salvaged, { root, takesWrong, isWanted })
+  return root === undefined ? salvaged : recoverSubtree(pages, to, salvaged, { root, takesWrong, isWanted })
 }
 
 /** Puts the table of blocks and those that were set aside together: of a block that is in two, the newer one counts. */
-function salvageBlocks(old: OldDatabase, to: Connection): Salvaged {
+function recoverBlocks(old: SourceDatabase, to: Connection): RecoveredRows {
   const [newest = 'telemetry_block', ...asides] = blockTables(old.checked)
-  const first = salvageAll(old, to, newest)
+  const first = recoverAll(old, to, newest)
   if (asides.length === 0) return first
   const isStored = to.statement('SELECT 1 FROM telemetry_block WHERE block_id = ?')
   const isHidden = to.statement('SELECT 1 FROM hidden_block WHERE block_id = ?')
   const isWanted = ([blockId = null]: Key) => isHidden.get(blockId) === undefined && isStored.get(blockId) === undefined
-  const others = asides.reverse().map((aside) => salvageAll(old, to, 'telemetry_block', aside, isWanted))
+  const others = asides.reverse().map((aside) => recoverAll(old, to, 'telemetry_block', aside, isWanted))
   const all = [first, ...others]
   return {
     table: first.table,
@@ -154,20 +158,20 @@ function keepDefaults(to: Connection): (() => void)[] {
   })
 }
 
-function problemsOf(to: Connection, tables: readonly Salvaged[], orphans: ReadonlyMap<string, number>): string[] {
+function problemsOf(to: Connection, tables: readonly RecoveredRows[], orphans: ReadonlyMap<string, number>): string[] {
   const broken = to
     .all<{ table: string }>('PRAGMA foreign_key_check')
     .map(({ table }) => `${table}: a row belongs to one that is not there`)
   const names = new Set(tablesOf(to))
   const miscounted = tables
-    .filter(({ table }) => names.has(table) && !MADE_ANEW.has(table))
+    .filter(({ table }) => names.has(table) && !RECREATED.has(table))
     .filter(({ table, rows }) => rows - (orphans.get(table) ?? 0) !== countRows(to, table))
     .map(({ table }) => `${table}: it does not have as many rows as were copied`)
   return [...integrityProblems(to), ...broken, ...miscounted]
 }
 
 /** Rows of these are made anew, or added to what was copied. */
-const MADE_ANEW = new Set([
+const RECREATED = new Set([
   'device_state',
   'change_log',
   'block_log',

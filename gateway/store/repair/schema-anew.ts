@@ -2,16 +2,16 @@ import { readFileSync, rmSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { addSpareRoots, isSpareRoot } from '../damage/spare-roots.ts'
 import type { Connection, Value } from '../db/connection.ts'
-import { isAside } from '../db/set-aside.ts'
+import { isDetached } from '../db/set-aside.ts'
 import { withTemplate } from '../template.ts'
 import { appendTransaction } from './committed-log.ts'
-import { matchRoots, rootsBeside, type SchemaEntry } from './match-roots.ts'
+import { matchRoots, type SchemaEntry, unknownRootPages } from './match-roots.ts'
 import { PAGE_BYTES, type RawPages } from './raw-pages.ts'
 import { parseBtreePage, rowAt } from './raw-rows.ts'
 import { RawTree } from './raw-tree.ts'
 
 /** What became of a damaged list of the tables. */
-export interface SchemaAnew {
+export interface RecreatedSchema {
   /** Tables and indexes that were in the list still. */
   readonly known: number
   /** Those whose pages were found. */
@@ -32,7 +32,7 @@ const RIGHT_CHILD_AT = 108
  * committed; the file stays as it is. `scratch` is the path of a file that is made and removed. Null when it cannot be
  * told of which version the schema was.
  */
-export function makeSchemaAnew(pages: RawPages, path: string, scratch: string): SchemaAnew | null {
+export function recreateSchema(pages: RawPages, path: string, scratch: string): RecreatedSchema | null {
   if (!pages.isOurForm) return null
   const tree = new RawTree(pages, { root: 1, hasRowids: true })
   const known = knownEntries(pages, tree)
@@ -92,7 +92,7 @@ function versionOf(pages: RawPages, known: readonly SchemaEntry[], isWhole: bool
 function placesAll(pages: RawPages, template: Connection, known: readonly SchemaEntry[]): boolean {
   const missing = missingOf(pages, template, known)
   // nothing would speak for the places of the migrations
-  if (known.length === 0 || rootsBeside(pages, known).length !== missing.length) return false
+  if (known.length === 0 || unknownRootPages(pages, known).length !== missing.length) return false
   return matchRoots(pages, { template, known, missing, expected: entriesOf(template) }).size === missing.length
 }
 
@@ -101,12 +101,12 @@ function missingOf(pages: RawPages, template: Connection, known: readonly Schema
   const missing = () => entriesOf(template).filter(({ name }) => !names.has(name))
   // a start makes them after the migrations
   const hasSpares = known.some(({ name }) => isSpareRoot(name))
-  if (hasSpares || rootsBeside(pages, known).length > missing().length) addSpareRoots(template)
+  if (hasSpares || unknownRootPages(pages, known).length > missing().length) addSpareRoots(template)
   return missing()
 }
 
 function isOfVersion(template: Connection, known: readonly SchemaEntry[], isWhole: boolean): boolean {
-  const ours = known.filter(({ type, name }) => type === 'table' && !isAside(name))
+  const ours = known.filter(({ type, name }) => type === 'table' && !isDetached(name))
   const tables = entriesOf(template).filter(({ type }) => type === 'table')
   const isSame = (a: SchemaEntry) => tables.some((b) => a.name === b.name && a.sql === b.sql)
   return ours.every(isSame) && (!isWhole || ours.length === tables.length)

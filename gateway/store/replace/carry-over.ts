@@ -3,7 +3,7 @@ import type { Connection, Value } from '../db/connection.ts'
 import { columnsOf } from '../db/table-sql.ts'
 
 /** What a restored database took over from the one that it replaces, and what a person must see to; a line each. */
-export interface CarriedOver {
+export interface RestoreCarryOver {
   /** Whether the two are of one gateway: else nothing is known of what was revoked. */
   readonly isSameGateway: boolean
   readonly kept: readonly string[]
@@ -17,7 +17,7 @@ const MOST_LINES = 200
  * deleted, locked out or given another key, PIN or role; browsers that were signed out; devices that were removed or
  * given another password. What else was deleted since comes back, and is listed.
  */
-export function carryOver(to: Connection, newer: Connection, backupAtMs: number): CarriedOver {
+export function applyCarryOver(to: Connection, newer: Connection, backupAtMs: number): RestoreCarryOver {
   if (!isSameGateway(to, newer)) return { isSameGateway: false, kept: [], rest: [] }
   const kept = [...keepUsers(to, newer), ...keepSessions(to, newer), ...keepDevices(to, newer)]
   keepSecrets(to, newer)

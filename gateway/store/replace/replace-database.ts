@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { basename, join } from 'node:path'
 import { syncPath } from '#shared/files/durable.ts'
-import { giveToOwner } from '#shared/files/owner.ts'
+import { changeOwner } from '#shared/files/owner.ts'
 import { DAMAGE_NOTES, DATABASE, DATABASE_INDEX_OF_LOG, DATABASE_LOG, OPEN_MARK, PAGE_SUMS } from '../db/files.ts'
 
 /** A whole database under this name takes the place of the other: the step from one to the other is this name alone. */
@@ -26,7 +26,7 @@ const NEXT_TO_IT = [DATABASE_LOG, PAGE_SUMS, OPEN_MARK]
  */
 export function replaceDatabase(dataDir: string, path: string, kept: string | null): void {
   if (kept !== null) keepDatabase(dataDir, kept)
-  giveToOwner(dataDir)
+  changeOwner(dataDir)
   moveDatabase(path, join(dataDir, SUCCESSOR))
   syncFolder(dataDir)
   finishReplacement(dataDir)

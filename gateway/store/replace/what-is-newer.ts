@@ -16,7 +16,7 @@ const COUNTED: Readonly<Record<string, string>> = {
  * What a database has that a backup lacks, in words; empty when nothing of it would be lost. By numbers that only grow:
  * a clock may have been wrong.
  */
-export function whatIsNewer(connection: Connection, manifest: BackupManifest): string[] {
+export function changesSinceBackup(connection: Connection, manifest: BackupManifest): string[] {
   const { epoch, ends } = databaseMarks(connection)
   if (epoch !== manifest.epoch) return isInUse(connection) ? ['it has another history than the backup'] : []
   const lines = Object.entries(COUNTED).flatMap(([name, what]) => {

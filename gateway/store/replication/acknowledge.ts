@@ -3,7 +3,7 @@ import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replicati
 import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
-import { tellNextPiece } from '../tables/course-pieces.ts'
+import { queueNextChunk } from '../tables/course-pieces.ts'
 
 /** The head office has everything up to these cursors: what was only kept to tell it goes. */
 export const acknowledge = write(
@@ -18,7 +18,7 @@ export const acknowledge = write(
       if (stream === 'notes') connection.run('DELETE FROM erase_mark WHERE note_seq <= ?', seq)
       if (stream === 'entities') {
         forgetGone(connection, known.entities.seq, seq)
-        tellNextPiece(connection, seq)
+        queueNextChunk(connection, seq)
       }
     }
     return null

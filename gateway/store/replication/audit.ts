@@ -1,4 +1,4 @@
-import { RowSum } from '#shared/sync-hash.ts'
+import { RowHashSum } from '#shared/sync-hash.ts'
 import { addRecords } from '#shared/telemetry/record-sum.ts'
 import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { DAY_MS } from '#shared/time.ts'
@@ -8,7 +8,7 @@ import { type EntityTable, entityIdentity, liveEntities } from './entities.ts'
 import { type EventPlace, type EventStream, eventsOfDay } from './events.ts'
 
 /** Sums of some groups; where to go on, null at the end. */
-export interface AuditPortion<Place> {
+export interface AuditPage<Place> {
   readonly groups: readonly AuditGroup[]
   readonly after: Place | null
 }
@@ -30,7 +30,7 @@ interface DeviceName {
 export function auditTelemetry(
   tools: ReaderTools,
   request: { kind: 'gps' | 'battery'; dayMs: number; after: number },
-): AuditPortion<number> {
+): AuditPage<number> {
   const endsAtMs = performance.now() + PORTION_MS
   const devices = tools.connection.all<DeviceName>(
     `SELECT device_id, hardware_id FROM device
@@ -39,7 +39,7 @@ export function auditTelemetry(
   )
   const groups: AuditGroup[] = []
   for (const { deviceId, hardwareId } of devices) {
-    const sum = new RowSum()
+    const sum = new RowHashSum()
     const throughMs =
       request.kind === 'gps'
         ? addDay(tools, GPS, deviceId, request.dayMs, sum)
@@ -57,7 +57,7 @@ function addDay<R extends Records>(
   kind: RecordKind<R>,
   deviceId: number,
   dayMs: number,
-  sum: RowSum,
+  sum: RowHashSum,
 ): number | undefined {
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1 }
   const { records, count } = telemetry.read(kind, deviceId, range, (room) => kind.allocate(room))
@@ -69,12 +69,12 @@ function addDay<R extends Records>(
 export function auditEvents(
   { connection }: ReaderTools,
   { stream, dayMs, after }: { stream: EventStream; dayMs: number; after: EventPlace | null },
-): AuditPortion<EventPlace> {
+): AuditPage<EventPlace> {
   const range = { fromMs: dayMs, toMs: dayMs + DAY_MS - 1, group: null, after, limit: EVENTS_A_PORTION }
   const events = eventsOfDay(connection, stream, range)
-  const sums = new Map<string, { sum: RowSum; throughMs: number }>()
+  const sums = new Map<string, { sum: RowHashSum; throughMs: number }>()
   for (const { group, text, atMs } of events) {
-    const { sum } = sums.get(group) ?? { sum: new RowSum() }
+    const { sum } = sums.get(group) ?? { sum: new RowHashSum() }
     sum.addText(text)
     // they are in order of time
     sums.set(group, { sum, throughMs: atMs })
@@ -88,17 +88,17 @@ export function auditEvents(
 export function auditEntities(
   { connection }: ReaderTools,
   { table, after }: { table: EntityTable; after: number },
-): AuditPortion<number> {
+): AuditPage<number> {
   const most = table === 'course_piece' ? PIECES_A_PORTION : ENTITIES_A_PORTION
   const entities = liveEntities(connection, table, after, most)
-  const sum = new RowSum()
+  const sum = new RowHashSum()
   for (const entity of entities) sum.addText(entityIdentity(table, entity))
   const groups: AuditGroup[] = []
   addGroup(groups, table, sum)
   return { groups, after: entities.length < most ? null : (entities.at(-1)?.rowId ?? null) }
 }
 
-function addGroup(groups: AuditGroup[], group: string, sum: RowSum, throughMs?: number): void {
+function addGroup(groups: AuditGroup[], group: string, sum: RowHashSum, throughMs?: number): void {
   if (sum.count === 0) return
   const through = throughMs === undefined ? {} : { through_ms: throughMs }
   groups.push({ group, count: sum.count, sum: sum.toString(), ...through })

@@ -1,8 +1,8 @@
 import { STREAM_TABLES } from '../ledger/streams.ts'
-import { countUntoldPieces } from '../tables/course-pieces.ts'
+import { countUnqueuedChunks } from '../tables/course-pieces.ts'
 import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { entitiesBehind } from './entities.ts'
+import { entitiesAfter } from './entities.ts'
 
 /** Rows of some positions of a stream; where to go on, null at the end. */
 export interface BacklogPortion {
@@ -34,9 +34,9 @@ export function countRows(
   { stream, after }: { stream: RowStream; after: number },
 ): BacklogPortion {
   const timeColumn = stream === 'entities' ? 'NULL' : 'at_ms'
-  const [first] = stream === 'entities' ? entitiesBehind(connection, after, 1) : []
+  const [first] = stream === 'entities' ? entitiesAfter(connection, after, 1) : []
   let oldestMs = first?.changedAtMs ?? null
-  let [rows, last] = [stream === 'entities' ? countUntoldPieces(connection) : 0, after]
+  let [rows, last] = [stream === 'entities' ? countUnqueuedChunks(connection) : 0, after]
   for (let i = 0; i < STATEMENTS_A_PORTION; i++) {
     const found = connection.get<{ rows: number; oldestMs: number | null; last: number | null }>(
       // `+?`: see block-rows.ts

@@ -3,7 +3,7 @@ import { BATTERY, GPS, type RecordKind, type Records } from '#shared/telemetry/r
 import { DAY_MS, startOfDayMs } from '#shared/time.ts'
 import type { Connection } from '../db/connection.ts'
 import {
-  type BlockPlace,
+  type BlockLocation,
   blockBeginningAfter,
   blockBeginningBy,
   readRecords,
@@ -85,7 +85,7 @@ function addBlockDays<R extends Records>(
 function addDaysOf<R extends Records>(
   connection: Connection,
   kind: RecordKind<R>,
-  block: BlockPlace,
+  block: BlockLocation,
   days: Set<number>,
 ): void {
   const [firstDayMs, lastDayMs] = [startOfDayMs(block.firstMs), startOfDayMs(block.lastMs)]

@@ -31,7 +31,7 @@ interface ChangeRow {
 }
 
 /** The next changes behind a position; a body is read when it is its turn, for some are large. */
-export function entitiesBehind(connection: Connection, after: number, limit: number): Iterable<SyncEntity> {
+export function entitiesAfter(connection: Connection, after: number, limit: number): Iterable<SyncEntity> {
   // `+?`: see block-rows.ts
   const sql = 'SELECT seq, entity, key FROM change_log WHERE seq > +? ORDER BY seq LIMIT +?'
   return withBodies(connection, connection.all<ChangeRow>(sql, after, limit))

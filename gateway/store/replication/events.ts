@@ -63,7 +63,7 @@ const EVENTS: Record<EventStream, EventTable> = {
       code,
       command_id,
       metadata: parsed(metadata),
-      ...ofRegistration(short_id),
+      ...byRegistration(short_id),
     }),
   },
   geofence_events: {
@@ -81,7 +81,7 @@ const EVENTS: Record<EventStream, EventTable> = {
       at_ms,
       lat: fromE7(Number(at.lat_e7)),
       long: fromE7(Number(at.long_e7)),
-      ...ofRegistration(at.short_id),
+      ...byRegistration(at.short_id),
     }),
   },
 }
@@ -92,7 +92,7 @@ export function sentEvent({ seq, atMs, text }: SyncEvent): SentRow {
 }
 
 /** The next rows behind a position. */
-export function eventsBehind(connection: Connection, stream: EventStream, after: number, limit: number): SyncEvent[] {
+export function eventsAfter(connection: Connection, stream: EventStream, after: number, limit: number): SyncEvent[] {
   const { table, columns } = EVENTS[stream]
   // `+?`: see block-rows.ts
   const sql = `SELECT ${columns} FROM ${table} WHERE seq > +? ORDER BY seq LIMIT +?`
@@ -128,7 +128,7 @@ function toEvent(stream: EventStream, stored: Stored & Row): SyncEvent {
 }
 
 // A row from before the column is what it was when it was sent: a head office compares its text.
-function ofRegistration(shortId: unknown): Row {
+function byRegistration(shortId: unknown): Row {
   return shortId === null ? {} : { short_id: shortId }
 }
 

@@ -32,7 +32,7 @@ export function nextHistoryPart(
   { connection }: ReaderTools,
   { after, limits }: { after: number; limits: PartLimits },
 ): HistoryPart {
-  const entries = connection.db.transaction(() => entriesBehind(connection, after)).deferred()
+  const entries = connection.db.transaction(() => entriesAfter(connection, after)).deferred()
   const part = new BlocksPart(limits)
   const newer: UnreadableBlock[] = []
   for (const { seq, blockId } of entries) {
@@ -52,7 +52,7 @@ export function nextHistoryPart(
   return { part: part.finish(), damaged: null, newer }
 }
 
-function entriesBehind(connection: Connection, after: number): Entry[] {
+function entriesAfter(connection: Connection, after: number): Entry[] {
   const bound = partBound(connection, 'history', after)
   if (bound === null) return []
   return connection.all<Entry>(

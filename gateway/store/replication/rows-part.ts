@@ -1,8 +1,8 @@
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import type { Connection } from '../db/connection.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { entitiesBehind, sentEntity } from './entities.ts'
-import { type EventStream, eventsBehind, sentEvent } from './events.ts'
+import { entitiesAfter, sentEntity } from './entities.ts'
+import { type EventStream, eventsAfter, sentEvent } from './events.ts'
 import { RowsPart, type SentRow } from './part.ts'
 
 /** Rows that one statement reads: no snapshot is held for longer. */
@@ -19,7 +19,7 @@ export function nextRows(
   let { after } = request
   for (;;) {
     let read = 0
-    for (const row of rowsBehind(connection, stream, after, limit)) {
+    for (const row of rowsAfter(connection, stream, after, limit)) {
       if (!part.add(row)) return part.finish()
       after = row.seq
       read++
@@ -28,13 +28,13 @@ export function nextRows(
   }
 }
 
-function* rowsBehind(
+function* rowsAfter(
   connection: Connection,
   stream: EventStream | 'entities',
   after: number,
   limit: number,
 ): Generator<SentRow> {
   if (stream === 'entities') {
-    for (const entity of entitiesBehind(connection, after, limit)) yield sentEntity(entity)
-  } else for (const event of eventsBehind(connection, stream, after, limit)) yield sentEvent(event)
+    for (const entity of entitiesAfter(connection, after, limit)) yield sentEntity(entity)
+  } else for (const event of eventsAfter(connection, stream, after, limit)) yield sentEvent(event)
 }

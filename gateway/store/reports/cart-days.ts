@@ -26,12 +26,12 @@ const STRETCH_RECORDS = 1_000_000
 /** Two say in which zone a cart is, and all since it stands since when it does. */
 const FIXES_BEFORE_MAX = 4_000
 /** For how long before some days it is looked which zone a cart was in. */
-export const LOOK_BACK_MS = 10 * MINUTE_MS
+export const LOOKBACK_MS = 10 * MINUTE_MS
 /** Of a day, which is not parted. */
 const DAY_RECORDS = 4_000_000
 
 /** Where a cart was on some days. */
-export interface CartWay {
+export interface CartTrack {
   /** Its last fixes before the first day, so that this one is judged like any other. */
   before: GpsRecords
   /** Those of each day; a week of them is in memory at a time. Throws `too_many_positions`. */
@@ -42,12 +42,12 @@ export interface CartWay {
  * The way of a cart on the days, and for `lookBackMs` up to the last fix of each device before them, however old that
  * is.
  */
-export function wayOf(
+export function cartTrackOf(
   tools: ReaderTools,
   devices: CartDevices,
   days: readonly ReportDay[],
   lookBackMs: number,
-): CartWay {
+): CartTrack {
   const cart = new CartFixes()
   const before = (id: number) => lastFixes(tools, id, { endMs: days[0]?.fromMs ?? 0, lookBackMs })
   return {

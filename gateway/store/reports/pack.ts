@@ -1,8 +1,8 @@
 import type { ReportDay } from '#shared/reports/day-sums.ts'
-import { type PackDay, PackDays, type PackRules } from '#shared/reports/pack-days.ts'
+import { type BatteryDay, PackDays, type PackRules } from '#shared/reports/pack-days.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { type CartDevices, voltagesByDay, wayOf } from './cart-days.ts'
+import { type CartDevices, cartTrackOf, voltagesByDay } from './cart-days.ts'
 
 export interface PackQuery {
   devices: CartDevices
@@ -12,11 +12,14 @@ export interface PackQuery {
 }
 
 /** The voltages of a cart on each day that it said any. Throws `too_many_positions`. */
-export function readPackDays(tools: ReaderTools, { devices, days, rules }: PackQuery): (PackDay & { date: string })[] {
+export function readPackDays(
+  tools: ReaderTools,
+  { devices, days, rules }: PackQuery,
+): (BatteryDay & { date: string })[] {
   const pack = new PackDays(rules)
   const voltagesOf = voltagesByDay(tools, devices, days)
-  const found: (PackDay & { date: string })[] = []
-  const { before, byDay } = wayOf(tools, devices, days, rules.restAfterS * 1000)
+  const found: (BatteryDay & { date: string })[] = []
+  const { before, byDay } = cartTrackOf(tools, devices, days, rules.restAfterS * 1000)
   pack.standsAfter(before)
   let i = 0
   for (const fixes of byDay) {

@@ -1,9 +1,9 @@
 import type { ReportDay } from '#shared/reports/day-sums.ts'
-import { Outings } from '#shared/reports/outings.ts'
+import { TimeOut } from '#shared/reports/outings.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { LOOK_BACK_MS, wayOf } from './cart-days.ts'
+import { cartTrackOf, LOOKBACK_MS } from './cart-days.ts'
 import type { WatchedCart } from './traffic.ts'
 
 export interface SilencesQuery {
@@ -31,14 +31,14 @@ export function readSilences(tools: ReaderTools, { cart, days, longestStepMs }: 
   const endMs = days.at(-1)?.untilMs ?? 0
   const firstMs = days[0]?.fromMs ?? 0
   const silences: Silence[] = []
-  const outings = new Outings(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
+  const outings = new TimeOut(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
     // one that was silent before belongs to the time before
     if (untilMs - fromMs <= longestStepMs || fromMs + longestStepMs < firstMs) return
     const ids = [...devices.locks, ...devices.others]
     for (const [from, until] of silencesBetween(tools, ids, { fromMs, untilMs, longestStepMs }))
       silences.push({ fromMs: from, untilMs: until, isOpen: until === endMs, latE7, longE7 })
   })
-  const { before, byDay } = wayOf(tools, devices, days, LOOK_BACK_MS)
+  const { before, byDay } = cartTrackOf(tools, devices, days, LOOKBACK_MS)
   outings.take(before)
   for (const fixes of byDay) outings.take(fixes)
   outings.end(endMs)

@@ -1,10 +1,10 @@
 import type { ReportDay } from '#shared/reports/day-sums.ts'
-import { Outings } from '#shared/reports/outings.ts'
+import { TimeOut } from '#shared/reports/outings.ts'
 import { type TrafficCells, TrafficGrid } from '#shared/reports/traffic-grid.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { type CartDevices, LOOK_BACK_MS, wayOf } from './cart-days.ts'
+import { type CartDevices, cartTrackOf, LOOKBACK_MS } from './cart-days.ts'
 
 /** A cart whose way is looked at, and its parking zones as they are now. */
 export interface WatchedCart {
@@ -26,11 +26,11 @@ export function readTraffic(tools: ReaderTools, query: TrafficQuery): TrafficCel
   const grid = new TrafficGrid(cellsMax)
   const firstMs = days[0]?.fromMs ?? 0
   for (const { devices, parking } of carts) {
-    const outings = new Outings(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
+    const outings = new TimeOut(watchedZones(parking), (fromMs, untilMs, latE7, longE7) => {
       const ms = Math.min(untilMs, fromMs + longestStepMs) - Math.max(fromMs, firstMs)
       if (ms > 0) grid.add(latE7, longE7, ms / 1000)
     })
-    const { before, byDay } = wayOf(tools, devices, days, LOOK_BACK_MS)
+    const { before, byDay } = cartTrackOf(tools, devices, days, LOOKBACK_MS)
     outings.take(before)
     for (const fixes of byDay) outings.take(fixes)
     outings.end(days.at(-1)?.untilMs ?? 0)

@@ -1,11 +1,11 @@
 import { DaySums, type ReportDay } from '#shared/reports/day-sums.ts'
-import { drivenM, tripsOf } from '#shared/reports/driven.ts'
-import { Outings } from '#shared/reports/outings.ts'
+import { distanceDrivenM, tripsOf } from '#shared/reports/driven.ts'
+import { TimeOut } from '#shared/reports/outings.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { type CartDevices, LOOK_BACK_MS, wayOf } from './cart-days.ts'
+import { type CartDevices, cartTrackOf, LOOKBACK_MS } from './cart-days.ts'
 
 export interface UtilisationQuery {
   devices: CartDevices
@@ -19,29 +19,29 @@ export interface UtilisationQuery {
 }
 
 /** What a cart did on each day that it said of where it was. */
-export interface UsedDay {
+export interface UsageDay {
   date: string
   outMs: number
   distanceM: number
 }
 
 /** How a cart was used, by its fixes and its parking zones as they are now. Throws `too_many_positions`. */
-export function readUtilisation(tools: ReaderTools, query: UtilisationQuery): UsedDay[] {
+export function readUtilisation(tools: ReaderTools, query: UtilisationQuery): UsageDay[] {
   const { devices, days, parking, longestStepMs, config } = query
   const out = new DaySums(days)
   const firstMs = days[0]?.fromMs ?? 0
-  const outings = new Outings(watchedZones(parking), (fromMs, untilMs) =>
+  const outings = new TimeOut(watchedZones(parking), (fromMs, untilMs) =>
     out.add(Math.max(fromMs, firstMs), Math.min(untilMs, fromMs + longestStepMs)),
   )
   const hasParking = parking.length > 0
   const driven = new Map<number, number>()
-  const { before, byDay } = wayOf(tools, devices, days, LOOK_BACK_MS)
+  const { before, byDay } = cartTrackOf(tools, devices, days, LOOKBACK_MS)
   outings.take(before)
   let i = 0
   for (const fixes of byDay) {
     if (hasParking) outings.take(fixes)
     else for (const trip of tripsOf(fixes, config)) out.add(trip.startMs, trip.endMs)
-    if (fixes.atMs.length > 0) driven.set(i, drivenM(fixes, config))
+    if (fixes.atMs.length > 0) driven.set(i, distanceDrivenM(fixes, config))
     i++
   }
   outings.end(days.at(-1)?.untilMs ?? 0)

@@ -8,7 +8,7 @@ import { asFields, type Connection } from '../db/connection.ts'
 import { bodyOfKey, names, table } from '../db/table.ts'
 import { syncCursors } from '../ledger/cursors.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { queueDeliveries, type Told, whoIsTold } from './deliveries.ts'
+import { queueDeliveries, type Recipients, recipientsOf } from './deliveries.ts'
 import { applySessionChange } from './mqtt-sessions.ts'
 
 export const closedDayTable = table('closed_day', {
@@ -127,7 +127,7 @@ const COLUMNS = `alert_id, kind, cart, hardware_id, subject, opened_at_ms,
 export const saveAlerts = write(
   (connection: Connection, input: AlertsChange): SavedAlert[] => {
     const { changes, endedIds, sessionChanges, closedDay, nowMs } = input
-    const told = changes.length === 0 ? null : whoIsTold(connection)
+    const told = changes.length === 0 ? null : recipientsOf(connection)
     const saved = told === null ? [] : changes.map((change) => saveAlert(connection, change, told, nowMs))
     for (const alertId of endedIds) connection.run('UPDATE alert SET awaits_end = 0 WHERE alert_id = ?', alertId)
     for (const sessionChange of sessionChanges) applySessionChange(connection, sessionChange)
@@ -161,7 +161,7 @@ export const saveAlerts = write(
 function saveAlert(
   connection: Connection,
   { event, alert, sessionChanges }: AlertChange,
-  told: Told,
+  told: Recipients,
   nowMs: number,
 ): SavedAlert {
   const known = event === 'opened' ? twinOf(connection, alert) : findAlert(connection, alert.alertId)

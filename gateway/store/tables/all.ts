@@ -7,7 +7,7 @@ import { clockMarkTable } from './clock-mark.ts'
 import { closingTable } from './closing.ts'
 import { commandCountTable, commandTable } from './commands.ts'
 import { coursePhotoTable, courseTable } from './course.ts'
-import { coursePieceTable } from './course-pieces.ts'
+import { courseChunkTable } from './course-pieces.ts'
 import { migrationTable, sqliteSequenceTable } from './database.ts'
 import { configVersionTable, deviceConfigTable, groupConfigTable } from './device-configs.ts'
 import { deviceTypeTable } from './device-types.ts'
@@ -80,7 +80,7 @@ const WITHOUT_CHANGE_LOG: readonly Table[] = [
   siteTable,
   courseTable,
   coursePhotoTable,
-  coursePieceTable,
+  courseChunkTable,
   closedDayTable,
   cartMotionTable,
   cartNoteTable,

@@ -1,4 +1,4 @@
-import { type AuditRecord, type DatedOrigin, event, write } from '../db/audit.ts'
+import { type AuditRecord, event, type TimedActor, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
 import { names, table } from '../db/table.ts'
@@ -24,7 +24,7 @@ export const auditEntryTable = table('audit_entry', {
   erases: { json: ['person', 'before', 'after'] },
 })
 
-export interface AuditRow extends Omit<DatedOrigin, 'person'> {
+export interface AuditRow extends Omit<TimedActor, 'person'> {
   personJson: string | null
   entryId: string
   action: string
@@ -52,7 +52,7 @@ const AUDIT_ENTRIES: ListedTable = {
 /** Writes an entry down, in the transaction of what it tells of. */
 export function insertAuditEntry(
   connection: Connection,
-  { atMs, userId, person, sessionId, address }: DatedOrigin,
+  { atMs, userId, person, sessionId, address }: TimedActor,
   { action, target, before, after }: AuditRecord,
 ): void {
   connection.run(
@@ -107,7 +107,7 @@ export const noteBackup = write(
   },
 )
 
-function toPersonJson(person: DatedOrigin['person']): object | null {
+function toPersonJson(person: TimedActor['person']): object | null {
   return person === null ? null : { user_id: person.userId, name: person.name }
 }
 

@@ -1,4 +1,10 @@
-import { advance, type CommandEvent, type CommandFailure, type CommandProgress, SUPERSEDING } from '#domain/commands.ts'
+import {
+  advance,
+  type CommandEvent,
+  type CommandFailure,
+  type CommandProgress,
+  SUPERSEDABLE,
+} from '#domain/commands.ts'
 import type { SessionChange } from '#domain/mqtt-sessions.ts'
 import type { AckStatus, CommandStatus } from '#shared/wire/commands.ts'
 import { write } from '../db/audit.ts'
@@ -166,9 +172,9 @@ export function addToCommandCount(connection: Connection, added: number): void {
 export function supersedeCommands(connection: Connection, hardwareId: string): CommandRow[] {
   const rows = connection.all<StoredCommand>(
     `SELECT ${COLUMNS} FROM command WHERE hardware_id = ? AND ${IS_UNFINISHED} AND status = 'pending'
-       AND command IN (${SUPERSEDING.map(() => '?').join(', ')}) ORDER BY seq`,
+       AND command IN (${SUPERSEDABLE.map(() => '?').join(', ')}) ORDER BY seq`,
     hardwareId,
-    ...SUPERSEDING,
+    ...SUPERSEDABLE,
   )
   return moveAll(connection, rows.map(toRow), { kind: 'failed', error: 'superseded' })
 }

@@ -18,11 +18,11 @@ import {
   courseImage,
   coursePhoto,
   courseRow,
-  dropHalfContent,
+  dropIncompleteContent,
   saveCourse,
   saveCoursePhoto,
 } from './course.ts'
-import { countUntoldPieces, PIECE_BYTES, tellAllPieces } from './course-pieces.ts'
+import { countUnqueuedChunks, PIECE_BYTES, queueAllChunks } from './course-pieces.ts'
 
 /** The last schema that kept the image as a whole. */
 const WHOLE_IMAGE = 28
@@ -205,9 +205,9 @@ test('a head office that lost pieces, and another epoch, get all of it', (t) => 
 test('a file that is carried to the head office has all pieces', (t) => {
   const connection = open(t)
   saveCoursePhoto(connection, { photo: placed(IMAGE), course: drawn(1) })
-  tellAllPieces(connection, {})
+  queueAllChunks(connection, {})
   assert.equal(sent(connection).rows.filter(isPiece).length, PIECES)
-  assert.equal(countUntoldPieces(connection), 0)
+  assert.equal(countUnqueuedChunks(connection), 0)
 })
 
 test('a drawing goes whole up to 900 KB, and in pieces beyond it', (t) => {
@@ -269,14 +269,14 @@ test('what is made anew of the rows of a head office has photo and drawing byte 
     // in any order, and twice
     for (const { table, key, body } of [...some, ...some.toReversed()])
       if (body !== null) putEntity(made, { table, key, body })
-    dropHalfContent(made)
+    dropIncompleteContent(made)
     return made
   }
   const whole = madeOf(rows)
   const all = (of: Connection, table: string) => of.all(`SELECT * FROM ${table} ORDER BY 1, 2`)
   for (const table of ['course', 'course_photo', 'course_piece'])
     assert.deepEqual(all(whole, table), all(connection, table), table)
-  assert.equal(countUntoldPieces(whole), 0)
+  assert.equal(countUnqueuedChunks(whole), 0)
 
   const photo = contentHash(IMAGE)
   const noPhoto = madeOf(rows.filter(({ key }) => key !== `${photo}/0002`))

@@ -11,7 +11,7 @@ export const PIECE_BYTES = 49_152
 /** The key of a piece as the head office has it: in order of its number. */
 const KEY = (table: string) => `printf('%s/%04d', ${table}.hash, ${table}.number)`
 
-export const coursePieceTable = table('course_piece', {
+export const courseChunkTable = table('course_piece', {
   care: {
     what: 'the photo and a large drawing of the course, in pieces',
     size: 'large',
@@ -40,7 +40,7 @@ export function contentOf(hash: string, content: Uint8Array): CourseContent {
 }
 
 /** Stores what is not there already. */
-export function putPieces(connection: Connection, hash: string, content: Uint8Array): void {
+export function putChunks(connection: Connection, hash: string, content: Uint8Array): void {
   for (let number = 0; number * PIECE_BYTES < content.length; number++)
     connection.run(
       'INSERT OR IGNORE INTO course_piece (hash, number, bytes) VALUES (?, ?, ?)',
@@ -51,7 +51,7 @@ export function putPieces(connection: Connection, hash: string, content: Uint8Ar
 }
 
 /** The content of its pieces; null while not all of them are there. */
-export function joinPieces(
+export function joinChunks(
   connection: Connection,
   { hash, bytes }: Pick<CourseContent, 'hash' | 'bytes'>,
 ): Buffer<ArrayBuffer> | null {
@@ -63,8 +63,8 @@ export function joinPieces(
   return content.length === bytes ? content : null
 }
 
-/** Whether `joinPieces` would find it, without reading it. */
-export function hasPieces(connection: Connection, { hash, bytes }: Pick<CourseContent, 'hash' | 'bytes'>): boolean {
+/** Whether `joinChunks` would find it, without reading it. */
+export function hasChunks(connection: Connection, { hash, bytes }: Pick<CourseContent, 'hash' | 'bytes'>): boolean {
   const found = connection.get<{ bytes: number | null }>(
     'SELECT sum(length(bytes)) AS bytes FROM course_piece WHERE hash = ?',
     hash,
@@ -73,7 +73,7 @@ export function hasPieces(connection: Connection, { hash, bytes }: Pick<CourseCo
 }
 
 /** Deletes the pieces of what is neither the drawing nor the photo any more. */
-export function dropUnusedPieces(connection: Connection): void {
+export function dropUnusedChunks(connection: Connection): void {
   connection.run(
     `DELETE FROM course_piece WHERE hash NOT IN (SELECT hash FROM course_photo
        UNION SELECT drawing ->> 'hash' FROM course WHERE drawing IS NOT NULL)`,
@@ -84,14 +84,14 @@ export function dropUnusedPieces(connection: Connection): void {
  * Lets the next piece into the changes that the head office is to be told, once it has those up to `throughSeq`: one
  * after the other, so that what happens meanwhile has not to wait for megabytes.
  */
-export function tellNextPiece(connection: Connection, throughSeq: number): void {
+export function queueNextChunk(connection: Connection, throughSeq: number): void {
   const isUnderWay =
     connection.get(`SELECT 1 FROM change_log WHERE entity = 'course_piece' AND seq > ?`, throughSeq) !== undefined
   if (!isUnderWay) connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD} LIMIT 1`)
 }
 
 /** Lets all pieces in at once: for a file that is carried to the head office. */
-export const tellAllPieces = write(
+export const queueAllChunks = write(
   (connection: Connection, _: Record<string, never>): null => {
     connection.run(`INSERT INTO change_log (entity, key) ${UNTOLD}`)
     return null
@@ -100,6 +100,6 @@ export const tellAllPieces = write(
 )
 
 /** How many pieces are still to enter the changes. */
-export function countUntoldPieces(connection: Connection): number {
+export function countUnqueuedChunks(connection: Connection): number {
   return connection.get<{ pieces: number }>(`SELECT count(*) AS pieces FROM (${UNTOLD})`)?.pieces ?? 0
 }

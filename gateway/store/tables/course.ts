@@ -8,7 +8,7 @@ import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { names, table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { contentOf, dropUnusedPieces, hasPieces, joinPieces, PIECE_BYTES, putPieces } from './course-pieces.ts'
+import { contentOf, dropUnusedChunks, hasChunks, joinChunks, PIECE_BYTES, putChunks } from './course-pieces.ts'
 
 export const courseTable = table('course', {
   care: {
@@ -81,7 +81,7 @@ export function courseRow(connection: Connection): CourseRow | null {
   if (row === undefined) return null
   const { version, attribution, features, drawing } = row
   const pieces: CourseContent | null = drawing === null ? null : JSON.parse(drawing)
-  const packedFeatures = features ?? (pieces && joinPieces(connection, pieces))?.toString() ?? ''
+  const packedFeatures = features ?? (pieces && joinChunks(connection, pieces))?.toString() ?? ''
   return { version, attribution, packedFeatures }
 }
 
@@ -90,7 +90,7 @@ export function coursePhoto(connection: Connection): CoursePhoto | null {
   const row = connection.get<Omit<CoursePhoto, 'corners'> & { corners: string }>(
     'SELECT content_type, corners, hash, bytes FROM course_photo WHERE only = 1',
   )
-  if (row === undefined || !hasPieces(connection, row)) return null
+  if (row === undefined || !hasChunks(connection, row)) return null
   return { ...row, corners: JSON.parse(row.corners) }
 }
 
@@ -99,7 +99,7 @@ export function courseImage(
   { connection }: Pick<ReaderTools, 'connection'>,
   { hash, bytes }: Pick<CoursePhoto, 'hash' | 'bytes'>,
 ): Uint8Array<ArrayBuffer> | null {
-  const image = joinPieces(connection, { hash, bytes })
+  const image = joinChunks(connection, { hash, bytes })
   return image === null ? null : new Uint8Array(image)
 }
 
@@ -109,7 +109,7 @@ export const saveCourse = write(
     const isWhole = packedFeatures.length <= WHOLE_LENGTH
     const content = isWhole ? null : Buffer.from(packedFeatures)
     const drawing = content && contentOf(contentHash(content), content)
-    if (content !== null && drawing !== null) putPieces(connection, drawing.hash, content)
+    if (content !== null && drawing !== null) putChunks(connection, drawing.hash, content)
     connection.run(
       `INSERT INTO course (only, version, attribution, features, drawing, updated_at_ms) VALUES (1, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET version = excluded.version, attribution = excluded.attribution,
@@ -120,7 +120,7 @@ export const saveCourse = write(
       drawing && JSON.stringify(drawing),
       nowMs,
     )
-    dropUnusedPieces(connection)
+    dropUnusedChunks(connection)
     return null
   },
   {
@@ -149,7 +149,7 @@ export const saveCoursePhoto = write(
   ): null => {
     connection.run('DELETE FROM course_photo')
     if (photo !== null) {
-      putPieces(connection, photo.hash, photo.image)
+      putChunks(connection, photo.hash, photo.image)
       connection.run(
         'INSERT INTO course_photo (only, content_type, corners, hash, bytes) VALUES (1, ?, ?, ?, ?)',
         photo.contentType,
@@ -173,11 +173,11 @@ export const saveCoursePhoto = write(
  * Drops a photo, or a drawing, of which not all pieces are there: a head office that had not got all of it shows none,
  * either.
  */
-export function dropHalfContent(connection: Connection): void {
+export function dropIncompleteContent(connection: Connection): void {
   if (coursePhoto(connection) === null) connection.run('DELETE FROM course_photo')
   if (courseRow(connection)?.packedFeatures === '')
     connection.run('UPDATE course SET features = ?, drawing = NULL', gzipSync('[]').toString('base64'))
-  dropUnusedPieces(connection)
+  dropUnusedChunks(connection)
 }
 
 function hasAny(counts: object): boolean {

@@ -17,22 +17,22 @@ import { siteSettings } from './site.ts'
 import { listWebhooks, type WebhookRow } from './webhooks.ts'
 
 /** A message of a notifier names what is opened within so long after the first. */
-export const GATHERED_MS = 30_000
+export const BATCH_WINDOW_MS = 30_000
 
 /** How long after an alert was opened a notifier tells of it. */
 export function noticeAfterMs({ afterUnacknowledgedMin }: Pick<NotifierRow, 'afterUnacknowledgedMin'>): number {
-  return Math.max(GATHERED_MS, (afterUnacknowledgedMin ?? 0) * MINUTE_MS)
+  return Math.max(BATCH_WINDOW_MS, (afterUnacknowledgedMin ?? 0) * MINUTE_MS)
 }
 
 /** Who is told of alerts, and of which site: the same for all of one transaction. */
-export interface Told {
+export interface Recipients {
   webhooks: readonly WebhookRow[]
   notifiers: readonly NotifierRow[]
   settings: SiteSettings
   zone: TimeZone
 }
 
-export function whoIsTold(connection: Connection): Told {
+export function recipientsOf(connection: Connection): Recipients {
   const settings = siteSettings(connection)
   return {
     webhooks: listWebhooks(connection),
@@ -49,18 +49,18 @@ export function whoIsTold(connection: Connection): Told {
  */
 export function queueDeliveries(
   connection: Connection,
-  told: Told,
+  told: Recipients,
   { event, alert }: { event: AlertEvent; alert: Alert },
   nowMs: number,
 ): void {
   queueForWebhooks(connection, told, { event, alert }, nowMs)
   if (event === 'opened') queueForNotifiers(connection, told, alert, nowMs)
-  else forgetUntold(connection, told, alert.alertId, nowMs)
+  else forgetUnsent(connection, told, alert.alertId, nowMs)
 }
 
 function queueForWebhooks(
   connection: Connection,
-  told: Told,
+  told: Recipients,
   { event, alert }: { event: AlertEvent; alert: Alert },
   nowMs: number,
 ): void {
@@ -72,7 +72,7 @@ function queueForWebhooks(
   insertDeliveries(connection, targetIds, { alertId, body, nowMs })
 }
 
-function queueForNotifiers(connection: Connection, told: Told, alert: Alert, nowMs: number): void {
+function queueForNotifiers(connection: Connection, told: Recipients, alert: Alert, nowMs: number): void {
   const { alertId, kind, openedAtMs } = alert
   const isTold = ({ kinds, hours }: NotifierRow) =>
     isWanted(kinds, kind) && (hours === null || isBetweenHours(told.zone, hours, openedAtMs))
@@ -84,7 +84,7 @@ function queueForNotifiers(connection: Connection, told: Told, alert: Alert, now
 }
 
 /** What is due already is told all the same: nobody had acknowledged it in time. */
-function forgetUntold(connection: Connection, { notifiers }: Told, alertId: string, nowMs: number): void {
+function forgetUnsent(connection: Connection, { notifiers }: Recipients, alertId: string, nowMs: number): void {
   const patient = notifiers.filter((notifier) => notifier.afterUnacknowledgedMin !== null)
   if (patient.length === 0) return
   const dueAfterMs = new Map(patient.map((notifier) => [notifier.notifierId, nowMs - noticeAfterMs(notifier)]))

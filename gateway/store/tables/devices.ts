@@ -334,7 +334,7 @@ export const confirmPassword = write(
 )
 
 /** Devices whose password is the shared key, from before each was issued its own: they are to be issued one. */
-export const voidSharedPasswords = write(
+export const revokeSharedPasswords = write(
   (connection: Connection, input: { keyHash: string }): number => {
     return connection.run(
       `UPDATE device SET is_on_shared_key = 1, mqtt_password_hash = '' WHERE mqtt_password_hash = ?`,

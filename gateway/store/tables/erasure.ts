@@ -33,7 +33,7 @@ export interface ErasurePosition {
 }
 
 /** What was blanked. */
-export interface Erased {
+export interface ErasureResult {
   lockEvents: number
   commands: number
   /** Values of metadata and params. */
@@ -42,7 +42,7 @@ export interface Erased {
   other: number
 }
 
-export interface ErasureStep extends Erased {
+export interface ErasureStep extends ErasureResult {
   /** Where the next step goes on; null when all was looked at. */
   after: ErasurePosition | null
   /** The table in which it blanked `other`; null where it blanked none. */
@@ -54,7 +54,7 @@ const STEP_SEQS = 1000
 /** Lock events in one note to the head office. */
 const NOTED_ROWS = 50
 
-const NOTHING: Erased = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
+const NOTHING: ErasureResult = { lockEvents: 0, commands: 0, metadata: 0, other: 0 }
 
 // Only of an event without an id of the device's own the code is part of the identity. The others keep theirs: a device
 // that had no acknowledgement sends the event again, and would bring the code back.
@@ -119,7 +119,7 @@ function eraseLockEvents(
   subject: ErasedSubject,
   fromSeq: number,
   nowMs: number,
-): Partial<Erased> {
+): Partial<ErasureResult> {
   const rows = connection.all<{ seq: number; eventId: string; code: string | null; metadata: string | null }>(
     `SELECT seq, event_id, code, metadata FROM lock_event WHERE seq >= ? AND seq < ?
        AND (code IS NOT NULL OR metadata IS NOT NULL) ORDER BY seq`,
@@ -142,7 +142,7 @@ function eraseLockEvents(
 }
 
 // Commands are sent again whenever they change.
-function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: number): Partial<Erased> {
+function eraseCommands(connection: Connection, subject: ErasedSubject, fromSeq: number): Partial<ErasureResult> {
   const rows = connection.all<{ seq: number; params: string; metadata: string | null; isOver: number }>(
     `SELECT seq, params, metadata, status NOT IN ('pending', 'published', 'acknowledged') AS isOver
      FROM command WHERE seq >= ? AND seq < ? ORDER BY seq`,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { emptyState } from '#domain/latest-state.ts'
-import { UNWATCHED } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import { migrate } from '../migrate.ts'
 import type { DeviceState } from '../telemetry/device-state.ts'
 import { encodeStateChanges } from '../telemetry/state-changes.ts'
@@ -40,8 +40,8 @@ test('a batch that is written twice leaves what it leaves when it is written onc
   const named = { hardwareId: 'cart', deviceType: 'teebox', name: null, groupId: null }
   const newDevice = { ...named, mqttPasswordHash: '', nowMs: 0, publication }
   const { deviceId } = createDevice(connection, newDevice)
-  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: UNWATCHED }
-  const watch = { ...UNWATCHED, zones: [{ id: 'green', isInside: true }] }
+  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
+  const watch = { ...NO_ZONE_STATE, zones: [{ id: 'green', isInside: true }] }
   const changes = (after: Partial<DeviceState>) =>
     encodeStateChanges([{ deviceId, before, after: { ...before, updatedAtMs: 1, ...after } }])
   const nothing = { lockEvents: [], quarantined: [], commandAcks: [], sessionChanges: [] }

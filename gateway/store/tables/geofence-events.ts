@@ -3,7 +3,7 @@ import type { GeofenceEventKind } from '#shared/wire/geofence-events.ts'
 import { GROUP_ID_OF_SITE } from '#shared/wire/replication/replicated.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Connection } from '../db/connection.ts'
-import { type ListCondition, type ListedTable, type ListPage, listPage, ofRegistration } from '../db/list-page.ts'
+import { byRegistration, type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
 import { table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
@@ -84,7 +84,7 @@ export function listGeofenceEvents(
     ['zone_id = ?', query.zoneId],
     ['group_id = ?', query.groupId],
     ['zone_type = ?', query.zoneType],
-    ofRegistration(query.registration),
+    byRegistration(query.registration),
     ['event = ?', query.event],
     ['at_ms >= ?', query.fromMs],
     ['at_ms <= ?', query.toMs],

@@ -2,7 +2,7 @@ import { readMaskedCode } from '#shared/masked-codes.ts'
 import type { Registration } from '#shared/registrations.ts'
 import type { LockKind, LockSource } from '#shared/wire/lock-events.ts'
 import type { Connection } from '../db/connection.ts'
-import { type ListCondition, type ListedTable, type ListPage, listPage, ofRegistration } from '../db/list-page.ts'
+import { byRegistration, type ListCondition, type ListedTable, type ListPage, listPage } from '../db/list-page.ts'
 import { table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
@@ -102,7 +102,7 @@ export function listLockEvents(
 ): LockEventRow[] | null {
   const conditions: ListCondition[] = [
     ['hardware_id = ?', query.hardwareId],
-    ofRegistration(query.registration),
+    byRegistration(query.registration),
     query.masksCodes ? ['code GLOB ?', patternOfMasked(query.code)] : ['code = ?', query.code],
     ['source = ?', query.source],
     ['event = ?', query.event],

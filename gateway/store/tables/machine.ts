@@ -1,4 +1,4 @@
-import type { MachineSigns } from '#domain/machine.ts'
+import type { MachineIds } from '#domain/machine.ts'
 import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { table } from '../db/table.ts'
@@ -14,14 +14,14 @@ export const machineTable = table('machine', {
 })
 
 /** The machine that this database was used on; empty when nothing is known of it. */
-export function knownMachine(connection: Connection): MachineSigns {
+export function knownMachine(connection: Connection): MachineIds {
   const row = connection.get<{ signs: string }>('SELECT signs FROM machine')
   // written by this program only
   return row === undefined ? {} : JSON.parse(row.signs)
 }
 
 export const noteMachine = write(
-  (connection: Connection, { signs }: { signs: MachineSigns }): null => {
+  (connection: Connection, { signs }: { signs: MachineIds }): null => {
     connection.run('INSERT OR REPLACE INTO machine (only, signs) VALUES (1, ?)', JSON.stringify(signs))
     return null
   },
@@ -33,7 +33,7 @@ export const noteMachine = write(
 
 /** A person says that this is the machine of this course; null for the one that the next start finds. */
 export const confirmMachine = write(
-  (connection: Connection, { signs }: { signs: MachineSigns | null }): null => {
+  (connection: Connection, { signs }: { signs: MachineIds | null }): null => {
     if (signs === null) forgetMachine(connection)
     else noteMachine(connection, { signs })
     return null

@@ -1,4 +1,4 @@
-import { SUPERSEDING } from '#domain/commands.ts'
+import { SUPERSEDABLE } from '#domain/commands.ts'
 import { NotFoundError } from '#shared/errors.ts'
 import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
@@ -31,7 +31,7 @@ export const createCommands = write(
     const superseded: CommandRow[] = []
     for (const row of input.commands) {
       requireDevice(connection, row.hardwareId)
-      if (SUPERSEDING.includes(row.command)) superseded.push(...supersedeCommands(connection, row.hardwareId))
+      if (SUPERSEDABLE.includes(row.command)) superseded.push(...supersedeCommands(connection, row.hardwareId))
       insertCommand(connection, row)
     }
     addToCommandCount(connection, input.commands.length)

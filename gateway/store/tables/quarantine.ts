@@ -35,7 +35,7 @@ export function insertQuarantined(connection: Connection, entries: readonly NewQ
 }
 
 /** Keeps a message whose rows could not be stored, with what the MQTT broker has to write for it. */
-export const keepRefused = write(
+export const quarantineMessage = write(
   (
     connection: Connection,
     { entry, sessionChanges }: { entry: NewQuarantineEntry; sessionChanges: readonly SessionChange[] },

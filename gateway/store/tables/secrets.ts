@@ -11,10 +11,10 @@ export const secretTable = table('secret', {
 })
 
 /** Not a secret: says that the key of an admin was given to, or shown to, the person who runs the gateway. */
-export const ADMIN_KEY_TOLD = { name: 'admin_key_told', value: new Uint8Array([1]) }
+export const ADMIN_KEY_REVEALED = { name: 'admin_key_told', value: new Uint8Array([1]) }
 
-export function isAdminKeyTold(connection: Connection): boolean {
-  return connection.get('SELECT 1 FROM secret WHERE name = ?', ADMIN_KEY_TOLD.name) !== undefined
+export function isAdminKeyRevealed(connection: Connection): boolean {
+  return connection.get('SELECT 1 FROM secret WHERE name = ?', ADMIN_KEY_REVEALED.name) !== undefined
 }
 
 /** Not a secret: names the session that sets the gateway up. */

@@ -29,7 +29,7 @@ export interface NewSession {
 }
 
 /** What somebody did of which nothing is stored but the entry in the audit log. */
-export interface Deed {
+export interface AuditOnlyEvent {
   action: AuditAction
   target: string
   after: object | null
@@ -106,8 +106,8 @@ export const recordSessionUse = write(
 )
 
 /** There is nothing to write but what the audit log says of it. */
-export const noteDeed = write(
-  (_connection: Connection, _deed: Deed): null => {
+export const recordAuditOnly = write(
+  (_connection: Connection, _deed: AuditOnlyEvent): null => {
     return null
   },
   {

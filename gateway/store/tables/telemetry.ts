@@ -1,4 +1,4 @@
-import { NUMBERS_LEFT_OUT, table } from '../db/table.ts'
+import { SEQUENCE_GAP, table } from '../db/table.ts'
 
 const LOG_NUMBER = `max(ifnull((SELECT max(first_seq) FROM telemetry_log), 0),
   ifnull((SELECT max(seq) FROM sync_cursor WHERE stream = 'telemetry'), 0),
@@ -17,7 +17,7 @@ export const telemetryLogEndTable = table('telemetry_log_end', {
     meaning: 'Numbers go on far above any that may have been given.',
     afterLoss: [
       `INSERT OR IGNORE INTO telemetry_log_end (only, next_seq, cuts, saved_seq)
-         VALUES (1, ${LOG_NUMBER} + ${NUMBERS_LEFT_OUT}, unixepoch(),
+         VALUES (1, ${LOG_NUMBER} + ${SEQUENCE_GAP}, unixepoch(),
            ifnull((SELECT max(first_seq) FROM telemetry_log), 0))`,
     ],
   },
@@ -40,7 +40,7 @@ export const telemetryLogTable = table('telemetry_log', {
     meaning: 'Records of the last minutes are missing. What is missing comes back when it is sent again.',
     afterLoss: [
       `UPDATE telemetry_log_end
-         SET next_seq = max(next_seq, ${LOG_NUMBER}) + ${NUMBERS_LEFT_OUT}, cuts = cuts + 1`,
+         SET next_seq = max(next_seq, ${LOG_NUMBER}) + ${SEQUENCE_GAP}, cuts = cuts + 1`,
     ],
   },
 })

@@ -6,7 +6,7 @@ import { saveStates } from './save-states.ts'
  * Corrects what is said of a device's stream after `removed` records of its blocks are gone, in the transaction that
  * took them. Returns whether the device is registered.
  */
-export function uncountRecords(
+export function decrementRecordCounts(
   connection: WriterTables,
   { deviceId, stream }: { deviceId: number; stream: TelemetryStream },
   removed: number,

@@ -6,7 +6,7 @@ import { decodeStoredBlock } from './stored-block.ts'
 import { isUnreadable, readBlock, type UnreadableBlock, unreadableReason } from './unreadable-block.ts'
 
 /** What the table says of a block. */
-export interface BlockPlace {
+export interface BlockLocation {
   readonly blockId: number
   readonly firstMs: number
   readonly lastMs: number
@@ -25,11 +25,11 @@ const NEWEST_BLOCKS = 16
  * The last blocks of a device's stream, newest first: at most `NEWEST_BLOCKS`, and none behind the first that is full,
  * since each of them is on a page of its own.
  */
-export function newestBlocks(connection: Connection, deviceId: number, stream: TelemetryStream): BlockPlace[] {
+export function newestBlocks(connection: Connection, deviceId: number, stream: TelemetryStream): BlockLocation[] {
   const rows = connection
-    .statement<BlockPlace>(`SELECT ${COLUMNS} ${OF_STREAM} ORDER BY first_ms DESC LIMIT ${NEWEST_BLOCKS}`)
+    .statement<BlockLocation>(`SELECT ${COLUMNS} ${OF_STREAM} ORDER BY first_ms DESC LIMIT ${NEWEST_BLOCKS}`)
     .iterate(deviceId, stream)
-  const newest: BlockPlace[] = []
+  const newest: BlockLocation[] = []
   for (const row of rows) {
     newest.push(row)
     if (row.count >= MAX_BLOCK_RECORDS) break
@@ -43,7 +43,7 @@ export function blockBeginningBy(
   deviceId: number,
   stream: TelemetryStream,
   atMs: number,
-): BlockPlace | undefined {
+): BlockLocation | undefined {
   return connection.get(
     `SELECT ${COLUMNS} ${OF_STREAM} AND first_ms <= +? ORDER BY first_ms DESC LIMIT 1`,
     deviceId,
@@ -58,7 +58,7 @@ export function blockBeginningAfter(
   deviceId: number,
   stream: TelemetryStream,
   atMs: number,
-): BlockPlace | undefined {
+): BlockLocation | undefined {
   return connection.get(
     `SELECT ${COLUMNS} ${OF_STREAM} AND first_ms > +? ORDER BY first_ms LIMIT 1`,
     deviceId,
@@ -80,7 +80,7 @@ export class UnreadableBlockError extends Error {
 }
 
 /** Reads all records of a block. Throws `UnreadableBlockError`. */
-export function readRecords<R extends Records>(connection: Connection, kind: RecordKind<R>, row: BlockPlace): R {
+export function readRecords<R extends Records>(connection: Connection, kind: RecordKind<R>, row: BlockLocation): R {
   try {
     const block = readBlock(connection, row.blockId)
     if (block === 'gone') throw new Error(`block ${row.blockId} is gone`)

@@ -49,7 +49,7 @@ export function removeBlock(connection: Connection, blockId: number): boolean {
  * damaged, and nothing taken from one beside a damaged page. No page of it is read. Both are read from then on; a
  * repair puts them together.
  */
-export function setBlocksAside(connection: Connection): void {
+export function detachBlocks(connection: Connection): void {
   const asides = blockTables(connection).slice(1)
   const aside = `${ASIDE}${asides.length + 1}`
   const parts = connection.all<{ type: string; name: string; sql: string }>(
@@ -181,7 +181,7 @@ export const hideUnreachableBlocks = write(
     connection: WriterTables,
     { blocks, isAside, nowMs }: { blocks: readonly IndexedBlock[]; isAside: boolean; nowMs: number },
   ): void => {
-    if (!isAside) setBlocksAside(connection)
+    if (!isAside) detachBlocks(connection)
     const gaps = new Gaps(connection)
     for (const { blockId, deviceId, stream, firstMs } of blocks) {
       connection.run('INSERT OR IGNORE INTO hidden_block (block_id) VALUES (?)', blockId)

@@ -5,7 +5,7 @@ import { syncCursors } from '../ledger/cursors.ts'
 import { isLogged, logBlock } from '../ledger/gaps.ts'
 import { blockBeginningBy } from './block-rows.ts'
 import { removeBlock } from './blocks-aside.ts'
-import { CUT_LOG } from './log-row.ts'
+import { LOG_TRUNCATED } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 
@@ -123,7 +123,7 @@ export const dropLog = write(
     // they say what became of devices
     saveStates(connection)
     // numbers are not used again, not even when this was the end of the log
-    connection.run(CUT_LOG, throughSeq + 1)
+    connection.run(LOG_TRUNCATED, throughSeq + 1)
     if (lastSeq === null) return { isDone: true }
     connection.run(`DELETE FROM telemetry_log WHERE ${sealed}`, fromSeq, lastSeq, kept)
     connection.tail.dropped(dropped)

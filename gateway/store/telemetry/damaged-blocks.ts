@@ -4,7 +4,7 @@ import { BATTERY, GPS } from '#shared/telemetry/records.ts'
 import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { Gaps, isLogged } from '../ledger/gaps.ts'
-import { uncountRecords } from './block-counts.ts'
+import { decrementRecordCounts } from './block-counts.ts'
 import { removeBlock } from './blocks-aside.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
 import type { WriterTables } from './log-tail.ts'
@@ -200,7 +200,7 @@ function putAside(connection: WriterTables, row: BlockRow, { reason, bytes, nowM
     bytes,
   )
   removeBlock(connection, blockId)
-  uncountRecords(connection, row, count)
+  decrementRecordCounts(connection, row, count)
 }
 
 function dropOldest(connection: WriterTables): number {

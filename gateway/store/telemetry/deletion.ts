@@ -3,7 +3,7 @@ import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import { event, write } from '../db/audit.ts'
 import { Gaps, logBlock } from '../ledger/gaps.ts'
-import { uncountRecords } from './block-counts.ts'
+import { decrementRecordCounts } from './block-counts.ts'
 import { insertBlock, type NewBlock } from './blocks.ts'
 import { removeBlock } from './blocks-aside.ts'
 import { CommittedBlocks } from './committed-blocks.ts'
@@ -111,7 +111,8 @@ function purgeSome(purging: Purging, step: PurgeStep, request: PurgeRequest): vo
     }
     const { deviceId, stream } = position
     const purged = purgeStream(purging, position, request, room)
-    if (purged.removed > 0 && uncountRecords(connection, position, purged.removed)) step[stream] += purged.removed
+    if (purged.removed > 0 && decrementRecordCounts(connection, position, purged.removed))
+      step[stream] += purged.removed
     step.unreadable.push(...purged.unreadable)
     room -= purged.cost
     if (purged.throughMs !== null) {
@@ -133,7 +134,7 @@ export const deleteDeviceTelemetryStep = write(
       const blocks = oldestBlocks(connection, { deviceId, stream }, STEP_BLOCKS)
       const damaged = deleteDamagedOf(connection, { deviceId, stream }, STEP_BLOCKS)
       const removed = deleteBlocks(connection, blocks)
-      if (removed > 0) uncountRecords(connection, { deviceId, stream }, removed)
+      if (removed > 0) decrementRecordCounts(connection, { deviceId, stream }, removed)
       step[stream] = removed
       step.damagedBlocks += damaged
       if (blocks.length === STEP_BLOCKS || damaged === STEP_BLOCKS) step.isDone = false

@@ -1,5 +1,5 @@
 import { emptyState, type LatestState } from '#domain/latest-state.ts'
-import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE, type WatchState } from '#shared/zones/watch.ts'
 import type { Connection } from '../db/connection.ts'
 
 /** What is known of a device from its own messages, as it is stored. */
@@ -31,7 +31,7 @@ export function stateOfRow({ latestJson, stateUpdatedAtMs, lastRespondedAtMs, wa
     state: { ...emptyState(), ...JSON.parse(latestJson) },
     updatedAtMs: stateUpdatedAtMs,
     lastRespondedAtMs,
-    watch: watchJson === null ? UNWATCHED : JSON.parse(watchJson),
+    watch: watchJson === null ? NO_ZONE_STATE : JSON.parse(watchJson),
   }
 }
 

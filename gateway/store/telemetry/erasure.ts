@@ -5,10 +5,10 @@ import { event, write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { addNote } from '../ledger/notes.ts'
 import { encodeBatch, HAS_BATTERY, HAS_GPS, type TelemetryBatch } from './batch.ts'
-import { uncountRecords } from './block-counts.ts'
+import { decrementRecordCounts } from './block-counts.ts'
 import type { DeletedRecords } from './deletion.ts'
 import { hardwareIdOf } from './device-state.ts'
-import { CUT_LOG, decodeLogRow } from './log-row.ts'
+import { decodeLogRow, LOG_TRUNCATED } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 import { applyStateChanges } from './state-changes.ts'
@@ -37,10 +37,10 @@ export const beginErasure = write(
     saveStates(connection)
     const taken = eraseFromLog(connection, erasure)
     if (taken.gps + taken.battery > 0) {
-      connection.run(CUT_LOG, 0)
+      connection.run(LOG_TRUNCATED, 0)
       connection.tail.forget()
       for (const stream of streams) {
-        if (taken[stream] > 0) uncountRecords(connection, { deviceId, stream }, taken[stream])
+        if (taken[stream] > 0) decrementRecordCounts(connection, { deviceId, stream }, taken[stream])
       }
     }
     const hardwareId = connection.get<{ id: string }>(

@@ -11,7 +11,7 @@ import { saveStates } from './save-states.ts'
 /**
  * To be run with every deletion from the log: its numbers are not used again, and threads that read take it up anew.
  */
-export const CUT_LOG = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'
+export const LOG_TRUNCATED = 'UPDATE telemetry_log_end SET next_seq = max(next_seq, ?), cuts = cuts + 1'
 
 /** What `damaged_block` says of the stream of a log row. */
 const LOG = 'log'
@@ -43,7 +43,7 @@ function check(column: Int32Array = new Int32Array(), rule: ColumnRule): void {
  * Moves a damaged row of the log to the damaged blocks, under a number no block ever has, so that what comes after it
  * can be sealed. How many samples of which devices it had cannot be known. False for a row that is not damaged.
  */
-export const setAsideLogRow = write(
+export const quarantineLogRow = write(
   (connection: WriterTables, { firstSeq, nowMs }: { firstSeq: number; nowMs: number }): boolean => {
     const row = connection.get<{ samples: Uint8Array }>(
       'SELECT samples FROM telemetry_log WHERE first_seq = ?',
@@ -68,7 +68,7 @@ export const setAsideLogRow = write(
     noteLoss(connection, { firstSeq, count: sampleCountOf(row.samples), nowMs })
     connection.run('DELETE FROM telemetry_log WHERE first_seq = ?', firstSeq)
     // it may have been the last row, and its numbers must not be used again
-    connection.run(CUT_LOG, firstSeq + row.samples.length + 1)
+    connection.run(LOG_TRUNCATED, firstSeq + row.samples.length + 1)
     connection.tail.forget()
     return true
   },

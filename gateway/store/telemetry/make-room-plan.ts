@@ -35,14 +35,14 @@ export interface DayQuery {
   after: BlockStream | null
 }
 
-export interface DayBlocks {
+export interface BlocksByDay {
   blockIds: number[]
   /** Where the next part goes on; null when there is none. */
   after: BlockStream | null
 }
 
 /** Some of the blocks that begin on a day and may go. */
-export function blocksOfDay({ connection }: ReaderTools, query: DayQuery): DayBlocks {
+export function blocksOfDay({ connection }: ReaderTools, query: DayQuery): BlocksByDay {
   const blockIds: number[] = []
   let { after } = query
   for (let looked = 0; looked < LOOKED_AT; ) {

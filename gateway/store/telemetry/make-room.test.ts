@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { BlockTable } from '#testing/block-table.ts'
-import { deleteSentBlocks, giveUpBlocks } from './make-room.ts'
+import { deleteSentBlocks, dropUnsentBlocks } from './make-room.ts'
 
 function open(t: TestContext): BlockTable {
   const folder = mkdtempSync(join(tmpdir(), 'cartbarn-relief-'))
@@ -50,7 +50,7 @@ test('what is given up is noted with its devices, times and counts, and may be d
     table.addBlock(two, 'gps', [40]),
     4711,
   ]
-  assert.deepEqual(giveUpBlocks(table.connection, { blockIds, nowMs: 99 }), { gps: 5, battery: 0 })
+  assert.deepEqual(dropUnsentBlocks(table.connection, { blockIds, nowMs: 99 }), { gps: 5, battery: 0 })
   assert.deepEqual(gapsIn(table), [
     {
       stream: 'gps',
@@ -72,7 +72,7 @@ test('blocks of a device that was deleted go without a note: all of them are era
   const deviceId = table.newDevice()
   const blockId = addUnsent(table, deviceId, [1, 2])
   table.connection.run('DELETE FROM device WHERE device_id = ?', deviceId)
-  giveUpBlocks(table.connection, { blockIds: [blockId], nowMs: 0 })
+  dropUnsentBlocks(table.connection, { blockIds: [blockId], nowMs: 0 })
   assert.deepEqual(gapsIn(table), [])
   assert.deepEqual(deleteSentBlocks(table.connection, { blockIds: [blockId] }), { gps: 0, battery: 0 })
   assert.deepEqual(table.blockTimes(deviceId, 'gps'), [])

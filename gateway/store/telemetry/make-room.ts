@@ -1,7 +1,7 @@
 import type { TelemetryStream } from '#shared/ids.ts'
 import { write } from '../db/audit.ts'
 import { Gaps } from '../ledger/gaps.ts'
-import { uncountRecords } from './block-counts.ts'
+import { decrementRecordCounts } from './block-counts.ts'
 import { removeBlock } from './blocks-aside.ts'
 import type { DeletedRecords } from './deletion.ts'
 import type { WriterTables } from './log-tail.ts'
@@ -29,7 +29,7 @@ export const deleteSentBlocks = write(
     }
     for (const { removed, ...of } of counts.values()) {
       // records of a deleted device, whose deletion is under way, were not counted any more
-      if (uncountRecords(connection, of, removed)) deleted[of.stream] += removed
+      if (decrementRecordCounts(connection, of, removed)) deleted[of.stream] += removed
     }
     return deleted
   },
@@ -40,7 +40,7 @@ export const deleteSentBlocks = write(
  * Gives blocks up that were to be sent: they are never sent from now on, which is noted, one gap for each stream. They
  * are not deleted yet, but `deleteSentBlocks` may. Returns how many records that are.
  */
-export const giveUpBlocks = write(
+export const dropUnsentBlocks = write(
   (connection: WriterTables, { blockIds, nowMs }: { blockIds: readonly number[]; nowMs: number }): DeletedRecords => {
     const given: DeletedRecords = { gps: 0, battery: 0 }
     const gaps = new Gaps(connection)

@@ -7,7 +7,7 @@ import { encodeBlock } from '#shared/telemetry/block.ts'
 import { BATTERY, GPS, type GpsRecords, NO_SPEED } from '#shared/telemetry/records.ts'
 import { migrate } from '../migrate.ts'
 import { allocateBatch, encodeBatch, HAS_BATTERY, HAS_GPS } from './batch.ts'
-import { CUT_LOG } from './log-row.ts'
+import { LOG_TRUNCATED } from './log-row.ts'
 import { WriterTables } from './log-tail.ts'
 import { TelemetryReader } from './reader.ts'
 
@@ -125,11 +125,11 @@ test('what leaves the log and what is added to it is noticed', () => {
   putLog(tables, 1, [30])
   assert.deepEqual([...readAll(reader, 1).atMs], [10, 20, 30])
   tables.run('DELETE FROM telemetry_log WHERE first_seq = (SELECT min(first_seq) FROM telemetry_log)')
-  tables.run(CUT_LOG, 1)
+  tables.run(LOG_TRUNCATED, 1)
   putLog(tables, 1, [5])
   assert.deepEqual([...readAll(reader, 1).atMs], [5, 30])
   tables.run('DELETE FROM telemetry_log')
-  tables.run(CUT_LOG, 1)
+  tables.run(LOG_TRUNCATED, 1)
   assert.deepEqual([...readAll(reader, 1).atMs], [])
   putLog(tables, 1, [40])
   assert.deepEqual([...readAll(reader, 1).atMs], [40])

@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { copyState, emptyState, mergeValues } from '#domain/latest-state.ts'
 import { toE7 } from '#shared/geo.ts'
-import { UNWATCHED } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { createDevice, type DeviceCounts, deviceCounts, fleetCounts, listDevices } from '../tables/devices.ts'
@@ -51,7 +51,7 @@ function newCart(): Cart {
   const publication = { version: null, sessionChanges: [] }
   const { deviceId } = createDevice(connection, { ...named, mqttPasswordHash: 'x', nowMs: 0, publication })
   const nothing = { count: 0, firstMs: null, lastMs: null }
-  const known = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: UNWATCHED }
+  const known = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
   return { deviceId, known, counts: { gps: nothing, battery: nothing } }
 }
 

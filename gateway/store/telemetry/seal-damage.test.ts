@@ -14,7 +14,7 @@ import {
 } from '#testing/telemetry-tables.ts'
 import { encodeBatch } from './batch.ts'
 import { type BlockReplacement, dropLog, replaceBlocks } from './blocks.ts'
-import { setAsideLogRow } from './log-row.ts'
+import { quarantineLogRow } from './log-row.ts'
 import { planSealing, type SealPlan } from './seal-plan.ts'
 
 const NOON_MS = Date.UTC(2026, 4, 1, 12)
@@ -212,9 +212,9 @@ for (const [name, reason, bytes] of damages) {
     apply(first)
     const stopped = plan()
     assert.deepEqual([stopped.damagedSeq, stopped.throughSeq, stopped.replacements], [seq, null, []])
-    assert.equal(setAsideLogRow(connection, { firstSeq: behind, nowMs: NOON_MS }), false)
-    assert.equal(setAsideLogRow(connection, { firstSeq: seq, nowMs: NOON_MS }), true)
-    assert.equal(setAsideLogRow(connection, { firstSeq: seq, nowMs: NOON_MS }), false)
+    assert.equal(quarantineLogRow(connection, { firstSeq: behind, nowMs: NOON_MS }), false)
+    assert.equal(quarantineLogRow(connection, { firstSeq: seq, nowMs: NOON_MS }), true)
+    assert.equal(quarantineLogRow(connection, { firstSeq: seq, nowMs: NOON_MS }), false)
     apply(plan())
     assert.equal(recordsIn(connection).size, 20)
     const kept = connection.all<{ reason: string; records: Buffer }>('SELECT reason, records FROM damaged_block')
@@ -233,7 +233,7 @@ test('log rows of a newer version stay, and those around them are sealed', () =>
     row.samples.writeUInt8(2, 3)
     sign(row.samples)
     connection.run('UPDATE telemetry_log SET samples = ? WHERE first_seq = ?', row.samples, seq)
-    assert.equal(setAsideLogRow(connection, { firstSeq: seq, nowMs: NOON_MS }), false)
+    assert.equal(quarantineLogRow(connection, { firstSeq: seq, nowMs: NOON_MS }), false)
   }
   const planned = plan()
   assert.deepEqual([planned.keptSeqs, planned.damagedSeq], [newer, null])

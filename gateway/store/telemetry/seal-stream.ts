@@ -3,7 +3,7 @@ import { mergeRecords, splitEvenly, splitIntoFullBlocks } from '#shared/telemetr
 import { indexAtOrAfter, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 import type { Connection } from '../db/connection.ts'
 import {
-  type BlockPlace,
+  type BlockLocation,
   blockBeginningAfter,
   blockBeginningBy,
   newestBlocks,
@@ -78,7 +78,7 @@ export class StreamSealing<R extends Records> {
   }
 
   /** The blocks at the end that become part of what is appended, oldest first. */
-  #absorb(newest: readonly BlockPlace[], count: number): ReadBlock<R>[] {
+  #absorb(newest: readonly BlockLocation[], count: number): ReadBlock<R>[] {
     const firstFull = newest.findIndex((row) => row.count >= MAX_BLOCK_RECORDS)
     const short = firstFull < 0 ? newest : newest.slice(0, firstFull)
     const total = short.reduce((sum, row) => sum + row.count, count)
@@ -95,7 +95,7 @@ export class StreamSealing<R extends Records> {
     return absorbed
   }
 
-  #isFirst({ firstMs }: BlockPlace): boolean {
+  #isFirst({ firstMs }: BlockLocation): boolean {
     return blockBeginningBy(this.#connection, this.#deviceId, this.#kind.name, firstMs - 1) === undefined
   }
 
@@ -116,7 +116,7 @@ export class StreamSealing<R extends Records> {
   }
 
   /** All of the records lie between the blocks on both sides of `home`. */
-  #placeLate(home: BlockPlace, records: R): void {
+  #placeLate(home: BlockLocation, records: R): void {
     const { atMs } = records
     const insideFrom = indexAtOrAfter(atMs, home.firstMs)
     const insideTo = indexAtOrAfter(atMs, home.lastMs + 1)
@@ -139,7 +139,7 @@ export class StreamSealing<R extends Records> {
     if (merged.atMs.length > kept.atMs.length) this.#replace([home], splitEvenly(this.#kind, merged))
   }
 
-  #readUnlessNewer(row: BlockPlace): R | null {
+  #readUnlessNewer(row: BlockLocation): R | null {
     try {
       return readRecords(this.#connection, this.#kind, row)
     } catch (error) {
@@ -150,7 +150,7 @@ export class StreamSealing<R extends Records> {
   }
 
   /** What lies beside the blocks that go need not wait for them: it is a replacement of its own. */
-  #replace(removed: readonly BlockPlace[], parts: readonly R[]): void {
+  #replace(removed: readonly BlockLocation[], parts: readonly R[]): void {
     const firstMs = removed[0]?.firstMs ?? Number.POSITIVE_INFINITY
     const lastMs = removed.at(-1)?.lastMs ?? Number.NEGATIVE_INFINITY
     const instead: NewBlock[] = []
@@ -162,7 +162,7 @@ export class StreamSealing<R extends Records> {
     if (removed.length > 0) this.#push(removed, instead)
   }
 
-  #push(removed: readonly BlockPlace[], adds: readonly NewBlock[]): void {
+  #push(removed: readonly BlockLocation[], adds: readonly NewBlock[]): void {
     const removes = removed.map(({ blockId }) => blockId)
     this.replacements.push({ deviceId: this.#deviceId, stream: this.#kind.name, removes, adds })
   }
@@ -176,7 +176,7 @@ export class StreamSealing<R extends Records> {
 }
 
 interface ReadBlock<R extends Records> {
-  row: BlockPlace
+  row: BlockLocation
   records: R
 }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { copyState, countDrop, emptyState, markUnverified, mergeValues } from '#domain/latest-state.ts'
 import type { Scalar } from '#domain/telemetry.ts'
 import { DamagedBlockError } from '#shared/telemetry/damaged-block.ts'
-import { UNWATCHED, type WatchState } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE, type WatchState } from '#shared/zones/watch.ts'
 import type { DeviceState } from './device-state.ts'
 import { applyStateChanges, encodeStateChanges } from './state-changes.ts'
 
@@ -59,7 +59,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 )
 
-const UNSEEN: DeviceState = { state: emptyState(), updatedAtMs: T, lastRespondedAtMs: null, watch: UNWATCHED }
+const UNSEEN: DeviceState = { state: emptyState(), updatedAtMs: T, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
 
 /** What a message does to the state of its device, as the ingest does it. */
 function after(before: DeviceState, steps: readonly Step[], receivedAtMs: number): DeviceState {
@@ -131,7 +131,7 @@ test('a position, speed and voltage of a cart take some twenty bytes', () => {
     mergeValues(state, atMs, values)
     const { lat = 0, long = 0 } = values
     const last = { atMs, latE7: Math.round(Number(lat) * 1e7), longE7: Math.round(Number(long) * 1e7) }
-    return { state, updatedAtMs: atMs + 40, lastRespondedAtMs: atMs + 40, watch: { ...UNWATCHED, last } }
+    return { state, updatedAtMs: atMs + 40, lastRespondedAtMs: atMs + 40, watch: { ...NO_ZONE_STATE, last } }
   }
   const change = (deviceId: number) => ({
     deviceId,

@@ -1,8 +1,8 @@
 import type { LatestState } from '#domain/latest-state.ts'
 import type { Scalar } from '#domain/telemetry.ts'
 import { fromE7, fromMilli, toE7, toMilli } from '#shared/geo.ts'
-import { fold, unfoldWide } from '#shared/telemetry/packed-bits.ts'
-import { FRAME_BYTES, FRAME_HEAD_BYTES, openFrame, sealFrame } from '#shared/telemetry/part-frame.ts'
+import { fold, unpackWide } from '#shared/telemetry/packed-bits.ts'
+import { FRAME_BYTES, FRAME_HEAD_BYTES, finishFrame, openFrame } from '#shared/telemetry/part-frame.ts'
 import { MAX_NUMBER_BYTES, VarintReader, VarintWriter } from '#shared/telemetry/varints.ts'
 import type { WatchState } from '#shared/zones/watch.ts'
 import type { DeviceState } from './device-state.ts'
@@ -71,7 +71,7 @@ export function encodeStateChanges(changes: readonly StateChange[]): Uint8Array 
   writeEntries(out, entries)
   const bytes = new Uint8Array(FRAME_BYTES + out.written.length)
   bytes.set(out.written, FRAME_HEAD_BYTES)
-  return sealFrame(FORMAT, bytes, FRAME_HEAD_BYTES + out.written.length)
+  return finishFrame(FORMAT, bytes, FRAME_HEAD_BYTES + out.written.length)
 }
 
 function writeEntries(out: VarintWriter, entries: readonly Entry[]): void {
@@ -262,12 +262,12 @@ export function applyStateChanges(bytes: Uint8Array, stateOf: (deviceId: number)
   for (let left = reader.read(); left > 0; left--) {
     const known = stateOf(reader.read())
     const flags = reader.read()
-    updatedAtMs += unfoldWide(reader.read())
-    const atMs = updatedAtMs - unfoldWide(reader.read())
-    if ((flags & LAT) !== 0) latE7 += unfoldWide(reader.read())
-    if ((flags & LONG) !== 0) longE7 += unfoldWide(reader.read())
-    const speedMilliKmh = (flags & SPEED) === 0 ? 0 : unfoldWide(reader.read())
-    const voltageMv = (flags & VOLTAGE) === 0 ? 0 : unfoldWide(reader.read())
+    updatedAtMs += unpackWide(reader.read())
+    const atMs = updatedAtMs - unpackWide(reader.read())
+    if ((flags & LAT) !== 0) latE7 += unpackWide(reader.read())
+    if ((flags & LONG) !== 0) longE7 += unpackWide(reader.read())
+    const speedMilliKmh = (flags & SPEED) === 0 ? 0 : unpackWide(reader.read())
+    const voltageMv = (flags & VOLTAGE) === 0 ? 0 : unpackWide(reader.read())
     const same = (flags & SAME) === 0 ? 0 : reader.read()
     const rest = (flags & REST) === 0 ? '' : reader.readText()
     if (known === undefined) continue

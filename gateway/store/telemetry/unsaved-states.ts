@@ -25,13 +25,13 @@ const NEWER_ROWS = `SELECT first_seq AS firstSeq, samples, state_changes AS chan
   WHERE first_seq > +? ORDER BY first_seq`
 
 /** Up to which row of the log `device_state` has everything, and what the log's last row is. */
-export interface SavedUntil {
+export interface SavePosition {
   savedSeq: number
   lastSeq: number | null
 }
 
-export function savedUntil(connection: Connection): SavedUntil {
-  const found = connection.get<SavedUntil>(
+export function savedUntil(connection: Connection): SavePosition {
+  const found = connection.get<SavePosition>(
     `SELECT saved_seq, (SELECT max(first_seq) FROM telemetry_log) AS lastSeq
      FROM telemetry_log_end`,
   )
@@ -43,7 +43,7 @@ export class RecordCounts {
   readonly byDevice = new Map<number, NewRecordsOf>()
 
   add(samples: Uint8Array): void {
-    const batch = unlessDamaged(() => decodeBatch(samples))
+    const batch = nullIfDamaged(() => decodeBatch(samples))
     if (batch === null) return
     for (let i = 0; i < batch.count; i++) {
       const has = batch.streams[i] ?? 0
@@ -104,20 +104,20 @@ export class UnsavedRecords {
 }
 
 /** What the log says beyond the rows of `device_state`: the states that moved on, and the records to be counted. */
-export interface Unsaved {
+export interface UnsavedState {
   states: ReadonlyMap<number, DeviceState>
   records: RecordCounts
 }
 
 /** Reads it; in one snapshot, or in the transaction that saves it. */
-export function readUnsaved(connection: Connection): Unsaved {
+export function readUnsaved(connection: Connection): UnsavedState {
   const states = new Map<number, DeviceState | undefined>()
   const stateOf = (deviceId: number): DeviceState | undefined => {
     if (!states.has(deviceId)) states.set(deviceId, storedState(connection, deviceId))
     return states.get(deviceId)
   }
   const take = (changes: Uint8Array | null) => {
-    if (changes !== null) unlessDamaged(() => applyStateChanges(changes, stateOf))
+    if (changes !== null) nullIfDamaged(() => applyStateChanges(changes, stateOf))
   }
   const records = new RecordCounts()
   // they are few: each save takes them away
@@ -143,7 +143,7 @@ function storedState(connection: Connection, deviceId: number): DeviceState | un
 }
 
 /** Null for what is damaged, and for what a newer version wrote. */
-function unlessDamaged<Result>(read: () => Result): Result | null {
+function nullIfDamaged<Result>(read: () => Result): Result | null {
   try {
     return read()
   } catch (error) {

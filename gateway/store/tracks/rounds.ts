@@ -1,5 +1,5 @@
-import { FORGOTTEN_MS, LONGEST_MS, RoundFinder, type RoundState } from '#shared/rounds/finder.ts'
-import { roundGround } from '#shared/rounds/ground.ts'
+import { LONGEST_MS, MAX_FIX_GAP_MS, RoundFinder, type RoundState } from '#shared/rounds/finder.ts'
+import { roundZonesOf } from '#shared/rounds/ground.ts'
 import type { Round, RoundDevice } from '#shared/rounds/round.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import { DAY_MS } from '#shared/time.ts'
@@ -36,7 +36,7 @@ export interface KnownRounds {
 /**
  * Whatever a cart did earlier makes no difference: a round is over after so long, and a cart not heard of is forgotten.
  */
-const LOOK_BACK_MS = LONGEST_MS + FORGOTTEN_MS
+const LOOK_BACK_MS = LONGEST_MS + MAX_FIX_GAP_MS
 /** Nearly always the last fixes of a cart say that it is parked, and nothing else has to be known. */
 const LAST_FIXES = 30
 /** Fixes of so long are in memory at a time: at one a second and device they take two megabytes. */
@@ -75,7 +75,7 @@ function finderBefore(
   { devices, zones }: RoundsCart,
   beforeMs: number,
 ): { finder: RoundFinder; newestMs: Record<string, number> } {
-  const ground = roundGround(zones)
+  const ground = roundZonesOf(zones)
   const pages = devices.map(({ deviceId }) =>
     tools.telemetry.page(GPS, deviceId, {
       fromMs: 0,

@@ -1,5 +1,5 @@
 import { BATTERY, GPS, type GpsRecords } from '#shared/telemetry/records.ts'
-import { type Thinning, thinned } from '#shared/telemetry/thinned.ts'
+import { type SimplifyOptions, simplifyTrack } from '#shared/telemetry/thinned.ts'
 import type { TimeRange } from '../telemetry/reader.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
@@ -9,7 +9,7 @@ export interface TrackColumnsQuery extends TimeRange {
   devices: readonly { deviceId: number; label: Readonly<Record<string, string>> }[]
   positionsMax: number
   /** Null: all records, and the voltages beside them. */
-  replay: (Thinning & { lookBackMs: number }) | null
+  replay: (SimplifyOptions & { lookBackMs: number }) | null
 }
 
 export interface TrackColumns {
@@ -58,7 +58,7 @@ function replayOf(tools: ReaderTools, deviceId: number, query: TrackColumnsQuery
   const before = { fromMs: fromMs - (replay?.lookBackMs ?? 0), toMs: fromMs - 1, order, limit: 1 } as const
   const [earlierMs = fromMs] = tools.telemetry.page(GPS, deviceId, before).atMs
   const { records, count } = readFixes(tools, deviceId, { ...query, fromMs: earlierMs })
-  const kept = replay === null ? [] : thinned(records, count, replay)
+  const kept = replay === null ? [] : simplifyTrack(records, count, replay)
   return { gps: gpsColumns(records, kept, fromMs) }
 }
 

@@ -3,7 +3,7 @@ import type { BackupRequest } from './backup-before.ts'
 import type { BackupBefore } from './program-record.ts'
 
 /** What the thread of an upgrade is to do. */
-export type UpgradeWork = { kind: 'backup'; request: BackupRequest } | { kind: 'migrate'; path: string }
+export type UpgradeJob = { kind: 'backup'; request: BackupRequest } | { kind: 'migrate'; path: string }
 
 /** What it tells. */
 export type UpgradeAnswer =

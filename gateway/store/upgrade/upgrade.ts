@@ -4,7 +4,7 @@ import { systemClock } from '#shared/time.ts'
 import { programVersion } from '#shared/version.ts'
 import type { MigrationStep } from '../migrate.ts'
 import { isCurrent } from './backup-before.ts'
-import type { UpgradeAnswer, UpgradeWork } from './messages.ts'
+import type { UpgradeAnswer, UpgradeJob } from './messages.ts'
 import {
   type BackupBefore,
   type ProgramRecord,
@@ -20,12 +20,12 @@ export type UpgradeProgress = { kind: 'backup' } | ({ kind: 'migration' } & Migr
 export type OnUpgrade = (progress: UpgradeProgress) => void | Promise<void>
 
 /** A database that is to be brought to the schema of this program. */
-export interface OlderDatabase {
+export interface DatabaseToUpgrade {
   dataDir: string
   path: string
   schema: number
   /** The version of the program that brought it to its schema; null when it does not say. */
-  writtenBy: string | null
+  schemaWriter: string | null
   /** Whether a copy is kept of what it was. */
   isBackedUp: boolean
 }
@@ -35,20 +35,20 @@ export interface OlderDatabase {
  * noted before anything changes. Killed at any moment the database is the old or the new one.
  */
 export async function upgradeDatabase(
-  older: OlderDatabase,
+  older: DatabaseToUpgrade,
   onProgress: OnUpgrade,
   stopping: AbortSignal,
 ): Promise<void> {
   const { dataDir, path } = older
   const last = readProgramRecord(dataDir)
-  const run = (work: UpgradeWork) => perform(work, onProgress, stopping)
+  const run = (work: UpgradeJob) => perform(work, onProgress, stopping)
   const known = last?.backup ?? null
   // a start that failed or was killed has made it already
   const isMade = known?.schema === older.schema && isCurrent(dataDir, known, path)
   await onProgress({ kind: 'backup' })
   const request = { dataDir, path, schema: older.schema, atMs: systemClock.nowMs() }
   const backup = !older.isBackedUp ? null : isMade ? known : await run({ kind: 'backup', request })
-  const own = last?.program === programVersion() ? last : newRecord(last, older.writtenBy)
+  const own = last?.program === programVersion() ? last : newRecord(last, older.schemaWriter)
   writeProgramRecord(dataDir, { ...own, backup, openedAtMs: null })
   await run({ kind: 'migrate', path })
 }
@@ -74,7 +74,7 @@ export function isOpened(dataDir: string): boolean {
 }
 
 /** Notes that devices are let in. Throws when it cannot. */
-export function noteOpened(dataDir: string): void {
+export function recordMqttOpened(dataDir: string): void {
   const record = readProgramRecord(dataDir)
   if (record === null) return
   const openedAtMs = systemClock.nowMs()
@@ -91,10 +91,10 @@ function swappedBackIn(record: ProgramRecord | null): SwappedBack | undefined {
   return record?.swappedBack?.to === programVersion() ? record.swappedBack : undefined
 }
 
-function newRecord(last: ProgramRecord | null, writtenBy: string | null): ProgramRecord {
+function newRecord(last: ProgramRecord | null, schemaWriter: string | null): ProgramRecord {
   return {
     program: programVersion(),
-    previous: last?.program ?? writtenBy,
+    previous: last?.program ?? schemaWriter,
     sinceMs: systemClock.nowMs(),
     backup: null,
     openedAtMs: null,
@@ -103,7 +103,7 @@ function newRecord(last: ProgramRecord | null, writtenBy: string | null): Progra
 }
 
 /** Resolves with the backup, if it is one. Rejects with what the thread met. */
-function perform(work: UpgradeWork, onProgress: OnUpgrade, stopping: AbortSignal): Promise<BackupBefore | null> {
+function perform(work: UpgradeJob, onProgress: OnUpgrade, stopping: AbortSignal): Promise<BackupBefore | null> {
   stopping.throwIfAborted()
   return new Promise((resolve, reject) => {
     const worker = startThread('upgrade', { workerData: work })

@@ -4,9 +4,9 @@ import { storeFaultCode } from '../db/fault.ts'
 import { migrate } from '../migrate.ts'
 import { openForSetup } from '../writer/open.ts'
 import { type BackupRequest, backUpBefore } from './backup-before.ts'
-import type { UpgradeAnswer, UpgradeWork } from './messages.ts'
+import type { UpgradeAnswer, UpgradeJob } from './messages.ts'
 
-const work: UpgradeWork = workerData
+const work: UpgradeJob = workerData
 
 const tell = (answer: UpgradeAnswer) => parentPort?.postMessage(answer)
 

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
-import type { Mended } from '../damage/mend.ts'
-import { putPagesRight } from '../damage/wrong-bits.ts'
+import type { TableRepair } from '../damage/mend.ts'
+import { repairPages } from '../damage/wrong-bits.ts'
 import type { Connection } from '../db/connection.ts'
 import { DatabaseMovedError, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
-import { markShut } from '../db/open-mark.ts'
+import { clearOpenMarker } from '../db/open-mark.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { saveStates } from '../telemetry/save-states.ts'
 import { openWriter, WRITER_BUSY_MS } from './open.ts'
@@ -191,14 +191,14 @@ export class WriterConnection {
     this.#opened ??= open(this.#path, this.#checksPages)
     const { db } = this.#opened.connection
     db.pragma('wal_checkpoint(TRUNCATE)')
-    markShut(db)
+    clearOpenMarker(db)
     this.close()
   }
 
   /** Puts pages right of which reads found one bit wrong; says which. Nothing while it is closed. */
-  putPagesRight(): Mended[] {
+  repairPages(): TableRepair[] {
     const { connection } = this.#opened ?? {}
-    return connection === undefined ? [] : putPagesRight(connection)
+    return connection === undefined ? [] : repairPages(connection)
   }
 
   close(): void {

@@ -1,6 +1,6 @@
 import type { ErrorMessage } from '#shared/errors.ts'
-import type { Mended } from '../damage/mend.ts'
-import type { DatedOrigin } from '../db/audit.ts'
+import type { TableRepair } from '../damage/mend.ts'
+import type { TimedActor } from '../db/audit.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { NamedWrite, WriteInput, WriteName } from './writes.ts'
 
@@ -15,7 +15,7 @@ export type WriterRequest =
       name: WriteName
       input: WriteInput<WriteName>
       also?: NamedWrite | undefined
-      origin: DatedOrigin
+      origin: TimedActor
     }
   | { kind: 'probe' }
   /** Looks for damage that a read met, and begins anew what can be; answered with `written`, whatever was found. */
@@ -41,7 +41,7 @@ export type WriterAnswer =
  */
 export type WriterReport =
   | { kind: 'answer'; answer: WriterAnswer; tookMs: number; faultCode: string | null }
-  | { kind: 'damage_found'; found: Mended[]; faultCode: null }
+  | { kind: 'damage_found'; found: TableRepair[]; faultCode: null }
   | { kind: 'checkpoint_failed'; message: string; faultCode: string | null }
   | { kind: 'saving_failed'; message: string; faultCode: string | null }
   | { kind: 'giving_back_failed'; message: string; faultCode: string | null }

@@ -1,10 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { AppError } from '#shared/errors.ts'
-import { RunningMender } from '../damage/running-mender.ts'
-import type { DatedOrigin } from '../db/audit.ts'
+import { BackgroundRepair } from '../damage/running-mender.ts'
+import type { TimedActor } from '../db/audit.ts'
 import { describeFault, isDamage, isWrongSum, storeFaultCode } from '../db/fault.ts'
 import { insertAuditEntry } from '../tables/audit-log.ts'
-import { setBlocksAside } from '../telemetry/blocks-aside.ts'
+import { detachBlocks } from '../telemetry/blocks-aside.ts'
 import type { WriterTables } from '../telemetry/log-tail.ts'
 import { type ImportInput, SAMPLE_NUMBERS } from '../telemetry/store-samples.ts'
 import { append } from './append.ts'
@@ -20,7 +20,7 @@ import { type WriteName, writeOf } from './writes.ts'
 const { path, inode }: { path: string; inode: bigint } = workerData
 const connection = new WriterConnection(path, inode)
 const freeSpace = new FreeSpace(connection)
-const mender = new RunningMender({ path, openWriter })
+const mender = new BackgroundRepair({ path, openWriter })
 
 /** How soon after a write free space is looked for. */
 const TIDY_MS = 1000
@@ -32,7 +32,7 @@ const SAVE_STATES_MS = 60_000
 const SAVE_STATES_SAMPLES = 32_768
 
 let failedRun = -1
-let hasSetAside = false
+let hasQuarantined = false
 let tidyTimer: NodeJS.Timeout | undefined
 let saveStatesTimer: NodeJS.Timeout | undefined
 let unsavedSamples = 0
@@ -54,7 +54,7 @@ function perform(request: WriterRequest): WriterAnswer {
       connection.probe()
       return { kind: 'written', result: null }
     case 'mend':
-      mend(request.fault)
+      repair(request.fault)
       return { kind: 'written', result: null }
     case 'truncate':
       return { kind: 'written', result: connection.truncateLog() }
@@ -79,9 +79,9 @@ const BLOCK_WRITES: ReadonlySet<WriteName> = new Set([
 /** A write of blocks that still meets damage is done again on a table without any. */
 function performRoundDamage(request: WriterRequest, damage: unknown): WriterAnswer {
   // once: damage that is met after that is not that of the blocks
-  if (request.kind !== 'write' || !BLOCK_WRITES.has(request.name) || hasSetAside) throw damage
-  hasSetAside = true
-  connection.withoutChecks(() => connection.transaction(setBlocksAside))
+  if (request.kind !== 'write' || !BLOCK_WRITES.has(request.name) || hasQuarantined) throw damage
+  hasQuarantined = true
+  connection.withoutChecks(() => connection.transaction(detachBlocks))
   return perform(request)
 }
 
@@ -112,15 +112,15 @@ function performMending(request: WriterRequest): WriterAnswer {
     return perform(request)
   } catch (error) {
     if (!isDamage(storeFaultCode(error))) throw error
-    if (!mend(describeFault(error))) return performRoundDamage(request, error)
+    if (!repair(describeFault(error))) return performRoundDamage(request, error)
   }
   return perform(request)
 }
 
-function mend(fault: string): boolean {
+function repair(fault: string): boolean {
   // its statements know the tables as they were
   connection.close()
-  const found = mender.mend(fault)
+  const found = mender.repair(fault)
   if (found.length > 0) report({ kind: 'damage_found', found, faultCode: null })
   return found.some(({ outcome }) => outcome !== 'unreadable')
 }
@@ -155,7 +155,7 @@ function checkpointIfDue(): void {
 function tidyUp(): void {
   tidyTimer = undefined
   try {
-    const found = connection.putPagesRight()
+    const found = connection.repairPages()
     if (found.length > 0) report({ kind: 'damage_found', found, faultCode: null })
     const pauseMs = freeSpace.step()
     if (pauseMs !== null) tidyTimer = setTimeout(tidyUp, pauseMs)
@@ -217,7 +217,7 @@ parentPort?.on('message', (request: WriterRequest) => {
 })
 
 /** Performs a write for `origin` and enters it in the audit log; the caller has the transaction. */
-function performWrite(connection: WriterTables, name: WriteName, input: unknown, origin: DatedOrigin): unknown {
+function performWrite(connection: WriterTables, name: WriteName, input: unknown, origin: TimedActor): unknown {
   const write = writeOf(name)
   const endAudit = write.audit?.(connection, input, origin)
   const result = write(connection, input)

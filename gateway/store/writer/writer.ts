@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import type { Worker } from 'node:worker_threads'
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { startThread } from '#shared/thread.ts'
 import { systemClock } from '#shared/time.ts'
 import { DamageFindings } from '../damage/findings.ts'
@@ -23,7 +23,7 @@ interface Pending {
 const STOP_MS = 3_000
 
 /** Counts faults by code, and tells of damage. */
-class FaultTally extends Tally {
+class FaultTally extends Counter {
   /** Called for every fault that is damage, wherever it was met. */
   onDamage: () => void = () => undefined
 
@@ -40,7 +40,7 @@ function buffersOf({ samples, stateChanges }: AppendBatch): ArrayBuffer[] {
 }
 
 /** Runs the writer thread, which answers in order. A thread that dies is started again for the next request. */
-export class Writer implements Part {
+export class Writer implements Component {
   /** Faults of the store by code. */
   readonly faults = new FaultTally()
   readonly commitTimes: CommitTimes

@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { FakeClock } from '#shared/testing/clocks.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
-import { HEARTBEAT_MS, startGateway, type TestGateway } from '../start-gateway.ts'
+import { startGateway, type TestGateway, TICK_MS } from '../start-gateway.ts'
 import { Course, type CourseDevice } from './course.ts'
 
 const NOON = Date.UTC(2026, 4, 1, 12)
@@ -69,6 +69,6 @@ export class AlertCourse {
 
   /** Looks that find nothing leave no trace: two of them are over. */
   async calm(): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, 4 * HEARTBEAT_MS))
+    await new Promise((resolve) => setTimeout(resolve, 4 * TICK_MS))
   }
 }

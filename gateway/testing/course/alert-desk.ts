@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Events } from '#gateway/events.ts'
-import { Lookups } from '#services/notifications/lookups.ts'
+import { DnsLookups } from '#services/notifications/lookups.ts'
 import { Mailer, type MailSettings } from '#services/notifications/mailer.ts'
-import type { Place } from '#services/notifications/notice.ts'
+import type { CartPosition } from '#services/notifications/notice.ts'
 import { Outbox } from '#services/notifications/outbox.ts'
 import { Notifiers } from '#services/notifiers.ts'
 import { Webhooks } from '#services/webhooks.ts'
@@ -20,7 +20,7 @@ import type { StoredAlert } from '#store/tables/alerts.ts'
 /** What tells of alerts, on a real store: alerts are opened by the test. */
 export class AlertDesk {
   readonly clock = Object.assign(new FakeClock(), { doubt: null })
-  readonly places = new Map<string, Place>()
+  readonly places = new Map<string, CartPosition>()
   readonly dataDir = mkdtempSync(join(tmpdir(), 'cartbarn-alerts-'))
   readonly #mail: MailSettings | undefined
   settings: SiteSettings = DEFAULT_SITE_SETTINGS
@@ -53,7 +53,7 @@ export class AlertDesk {
     this.store = new Store(options, log)
     const base = { store: this.store, events: this.events, clock, log }
     this.outbox = new Outbox({ ...base, random: () => 0.5 })
-    const lookups = new Lookups()
+    const lookups = new DnsLookups()
     this.webhooks = new Webhooks({ ...base, outbox: this.outbox, lookups })
     const settings = () => this.settings
     this.notifiers = new Notifiers({

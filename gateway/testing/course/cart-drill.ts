@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { DeviceClock } from '#domain/device-clock.ts'
-import { AlertBook } from '#services/alerts/alert-book.ts'
+import { OpenAlerts } from '#services/alerts/alert-book.ts'
 import { Arrived } from '#services/alerts/arrived.ts'
-import { type Findings, judgeCart as findChanges } from '#services/alerts/findings.ts'
-import { type AlertGround, closedDayAt, groundOf } from '#services/alerts/ground.ts'
-import type { CartCase } from '#services/alerts/memory.ts'
-import { isChargeWatched, type RestReading, restedFromMs, withRest } from '#services/alerts/memory.ts'
-import { isQuietGround, takeLook } from '#services/alerts/quiet.ts'
+import { type Findings, evaluateCart as findChanges } from '#services/alerts/findings.ts'
+import { closedDayAt, type SiteContext, siteContextOf } from '#services/alerts/ground.ts'
+import type { CartAlertState } from '#services/alerts/memory.ts'
+import { isChargeWatched, type RestingVoltage, restedFromMs, withRest } from '#services/alerts/memory.ts'
+import { isContextUnchanged, recordEvaluation } from '#services/alerts/quiet.ts'
 import type { Cart, CartNotes } from '#services/cart.ts'
 import { withRevision } from '#services/carts/revision.ts'
-import { type CartDevice, type CartLock, judgeCart, type ZoneStay } from '#shared/carts/judge.ts'
-import { MOTIONLESS, moveOn } from '#shared/carts/motion.ts'
+import { type CartDevice, type CartLock, evaluateCart, type ZoneStay } from '#shared/carts/judge.ts'
+import { moveOn, NO_MOTION } from '#shared/carts/motion.ts'
 import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS, type OpeningHours, type SiteSettings } from '#shared/site/settings.ts'
 import { TimeZone } from '#shared/site/time-zone.ts'
@@ -67,12 +67,12 @@ export class CartDrill {
   deviceClock = new DeviceClock()
   heardAtMs: number | null = null
   nowMs: number
-  readonly #volts: RestReading[] = []
+  readonly #volts: RestingVoltage[] = []
   #known: { settings: SiteSettings; calendar: Calendar } | undefined
-  #last: { cart: Cart; ground: AlertGround } | undefined
-  #motion = MOTIONLESS
+  #last: { cart: Cart; ground: SiteContext } | undefined
+  #motion = NO_MOTION
   readonly #arrived = new Arrived({ on: () => undefined })
-  #book = new AlertBook()
+  #book = new OpenAlerts()
   #judged: Cart | undefined
 
   constructor(nowMs: number, settings: Partial<SiteSettings> = {}) {
@@ -144,14 +144,14 @@ export class CartDrill {
     const calendar = this.#calendarOf(settings)
     const now = { nowMs, settings, calendar, isClockConfirmed, countFromMs }
     this.closedDay = closedDayAt({ ...now, closedDay: this.closedDay })
-    const ground = groundOf({ ...now, closedDay: this.closedDay })
+    const ground = siteContextOf({ ...now, closedDay: this.closedDay })
     // a gateway has the same object while it is the same
     const last = this.#last?.cart
     const cart = last !== undefined && isDeepStrictEqual(last, this.cart) ? last : this.cart
-    const isQuiet = isQuietGround(this.#last?.ground ?? null, ground)
+    const isQuiet = isContextUnchanged(this.#last?.ground ?? null, ground)
     this.#last = { cart, ground }
     const one = this.#book.caseOf(cart)
-    const isToLookAt = takeLook(one, cart, isQuiet, ground, this.#arrived)
+    const isToLookAt = recordEvaluation(one, cart, isQuiet, ground, this.#arrived)
     this.#arrived.clear()
     this.#readHistory(one, ground)
     const found: Findings = { changes: [], ended: [] }
@@ -174,7 +174,7 @@ export class CartDrill {
   /** The gateway is started again: what matters of its alerts is read from the disk, and nothing else is remembered. */
   restart(): void {
     const kept = this.#book.ofCart('17')
-    this.#book = new AlertBook()
+    this.#book = new OpenAlerts()
     this.#book.load(kept)
     this.startedAtMs = this.nowMs
   }
@@ -203,7 +203,7 @@ export class CartDrill {
       },
     ]
     const time = { nowMs: this.nowMs, startedAtMs: this.startedAtMs }
-    const verdict = judgeCart(said, ground, { ...settings, movingKmh: MOVING_KMH }, time)
+    const verdict = evaluateCart(said, ground, { ...settings, movingKmh: MOVING_KMH }, time)
     // rules look at nothing else of a device
     const { contestedAtMs } = this
     const row = { hardwareId: 'lock-17', deviceId: 1 } as DeviceRow
@@ -222,7 +222,7 @@ export class CartDrill {
   }
 
   /** At once, and of voltages only. */
-  #readHistory(one: CartCase, ground: AlertGround): void {
+  #readHistory(one: CartAlertState, ground: SiteContext): void {
     const { memory } = one
     memory.fixesRead = 'read'
     if (memory.restsRead !== 'due' || !isChargeWatched(one, ground)) return

@@ -9,7 +9,7 @@ import type { CartNotes } from '#services/cart.ts'
 import { Carts } from '#services/carts/carts.ts'
 import type { Device } from '#services/fleet.ts'
 import { Fleet } from '#services/fleet.ts'
-import { copyReported, moveOn } from '#services/ingest/reported-draft.ts'
+import { applySamples, copyReported } from '#services/ingest/reported-draft.ts'
 import { crossingOf, crossings } from '#services/ingest/zone-crossings.ts'
 import { ZoneSets } from '#services/zones/sets.ts'
 import { createLog } from '#shared/log.ts'
@@ -97,7 +97,7 @@ export class CartTwins {
 
   /** All carts are judged, and found to be the same, and so is what people are warned of. */
   async beat(): Promise<void> {
-    for (const { carts } of this.#both()) carts.beat()
+    for (const { carts } of this.#both()) carts.tick()
     for (const { alerts } of this.#both()) await alerts?.settle()
     this.#compare()
     const [lazy, eager] = this.#both().map(({ warned }) => warned.splice(0))
@@ -108,7 +108,7 @@ export class CartTwins {
   ask(key?: string): void {
     const [one] = this.#both()
     const cart = key === undefined ? undefined : one?.carts.find(key)
-    if (cart !== undefined) one?.carts.judgeNow(cart)
+    if (cart !== undefined) one?.carts.evaluateNow(cart)
     for (const { carts } of this.#both()) carts.allNow()
     this.#compare()
   }
@@ -131,7 +131,7 @@ export class CartTwins {
       voltageV: voltageV ?? none,
     }
     const draft = copyReported(device.reported)
-    moveOn(draft, [sample], nowMs, latestMs)
+    applySamples(draft, [sample], nowMs, latestMs)
     const message = { device, liveFromMs: nowMs - 5 * MINUTE_MS, latestMs, samples: [sample] }
     const seen = crossings(draft.watch, this.zones.watchedOf(device.row.groupId), message)
     device.reported = { ...draft, watch: seen.state, updatedAtMs: nowMs, lastRespondedAtMs: nowMs }
@@ -206,7 +206,7 @@ export class CartTwins {
     return this.clock.isTrusted ? nowMs + 5 * MINUTE_MS : LATEST_MS
   }
 
-  /** Notes as `CartNotebook` has them. */
+  /** Notes as `CartNotesStore` has them. */
   notesOf(cart: string, nowMs: number): CartNotes {
     const notes = this.notes.get(cart) ?? NO_NOTES
     if (notes.exempt === null || notes.exempt.untilMs > nowMs) return notes

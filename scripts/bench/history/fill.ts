@@ -7,7 +7,7 @@ import { formatCount, printProgress } from '#scripts/rig/report.ts'
 import type { ScenarioContext } from '#scripts/rig/scenario.ts'
 import { mustReach } from '#scripts/rig/wait-until.ts'
 import { createLog } from '#shared/log.ts'
-import { UNWATCHED } from '#shared/zones/watch.ts'
+import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import { databasePath } from '#store/db/files.ts'
 import { encodeStateChanges } from '#store/telemetry/state-changes.ts'
 import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
@@ -157,7 +157,7 @@ export class FilledFolder {
 async function append(writer: Writer, samples: Float64Array): Promise<void> {
   const deviceIds = new Set<number>()
   for (let at = 0; at < samples.length; at += SAMPLE_NUMBERS) deviceIds.add(samples[at] ?? 0)
-  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: UNWATCHED }
+  const before = { state: emptyState(), updatedAtMs: 0, lastRespondedAtMs: null, watch: NO_ZONE_STATE }
   const after = { ...before, updatedAtMs: 1, lastRespondedAtMs: 1 }
   const changes = [...deviceIds].map((deviceId) => ({ deviceId, before, after }))
   await appendBatch(writer, { samples, stateChanges: encodeStateChanges(changes) })

@@ -2,7 +2,7 @@ import { deflateRawSync, gzipSync } from 'node:zlib'
 import type { SiteClient } from '#hub/testing/site-client.ts'
 import { postRequest } from '#scripts/rig/neighbours/attack-bytes.ts'
 import { type AttackPlan, planOf } from '#scripts/rig/neighbours/attack-plan.ts'
-import { FRAME_BYTES, FRAME_HEAD_BYTES, sealFrame } from '#shared/telemetry/part-frame.ts'
+import { FRAME_BYTES, FRAME_HEAD_BYTES, finishFrame } from '#shared/telemetry/part-frame.ts'
 import { VarintWriter } from '#shared/telemetry/varints.ts'
 
 /** One kind of neighbour of the sites of a hub; `site` is its own, and has said hello. */
@@ -97,5 +97,5 @@ function samePositions(fromMs: number): Uint8Array {
   const content = deflateRawSync(out.written)
   const bytes = new Uint8Array(FRAME_BYTES + content.length)
   bytes.set(content, FRAME_HEAD_BYTES)
-  return sealFrame({ letter: 'r', version: 1 }, bytes, FRAME_HEAD_BYTES + content.length)
+  return finishFrame({ letter: 'r', version: 1 }, bytes, FRAME_HEAD_BYTES + content.length)
 }

@@ -70,7 +70,7 @@ suite('words', () => {
   })
 
   test('names, keys, code in quotes and tests do not count', () => {
-    assert.deepEqual(broken("const told = row.told\nconst key = 'told'\n// see `whoIsTold` and `told`"), [])
+    assert.deepEqual(broken("const told = row.told\nconst key = 'told'\n// see `recipientsOf` and `told`"), [])
     assert.deepEqual(broken('// nobody', 'gateway/api/users.test.ts'), [])
   })
 

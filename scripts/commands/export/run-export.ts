@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { CommandError, type CommandIo, EXIT, pathFrom, runCommand, systemCode } from '#scripts/cli/command.ts'
 import type { TrackFormat } from '#scripts/cli/formats.ts'
-import { Patience } from '#scripts/cli/patience.ts'
+import { RetryTimeout } from '#scripts/cli/patience.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'
 import { ApiClient } from '#shared/client.ts'
 import { fileNameOf } from '#shared/http/attachment.ts'
@@ -61,7 +61,7 @@ class Export {
   readonly #options: ExportOptions
   readonly #io: CommandIo
   readonly #client: ApiClient
-  readonly #patience: Patience
+  readonly #patience: RetryTimeout
   readonly #progress: Progress
 
   constructor(options: ExportOptions, io: CommandIo) {
@@ -72,7 +72,7 @@ class Export {
     this.#progress = new Progress(io.stderr, options.isQuiet)
     const onAway = (reason: string) =>
       this.#progress.say(`no answer from the gateway (${reason}); trying again for up to ${retryForS} s`)
-    this.#patience = new Patience({ retryForS, signal: io.signal, onAway })
+    this.#patience = new RetryTimeout({ retryForS, signal: io.signal, onAway })
   }
 
   async run(): Promise<void> {

@@ -1,6 +1,6 @@
 import { CommandError, type CommandIo, EXIT, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { formatOfName, type TrackFormat } from '#scripts/cli/formats.ts'
-import { Patience } from '#scripts/cli/patience.ts'
+import { RetryTimeout } from '#scripts/cli/patience.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'
 import { ApiClient } from '#shared/client.ts'
 import { checkRecord, type TrackRecord } from './check-record.ts'
@@ -112,7 +112,7 @@ class Import {
     const client = new ApiClient({ url, apiKey })
     const onAway = (reason: string) =>
       this.#progress.say(`no answer from the gateway (${reason}); trying again for up to ${retryForS} s`)
-    const patience = new Patience({ retryForS, signal, onAway })
+    const patience = new RetryTimeout({ retryForS, signal, onAway })
     if (device === null)
       await patience.with((limit) => client.call('GET /devices', { query: { limit: 1 }, signal: limit }))
     else

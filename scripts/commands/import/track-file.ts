@@ -46,7 +46,7 @@ export async function* textOf(
   let decoder: TextDecoder | undefined
   let read = 0
   try {
-    for await (const bytes of inPiecesFrom(stream, DECLARATION_LIMIT)) {
+    for await (const bytes of inChunksFrom(stream, DECLARATION_LIMIT)) {
       decoder ??= decoderOf(utf16In(bytes) ?? encoding ?? (isXml ? declaredEncoding(bytes) : 'utf-8'))
       const text = decode(decoder, read, bytes)
       read += bytes.length
@@ -70,7 +70,7 @@ function decode(decoder: TextDecoder, offset: number, bytes?: Uint8Array): strin
 }
 
 /** The bytes of a stream, of which the first piece has `leastBytes` where there are as many: a pipe may bring one. */
-async function* inPiecesFrom(stream: Readable, leastBytes: number): AsyncGenerator<Uint8Array> {
+async function* inChunksFrom(stream: Readable, leastBytes: number): AsyncGenerator<Uint8Array> {
   let start: Uint8Array | undefined = Buffer.alloc(0)
   for await (const chunk of stream) {
     // no encoding was set on it

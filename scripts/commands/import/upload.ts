@@ -1,4 +1,4 @@
-import { isAnswer, type Patience } from '#scripts/cli/patience.ts'
+import { isAnswer, type RetryTimeout } from '#scripts/cli/patience.ts'
 import type { ApiClient } from '#shared/client.ts'
 import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import type { TrackRecord } from './check-record.ts'
@@ -18,14 +18,14 @@ interface Batch {
 /** Sends records to the gateway in batches, a few at a time; adding records waits for room. */
 export class Upload {
   readonly #client: ApiClient
-  readonly #patience: Patience
+  readonly #patience: RetryTimeout
   readonly #report: ImportReport
   readonly #waiting = new Map<string, Batch>()
   readonly #inFlight = new Set<Promise<void>>()
   #waitingRecords = 0
   #failure: { error: unknown } | undefined
 
-  constructor(client: ApiClient, patience: Patience, report: ImportReport) {
+  constructor(client: ApiClient, patience: RetryTimeout, report: ImportReport) {
     this.#client = client
     this.#patience = patience
     this.#report = report

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { Patience } from '#scripts/cli/patience.ts'
+import { RetryTimeout } from '#scripts/cli/patience.ts'
 import { ApiClient } from '#shared/client.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import type { TrackRecord } from '../import/check-record.ts'
@@ -35,7 +35,7 @@ const HOUR_S = 3600
 export async function importPast(options: PastOptions): Promise<void> {
   const { plan, days, progress, gatewayUrl: url, adminKey: apiKey, signal } = options
   const client = new ApiClient({ url, apiKey })
-  const patience = new Patience({ retryForS: RETRY_S, signal, onAway: () => undefined })
+  const patience = new RetryTimeout({ retryForS: RETRY_S, signal, onAway: () => undefined })
   const beganMs = await registeredAtMs(plan, client, patience)
   if (beganMs === null) return
   const upload = new Upload(client, patience, new ImportReport())
@@ -47,7 +47,7 @@ export async function importPast(options: PastOptions): Promise<void> {
 }
 
 /** When the first device of the fleet was registered; null when none is. */
-async function registeredAtMs(plan: FleetPlan, client: ApiClient, patience: Patience): Promise<number | null> {
+async function registeredAtMs(plan: FleetPlan, client: ApiClient, patience: RetryTimeout): Promise<number | null> {
   const own = new Set(plan.fleet.flatMap(({ devices }) => devices.map(({ hardwareId }) => hardwareId)))
   const known = await patience.with(() => listDevices(client))
   const times = known.filter(({ hardware_id }) => own.has(hardware_id)).map(({ created_at }) => created_at)
@@ -73,7 +73,7 @@ class PastCart {
     this.#deps = deps
   }
 
-  async isThere(client: ApiClient, patience: Patience): Promise<boolean> {
+  async isThere(client: ApiClient, patience: RetryTimeout): Promise<boolean> {
     const at = toIso(this.#deps.beganMs)
     const query = { from: at, to: at }
     for (const { hardwareId } of this.#planned.devices) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toE7 } from '#shared/geo.ts'
 import { RoundFinder } from '#shared/rounds/finder.ts'
-import { roundGround } from '#shared/rounds/ground.ts'
+import { roundZonesOf } from '#shared/rounds/ground.ts'
 import { minutesBehind } from '#shared/rounds/pace.ts'
 import type { Round } from '#shared/rounds/round.ts'
 import { MINUTE_MS } from '#shared/time.ts'
@@ -86,7 +86,7 @@ function groundOf(plan: FleetPlan) {
       },
     ]
   })
-  return roundGround(zones)
+  return roundZonesOf(zones)
 }
 
 test('rounds are those that were driven: within 3 % of the way and 2 minutes of the time, hole by hole', () => {

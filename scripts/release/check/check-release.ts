@@ -15,7 +15,7 @@ import { checkProgram } from './executable/check-program.ts'
 import { NEIGHBOUR } from './executable/program-steps.ts'
 import { bareDebian, Machine } from './machine.ts'
 import { runSteps } from './run-steps.ts'
-import { healthOf, hubServesAnew, servesAnew, state, swapBackLog } from './service.ts'
+import { healthOf, hubServesAgain, servesAgain, state, swapBackLog } from './service.ts'
 import { swapBackSteps } from './swap-back-steps.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -98,7 +98,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
   'a gateway that is killed is started again': async (machine) => {
     const pid = state(machine, 'MainPID')
     machine.must(`kill -9 ${pid}`)
-    await servesAnew(machine, pid)
+    await servesAgain(machine, pid)
   },
   'a gateway that stands still is ended by the watchdog and started again': async (machine) => {
     machine.must(
@@ -110,7 +110,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     await new Promise((resolve) => setTimeout(resolve, 18_000))
     assert.equal(state(machine, 'MainPID'), pid)
     machine.must(`kill -STOP ${pid}`)
-    await servesAnew(machine, pid, 120_000)
+    await servesAgain(machine, pid, 120_000)
     assert.match(machine.must('journalctl -u cartbarn --no-pager'), /Watchdog timeout/)
     machine.must('rm -r /run/systemd/system/cartbarn.service.d; systemctl daemon-reload; systemctl restart cartbarn')
   },
@@ -146,7 +146,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     )
     assert.notEqual(state(machine, 'ActiveState'), 'failed')
     machine.must('systemctl stop taker.socket')
-    await servesAnew(machine, '0')
+    await servesAgain(machine, '0')
   },
   'first starts that are killed at many moments leave a key to be had': async (machine) => {
     machine.must('systemctl stop cartbarn; rm -rf /var/lib/cartbarn/*; systemctl start --no-block cartbarn')
@@ -155,13 +155,13 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
         `sleep ${(i * 0.15).toFixed(2)}; systemctl kill --signal=KILL cartbarn; systemctl reset-failed cartbarn; systemctl start --no-block cartbarn`,
       )
     }
-    await servesAnew(machine, '0')
+    await servesAgain(machine, '0')
     assert.match(machine.file('var/lib/cartbarn/admin-key.txt'), /^flt_\S+\nsetup code: /)
   },
   'installed again it keeps data and settings': async (machine) => {
     const before = machine.must('sha256sum < /var/lib/cartbarn/admin-key.txt')
     machine.must(`echo '# mine' >> ${CONF}; apt-get install -y --reinstall /root/*.deb`)
-    await servesAnew(machine, '0')
+    await servesAgain(machine, '0')
     assert.equal(machine.must('sha256sum < /var/lib/cartbarn/admin-key.txt'), before)
     assert.match(machine.file('etc/cartbarn/cartbarn.conf'), /# mine/)
   },
@@ -169,7 +169,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     const pid = state(machine, 'MainPID')
     const printed = machine.must('cd /root; cartbarn upgrade cartbarn_*.deb', 300_000)
     assert.match(printed, /is as it was signed\.\n[\s\S]*Installed\./)
-    await servesAnew(machine, pid)
+    await servesAgain(machine, pid)
     const altered = machine.run(
       `mkdir altered; cp cartbarn_*.deb ${SUMS.join(' ')} altered; cd altered; printf . >> cartbarn_*.deb; cartbarn upgrade cartbarn_*.deb`,
     )
@@ -185,7 +185,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     assert.equal(lines.length, 3)
     // a bare Debian has no sudo
     for (const line of lines.slice(0, -1)) machine.must(line.replace('sudo ', ''))
-    await hubServesAnew(machine, '0')
+    await hubServesAgain(machine, '0')
     assert.match(machine.must((lines.at(-1) ?? '').replace('sudo ', '')), /^ +cbs_\S+$/m)
     assert.equal(machine.must("stat -c '%a %U' /var/lib/cartbarn-hub"), '700 cartbarn')
     for (const restart of [
@@ -194,7 +194,7 @@ const STEPS: Record<string, (machine: Machine) => Promise<void> | void> = {
     ]) {
       const pid = state(machine, 'MainPID', 'cartbarn-hub')
       machine.must(restart)
-      await hubServesAnew(machine, pid)
+      await hubServesAgain(machine, pid)
     }
     assert.doesNotMatch(machine.must('journalctl -u cartbarn-hub --no-pager --output=cat'), /"level":"(error|fatal)"/)
     machine.must('systemctl disable --now cartbarn-hub; systemctl enable --now cartbarn')

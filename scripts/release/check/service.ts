@@ -23,16 +23,16 @@ export function healthOf(
  * Resolves when the gateway serves in a process that is not `before`: a moment after a kill systemd has not noticed it
  * yet.
  */
-export function servesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
-  return unitServesAnew(machine, { unit: 'cartbarn', port: 8080 }, before, timeoutMs)
+export function servesAgain(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
+  return unitServesAgain(machine, { unit: 'cartbarn', port: 8080 }, before, timeoutMs)
 }
 
 /** The same for a hub. */
-export function hubServesAnew(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
-  return unitServesAnew(machine, { unit: 'cartbarn-hub', port: 8090 }, before, timeoutMs)
+export function hubServesAgain(machine: Machine, before: string, timeoutMs = 60_000): Promise<void> {
+  return unitServesAgain(machine, { unit: 'cartbarn-hub', port: 8090 }, before, timeoutMs)
 }
 
-async function unitServesAnew(
+async function unitServesAgain(
   machine: Machine,
   { unit, port }: { unit: string; port: number },
   before: string,

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { eventually } from '#shared/testing/eventually.ts'
 import { buildDeb } from '../deb/package.ts'
 import type { Machine } from './machine.ts'
-import { healthOf, servesAnew, state, swapBackLog } from './service.ts'
+import { healthOf, servesAgain, state, swapBackLog } from './service.ts'
 
 const LATER = '99.0.0'
 const NO_PROGRAM = `#!/bin/sh
@@ -26,7 +26,7 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
       machine.must(`dpkg --install /root/${later}`)
       assert.equal(machine.run('cartbarn version').code, 1)
       await eventually(() => machine.run('cartbarn version').out.trim() === own, 'it is back', SWAPPED_MS)
-      await servesAnew(machine, '0')
+      await servesAgain(machine, '0')
       assert.match(
         swapBackLog(machine),
         /cartbarn 99\.0\.0 does not run \(it ended with code 1: fatal error: this program does/,
@@ -46,25 +46,25 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
       machine.run('systemctl start --no-block cartbarn')
       await eventually(() => restarts() >= before + 2, 'it was given up and started again twice', SWAPPED_MS)
       machine.must(`cp -p /root/whole.db ${DATABASE}`)
-      await servesAnew(machine, '0')
+      await servesAgain(machine, '0')
     },
     'restarted as often as a person likes, it serves': async (machine) => {
       machine.must('for i in 1 2 3 4 5 6 7 8 9 10; do systemctl restart cartbarn; done', 240_000)
-      await servesAnew(machine, '0')
+      await servesAgain(machine, '0')
     },
     'restarted and killed again and again after an upgrade, the new program stays': async (machine) => {
       const later = putLater(machine, readFileSync(join(machine.root, 'usr/lib/cartbarn/cartbarn')))
       machine.must(`dpkg --install /root/${later}`)
-      await servesAnew(machine, '0')
+      await servesAgain(machine, '0')
       machine.must('for i in 1 2 3 4 5 6 7 8 9 10; do systemctl restart cartbarn; done', 240_000)
-      await servesAnew(machine, '0')
+      await servesAgain(machine, '0')
       setService(machine, 'RestartSec=200ms')
       const looks = () => swapBackLog(machine).split('no fault of an upgrade').length
       const before = looks()
       // sometimes it is ready, sometimes it starts
       machine.run('for i in $(seq 30); do systemctl kill --signal=KILL cartbarn; sleep 1; done', 240_000)
       await eventually(() => looks() > before, 'it was given up and looked at', SWAPPED_MS)
-      await servesAnew(machine, '0')
+      await servesAgain(machine, '0')
       machine.must('! test /usr/lib/cartbarn/cartbarn -ef /usr/lib/cartbarn/cartbarn.previous')
       machine.must(`rm ${DROP_IN} /root/${later}; systemctl daemon-reload`)
     },
@@ -75,12 +75,12 @@ export function swapBackSteps(deb: string): Record<string, (machine: Machine) =>
       await eventually(() => /somebody has stopped it/.test(swapBackLog(machine)), 'it was looked at')
       assert.equal(state(machine, 'ActiveState'), 'failed')
       machine.must(`rm ${DROP_IN}; systemctl daemon-reload; systemctl start cartbarn`)
-      await servesAnew(machine, '0')
+      await servesAgain(machine, '0')
     },
     'the version before is installed over it, and there is nothing to swap': (machine) => {
       machine.must(`dpkg --install /root/${deb}`)
       assert.equal(machine.must('dpkg-query --show cartbarn').split('\t')[1], basename(deb).split('_')[1])
-      return servesAnew(machine, '0')
+      return servesAgain(machine, '0')
     },
   }
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { inject } from 'postject'
 import { PROGRAM_FILES } from '#shared/program-files.ts'
-import { LOADER } from '#shared/thread.ts'
+import { THREAD_ENTRY } from '#shared/thread.ts'
 import type { Bundle } from './bundle.ts'
 import { checkLoadSegments } from './load-segments.ts'
 import { nodeFolder, type System } from './node-binary.ts'
@@ -27,7 +27,7 @@ export async function buildExecutable(system: System, bundle: Bundle, target: st
     const files = filesOf(system).map((path) => [path, join(ROOT, path)])
     const config = {
       // goes into the executable, so it must not be a path of this machine
-      main: LOADER,
+      main: THREAD_ENTRY,
       output: 'blob',
       disableExperimentalSEAWarning: true,
       // of another machine they would be useless

@@ -30,7 +30,7 @@ import { type FleetCheck, FleetLoad } from '../fleet-load.ts'
 import { MortalGateway } from '../mortal-gateway.ts'
 import type { TortureContext, TortureScenario } from '../scenario.ts'
 import { SessionClient } from '../session-client.ts'
-import { PATIENCE_MS, Regulars, type RegularsResult } from './regulars.ts'
+import { Regulars, type RegularsResult, TIMEOUT_MS } from './regulars.ts'
 
 const FULL = { kills: 40, killsOfGroup: 4, atOnce: 3, underAttackMs: 4000, pastSamples: 50_000 }
 /** Those who cost most, of each door one. */
@@ -218,7 +218,7 @@ class Watch {
         counts = [...text.matchAll(BUDGET)].map(([, budget = '', count]) => [budget, Number(count)])
         return counts.filter(([, count]) => count > 0).length >= budgets
       },
-      PATIENCE_MS,
+      TIMEOUT_MS,
       LOOK_GAP_MS,
     )
     for (const [budget, count] of counts)
@@ -241,7 +241,7 @@ function createFigures(
   isShort: boolean,
 ): Figure[] {
   const { answered, longestAnswerMs, longestAcknowledgementMs } = regulars
-  const patienceS = PATIENCE_MS / 1000
+  const patienceS = TIMEOUT_MS / 1000
   const budgets = Object.keys(refused).length
   return [
     ...fleetFigures('neighbours', check),

@@ -9,7 +9,7 @@ const OWN_ADDRESS = '127.0.0.1'
 const REQUEST_GAP_MS = 200
 const SAMPLE_GAP_MS = 250
 /** No promise, but the end of patience: a request that has no answer by then never gets one. */
-export const PATIENCE_MS = 20_000
+export const TIMEOUT_MS = 20_000
 /** Answers that a good key must never get. */
 const REFUSALS = [401, 403, 429]
 const MAX_EXAMPLES = 5
@@ -74,7 +74,7 @@ export class Regulars {
   async stop(): Promise<RegularsResult> {
     this.#isStopping = true
     await Promise.all(this.#loops)
-    await waitUntil(() => this.#cart.unacknowledged === 0, PATIENCE_MS)
+    await waitUntil(() => this.#cart.unacknowledged === 0, TIMEOUT_MS)
     const { unacknowledged } = this.#cart
     this.#cart.goOffline('politely')
     return { ...this.#result, unacknowledged }
@@ -130,7 +130,7 @@ function ask(options: {
   const timer = setTimeout(() => {
     resolve('no answer')
     asking.destroy()
-  }, PATIENCE_MS)
+  }, TIMEOUT_MS)
   asking.on('error', () => resolve('cut off'))
   asking.on('response', (response) => {
     response.on('error', () => resolve('cut off'))

@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers'
 import { isDeepStrictEqual } from 'node:util'
-import { siteCourseOf, sitePhotoOf, sitePieces } from '#hub/store/site-course.ts'
+import { siteChunks, siteCourseOf, sitePhotoOf } from '#hub/store/site-course.ts'
 import type { ApiClient } from '#shared/client.ts'
 import type { SyncFindings } from './findings.ts'
 import type { HubSite } from './telemetry-check.ts'
@@ -17,7 +17,7 @@ export async function checkCourse({ sql, siteId }: HubSite, client: ApiClient, f
   const { body } = await client.download('GET /course/photo')
   if (body === null) throw new Error('GET /course/photo: no body')
   const image = await buffer(body)
-  if (!image.equals(await buffer(sitePieces(sql, siteId, photoThere))))
+  if (!image.equals(await buffer(siteChunks(sql, siteId, photoThere))))
     findings.note('course', 'a photo of other bytes')
   findings.looked.photoBytes += image.length
 }

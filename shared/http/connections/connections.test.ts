@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { createLog } from '#shared/log.ts'
-import { Tally } from '#shared/tally.ts'
+import { Counter } from '#shared/tally.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { createKeyPair } from '#shared/testing/key-pairs.ts'
 import { createApiOf } from '../api-env.ts'
@@ -155,7 +155,7 @@ test('what comes right behind an upgrade goes to whoever took it, in order', asy
 
 test('a client that takes nothing of a response for a minute is cut off, and others are not', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const closed = new Tally()
+  const closed = new Counter()
   const { open } = await serve(t, { closed, fetch: () => new Response(LARGE.repeat(39)) })
   const [silent, reader, idle] = [await open(), await open(), await open()]
   reader.write(get('/'))

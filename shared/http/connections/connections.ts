@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import { addressOwner } from '#shared/budgets/address.ts'
 import { remoteAddressOf } from '#shared/budgets/listen.ts'
 import { AppError, InvalidRequestError } from '#shared/errors.ts'
-import type { Tally } from '#shared/tally.ts'
+import type { Counter } from '#shared/tally.ts'
 import type { ClientAddresses } from '../client-address.ts'
 import { FairStart } from './fair-start.ts'
 import { PacedResponse } from './paced-response.ts'
@@ -23,7 +23,7 @@ interface ConnectionsOptions {
   /** Each connection of a proxy stands for other people: no two of them count together. */
   addresses: ClientAddresses | undefined
   /** Counts connections that are closed: `http_unread` for too many bytes, `http_stalled` for too long. */
-  closed: Tally
+  closed: Counter
   answer(request: IncomingMessage, response: PacedResponse): void
 }
 

@@ -19,7 +19,7 @@ export function table(head: string[], rows: Html[]): Html {
 }
 
 /** The few marks of the texts in the document: paragraphs, lists, bold and code. */
-export function prose(markdown: string): Html {
+export function renderInlineMarkup(markdown: string): Html {
   const blocks = markdown.split(/\n{2,}/).map((block) => {
     if (!block.startsWith('- ')) return html`<p>${inline(block)}</p>`
     return html`<ul>${block

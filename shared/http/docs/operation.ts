@@ -2,7 +2,7 @@ import { html } from 'hono/html'
 import type { OpenApiDocument, Operation, Parameter } from '../openapi.ts'
 import { sampleOf } from '../openapi-sample.ts'
 import type { JsonSchema } from '../openapi-schemas.ts'
-import { type Html, jsonBlock, prose, shell, table } from './html.ts'
+import { type Html, jsonBlock, renderInlineMarkup, shell, table } from './html.ts'
 import { explanationOf, renderFields, typeOf } from './schema.ts'
 import { curlOf } from './tour.ts'
 
@@ -26,7 +26,7 @@ export function renderOperation(operation: PlacedOperation, document: OpenApiDoc
       <span class="summary">${summary}</span>
       ${accessOf(operation)}${deprecated ? html`<span class="badge">deprecated</span>` : ''}
     </summary>
-    ${description === undefined ? '' : prose(description)}
+    ${description === undefined ? '' : renderInlineMarkup(description)}
     ${parameters.length === 0 ? '' : html`<h3>Parameters</h3>${table(['Name', 'Type', 'What it is'], parameters.map(parameterRow))}`}
     ${
       bodySchema === undefined

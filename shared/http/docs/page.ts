@@ -1,10 +1,10 @@
 import { html, raw } from 'hono/html'
 import type { OpenApiDocument } from '../openapi.ts'
 import { sampleOf } from '../openapi-sample.ts'
-import { type Html, jsonBlock, prose, table } from './html.ts'
+import { type Html, jsonBlock, renderInlineMarkup, table } from './html.ts'
 import { type PlacedOperation, renderOperation } from './operation.ts'
 import { renderFields } from './schema.ts'
-import { renderTour, type Tour } from './tour.ts'
+import { renderTour, type Walkthrough } from './tour.ts'
 
 /** Style and script of the page, which stand in it, so that it needs nothing from anywhere. */
 export interface PageParts {
@@ -14,13 +14,13 @@ export interface PageParts {
 
 /** What a page says besides its document. */
 export interface DocsContent {
-  tour: Tour
+  tour: Walkthrough
   /** Behind the operations. */
-  chapters: readonly Chapter[]
+  chapters: readonly Section[]
 }
 
 /** A part of the page that lists something in tables; the filter finds each of their rows. */
-export interface Chapter {
+export interface Section {
   id: string
   title: string
   render: (origin: string) => Html
@@ -40,7 +40,7 @@ export function renderDocsPage(
     ...tag,
     operations: operations.filter(({ tags }) => tags.includes(tag.name)),
   }))
-  const chapters: Chapter[] = [
+  const chapters: Section[] = [
     ...about.chapters,
     { id: 'errors', title: 'Errors', render: () => renderErrors(document) },
   ]
@@ -80,7 +80,7 @@ export function renderDocsPage(
 <main id="main">
   <h1 id="top">${document.info.title} API</h1>
   ${renderTour(about.tour, document, origin)}
-  <section id="rules"><h2>What holds everywhere</h2>${prose(document.info.description)}</section>
+  <section id="rules"><h2>What holds everywhere</h2>${renderInlineMarkup(document.info.description)}</section>
   ${byTag.map(
     ({ name, description, operations: own }) => html`<section class="operations" id="${anchor(name)}">
       <h2>${name}</h2><p>${description}</p>

@@ -1,10 +1,10 @@
 import { html } from 'hono/html'
 import type { Setting } from '#shared/wire/settings.ts'
 import { table } from './html.ts'
-import type { Chapter } from './page.ts'
+import type { Section } from './page.ts'
 
 /** The chapter of `/docs` about the settings of a program. */
-export function settingsChapter(program: string, settings: readonly Setting[]): Chapter {
+export function settingsChapter(program: string, settings: readonly Setting[]): Section {
   const rows = settings.map(
     ({ name, defaultValue, help }) => html`<tr>
       <th scope="row"><code>${name}</code></th><td>${defaultValue}</td><td>${help}</td></tr>`,

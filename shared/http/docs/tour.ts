@@ -16,7 +16,7 @@ export interface TourStep {
 }
 
 /** A way through the API, from nothing to something that works. */
-export interface Tour {
+export interface Walkthrough {
   title: string
   intro: string
   /** Of the key that the reader has. */
@@ -25,7 +25,7 @@ export interface Tour {
 }
 
 /** The steps this program can take. */
-export function tourOf({ steps }: Tour, document: OpenApiDocument): TourStep[] {
+export function tourOf({ steps }: Walkthrough, document: OpenApiDocument): TourStep[] {
   const isPossible = (action: TourAction) =>
     !('method' in action) || findOperation(document, action.method, action.path) !== undefined
   return steps
@@ -34,7 +34,7 @@ export function tourOf({ steps }: Tour, document: OpenApiDocument): TourStep[] {
 }
 
 /** The tour as commands to be copied, in order. */
-export function renderTour(tour: Tour, document: OpenApiDocument, origin: string): Html {
+export function renderTour(tour: Walkthrough, document: OpenApiDocument, origin: string): Html {
   return html`<section id="tour">
     <h2>${tour.title}</h2>
     <p>${tour.intro}</p>

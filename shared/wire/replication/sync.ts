@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { coursePieceBodySchema } from '../course.ts'
+import { courseChunkBodySchema } from '../course.ts'
 import { MAX_INTENT_SEQ, SYNC_STREAMS } from './replicated.ts'
 
 /** The version of everything in this file; a hub takes this one and older ones. */
@@ -356,7 +356,7 @@ const ENTITY_BODIES: Readonly<Record<string, z.ZodType>> = {
   device: z.looseObject({ group_id: groupIdSchema.nullish() }),
   audit_entry: auditEntryBodySchema,
   alert: alertBodySchema,
-  course_piece: coursePieceBodySchema,
+  course_piece: courseChunkBodySchema,
 }
 
 /** The schema of an entity's body; undefined for a table whose rows a hub only keeps. */

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type FieldError, fieldPath } from '#shared/errors.ts'
-import { plainWords } from './plain-words.ts'
+import { schemaText } from './plain-words.ts'
 
 /** What is said of a parameter that takes one value and has several. */
 export const GIVEN_TWICE = 'must be given only once'
@@ -8,7 +8,7 @@ export const GIVEN_TWICE = 'must be given only once'
 /** What is wrong with what was sent, field by field, from an issue of its schema. */
 export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, sent: unknown): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
-    const detail = plainWords(issue)
+    const detail = schemaText(issue)
     return issue.keys.map((key) => ({
       in: target,
       name: fieldPath([...issue.path, key]),
@@ -17,7 +17,7 @@ export function fieldErrors(target: FieldError['in'], issue: z.core.$ZodIssue, s
     }))
   }
   const name = fieldPath(issue.path) || 'body'
-  const detail = plainWords(issue)
+  const detail = schemaText(issue)
   if (issue.code === 'custom' && typeof issue.params?.code === 'string') {
     return [{ in: target, name, code: issue.params.code, detail }]
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { misfits, type ObjectSchema, objectSchemaSchema } from './object-schema.ts'
+import { type ObjectSchema, objectSchemaSchema, validate } from './object-schema.ts'
 
 const schema: ObjectSchema = {
   type: 'object',
@@ -29,7 +29,7 @@ const REFUSED: [value: Record<string, unknown>, name: string, kind: string, deta
 
 for (const [value, name, kind, detail] of REFUSED) {
   test(`${JSON.stringify(value)}: ${name} is ${kind}`, () => {
-    assert.deepEqual(misfits(schema, value), [{ name, kind, detail }])
+    assert.deepEqual(validate(schema, value), [{ name, kind, detail }])
   })
 }
 
@@ -41,7 +41,7 @@ test('what fits has no misfits', () => {
     interval_s: 60,
     ratio: -1.5,
   }
-  assert.deepEqual(misfits(schema, value), [])
+  assert.deepEqual(validate(schema, value), [])
 })
 
 for (const wrong of [

@@ -42,15 +42,15 @@ export const objectSchemaSchema = z.strictObject({
 export type ObjectSchema = z.infer<typeof objectSchemaSchema>
 
 /** One value that does not fit; `name` is its key. */
-export interface Misfit {
+export interface ValidationError {
   name: string
   kind: 'unknown' | 'missing' | 'wrong'
   detail: string
 }
 
 /** Checks a value against a schema; keys the schema does not name are misfits of kind `unknown`. Never throws. */
-export function misfits(schema: ObjectSchema, value: Record<string, unknown>): Misfit[] {
-  const found: Misfit[] = []
+export function validate(schema: ObjectSchema, value: Record<string, unknown>): ValidationError[] {
+  const found: ValidationError[] = []
   for (const name of schema.required ?? []) {
     if (!Object.hasOwn(value, name)) found.push({ name, kind: 'missing', detail: 'is required' })
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { plainWords } from './plain-words.ts'
+import { schemaText } from './plain-words.ts'
 
 const ofKind = (kind: string) => z.object({ kind: z.literal(kind) })
 
@@ -15,7 +15,7 @@ test('the field that says which form a value has lists the forms there are, wher
   ] as const) {
     const [issue] = schema.safeParse(sent).error?.issues ?? []
     assert.ok(issue)
-    assert.equal(plainWords(issue), 'must be one of: config, zones, command')
+    assert.equal(schemaText(issue), 'must be one of: config, zones, command')
     assert.equal(issue.path.at(-1), 'kind')
   }
 })

@@ -23,7 +23,7 @@ const UNITS: Readonly<Record<string, string>> = {
 const ZODS_WORDS = /^(Invalid|Too|Unrecognized) /
 
 /** What is wrong, for a caller who does not know how the program checks it. */
-export function plainWords(issue: z.core.$ZodIssue): string {
+export function schemaText(issue: z.core.$ZodIssue): string {
   if (!ZODS_WORDS.test(issue.message)) return issue.message
   switch (issue.code) {
     case 'invalid_type':

@@ -1,4 +1,4 @@
-import type { Part } from '#shared/lifecycle.ts'
+import type { Component } from '#shared/lifecycle.ts'
 
 /** The types of parameters; times and sequence numbers are numbers, bytes are Uint8Array. */
 export type SqlValue = string | number | boolean | null | Uint8Array | readonly string[] | readonly number[]
@@ -12,7 +12,7 @@ export interface Sql {
 }
 
 /** PostgreSQL, a compatible database, or PGlite in a folder. */
-export interface Database extends Sql, Part {
+export interface Database extends Sql, Component {
   /** Repeats a transaction that a concurrent one made fail (40001, 40P01): `work` must have no other effects. */
   transaction<Result>(work: (sql: Sql) => Promise<Result>): Promise<Result>
   /** Throws an `UnavailableError` when no server answers, or only one that takes no writes. */

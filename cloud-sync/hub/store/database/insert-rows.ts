@@ -23,7 +23,7 @@ export async function insertRows(
 }
 
 /** Rows in pieces, as `updateRows` and others send them. */
-export function inPieces<T>(rows: readonly T[]): T[][] {
+export function inChunks<T>(rows: readonly T[]): T[][] {
   const pieces: T[][] = []
   for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) pieces.push(rows.slice(from, from + ROWS_AT_ONCE))
   return pieces

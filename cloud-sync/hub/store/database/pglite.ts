@@ -1,7 +1,7 @@
 import { existsSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { PGlite, type PGliteOptions, type Transaction } from '@electric-sql/pglite'
-import { closeToOthers, preparePrivateFolder } from '#shared/files/private-files.ts'
+import { preparePrivateFolder, restrictToOwner } from '#shared/files/private-files.ts'
 import { isExecutable, readProgramFile } from '#shared/program-files.ts'
 import type { Database, Sql, SqlValue } from './database.ts'
 import { asAppError, withRetries } from './faults.ts'
@@ -48,7 +48,7 @@ export class PgliteDatabase implements Database {
     const template = this.#template === undefined ? {} : { loadDataDir: this.#template }
     this.#db = await PGlite.create({ dataDir, parsers: PARSERS, ...template, ...(await ownParts()) })
     // it unpacks a new database with permissions of its own
-    if (this.#folder !== undefined) closeToOthers(dataDir)
+    if (this.#folder !== undefined) restrictToOwner(dataDir)
     await createSchema(this)
   }
 
@@ -124,11 +124,11 @@ async function ownParts(): Promise<Pick<PGliteOptions, 'pgliteWasmModule' | 'ini
 }
 
 /** A whole database under this name takes the place of the one that was moved away. */
-export const SUCCESSOR = 'postgres-successor'
+export const NEXT_DATABASE = 'postgres-successor'
 
 /** Finishes a restore that was cut off between its two names. The folder must be locked. */
 function finishRestore(folder: string): void {
-  const [successor, current] = [join(folder, SUCCESSOR), join(folder, 'postgres')]
+  const [successor, current] = [join(folder, NEXT_DATABASE), join(folder, 'postgres')]
   if (existsSync(successor) && !existsSync(current)) renameSync(successor, current)
 }
 

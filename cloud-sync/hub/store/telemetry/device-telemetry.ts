@@ -31,8 +31,8 @@ export type ReadBlock =
 export async function addBlocks(sql: Sql, siteId: string, blocks: readonly ReadBlock[]): Promise<void> {
   for (const [hardwareId, ofDevice] of byDevice(blocks)) {
     const of = { siteId, hardwareId }
-    await addPieces(sql, of, GPS, gpsOf(ofDevice))
-    await addPieces(sql, of, BATTERY, batteryOf(ofDevice))
+    await addChunks(sql, of, GPS, gpsOf(ofDevice))
+    await addChunks(sql, of, BATTERY, batteryOf(ofDevice))
   }
 }
 
@@ -48,13 +48,13 @@ export async function addRuns(sql: Sql, siteId: string, runs: readonly Telemetry
       BATTERY,
       batteryOf(ofDevice).map(({ records }) => records),
     )
-    await addPieces(sql, of, GPS, [{ records: gps }])
-    await addPieces(sql, of, BATTERY, [{ records: battery }])
+    await addChunks(sql, of, GPS, [{ records: gps }])
+    await addChunks(sql, of, BATTERY, [{ records: battery }])
   }
 }
 
 /** Puts pieces of ascending records into blocks; of two records of one time the one that came first stays. */
-export async function addPieces<R extends Records>(
+export async function addChunks<R extends Records>(
   sql: Sql,
   of: { siteId: string; hardwareId: string },
   kind: RecordKind<R>,

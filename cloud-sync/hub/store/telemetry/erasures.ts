@@ -78,7 +78,7 @@ export function withoutErased<T extends { readonly hardwareId: string; readonly 
 }
 
 /** Where erased blocks are kept: with the note that erased them. */
-export interface KeptAside {
+export interface ArchivedBlocks {
   readonly noteId: string
   readonly nowMs: number
 }
@@ -94,7 +94,7 @@ export async function eraseRecords(
   {
     throughMs = Number.MAX_SAFE_INTEGER,
     aside,
-  }: { throughMs?: number | undefined; aside?: KeptAside | undefined } = {},
+  }: { throughMs?: number | undefined; aside?: ArchivedBlocks | undefined } = {},
 ): Promise<void> {
   const erased: TelemetryRun[] = []
   for (const segment of await segmentsBetween(sql, siteId, { fromMs: 0, toMs: throughMs })) {
@@ -134,7 +134,7 @@ async function eraseBlocks<R extends Records>(
   of: DeviceOfSite,
   kind: RecordKind<R>,
   throughMs: number,
-  aside: KeptAside | undefined,
+  aside: ArchivedBlocks | undefined,
 ): Promise<void> {
   const { siteId, hardwareId } = of
   const across = (await blockSpans(sql, of, kind.name, { fromMs: throughMs + 1, toMs: throughMs })).filter(

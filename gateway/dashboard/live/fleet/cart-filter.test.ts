@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cartJson, openJson, parkedJson } from '#dashboard/testing/cart-json.ts'
-import { countCarts, passes, searchAgain, searchCarts } from './cart-filter.ts'
+import { countCarts, matchesFilter, searchAgain, searchCarts } from './cart-filter.ts'
 
 const named = (cart: string, name: string) => {
   const known = cartJson(cart)
@@ -22,8 +22,8 @@ test('a cart is counted by its state, and as low wherever it is', () => {
 })
 
 test('without a filter every cart passes', () => {
-  assert.equal(passes(cartJson('1', { state: 'silent' }), null), true)
-  assert.equal(passes(cartJson('1'), 'in'), false)
+  assert.equal(matchesFilter(cartJson('1', { state: 'silent' }), null), true)
+  assert.equal(matchesFilter(cartJson('1'), 'in'), false)
 })
 
 test('the number itself comes first, then what begins with it, then names', () => {

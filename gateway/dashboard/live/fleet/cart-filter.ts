@@ -6,7 +6,7 @@ export const CART_FILTERS = ['out', 'in', 'low', 'silent', 'outside'] as const
 export type CartFilter = (typeof CART_FILTERS)[number]
 
 /** A cart can be of several, as one that is low in the barn. */
-export function passes(cart: CartJson, filter: CartFilter | null): boolean {
+export function matchesFilter(cart: CartJson, filter: CartFilter | null): boolean {
   if (filter === null) return true
   if (filter === 'low') return cart.is_low
   // the sign of both is the same: it is not known where they are now; one that was never heard from has not fallen
@@ -17,7 +17,7 @@ export function passes(cart: CartJson, filter: CartFilter | null): boolean {
 
 export function countCarts(carts: Iterable<CartJson>): Record<CartFilter, number> {
   const counts = { out: 0, in: 0, low: 0, silent: 0, outside: 0 }
-  for (const cart of carts) for (const filter of CART_FILTERS) if (passes(cart, filter)) counts[filter] += 1
+  for (const cart of carts) for (const filter of CART_FILTERS) if (matchesFilter(cart, filter)) counts[filter] += 1
   return counts
 }
 

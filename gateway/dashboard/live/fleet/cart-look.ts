@@ -1,14 +1,14 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 
 /** What a cart is drawn as, the first that holds: its shape says it without colour. */
-export type CartLook = 'outside' | 'silent' | 'low' | 'unlocked' | 'in' | 'out'
+export type MarkerStyle = 'outside' | 'silent' | 'low' | 'unlocked' | 'in' | 'out'
 
-export interface LookOptions {
+export interface MarkerOptions {
   /** Whether a cart in the barn that is known to be open is drawn as one: in the evening it is what matters. */
   marksUnlocked?: boolean
 }
 
-export function lookOf(cart: CartJson, { marksUnlocked = true }: LookOptions = {}): CartLook {
+export function markerStyleOf(cart: CartJson, { marksUnlocked = true }: MarkerOptions = {}): MarkerStyle {
   if (cart.state === 'outside') return 'outside'
   if (cart.state === 'silent' || cart.state === 'unknown') return 'silent'
   if (cart.is_low) return 'low'

@@ -6,7 +6,7 @@ export type StateWord =
   | ('outside' | 'silent' | 'unknown' | 'low' | 'moving' | 'out' | 'in')
   | ('open' | 'service' | 'asleep')
 
-export function stateWordOf(cart: CartJson): StateWord {
+export function cartStateKey(cart: CartJson): StateWord {
   if (cart.out_of_service !== null) return 'service'
   if (cart.state === 'outside' || cart.state === 'silent' || cart.state === 'unknown') return cart.state
   if (cart.is_low) return 'low'

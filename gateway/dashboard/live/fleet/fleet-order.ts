@@ -1,5 +1,5 @@
 import type { CartJson } from '#shared/wire/carts.ts'
-import { passes } from './cart-filter.ts'
+import { matchesFilter } from './cart-filter.ts'
 import { byNumber, isParked } from './cart-look.ts'
 
 export const FLEET_SORTS = ['matters', 'number', 'battery', 'heard'] as const
@@ -12,11 +12,11 @@ const CHOSEN: Record<FleetFilter, (cart: CartJson) => boolean> = {
   all: () => true,
   // also those that are not heard there
   in: isParked,
-  out: (cart) => passes(cart, 'out'),
-  low: (cart) => passes(cart, 'low'),
+  out: (cart) => matchesFilter(cart, 'out'),
+  low: (cart) => matchesFilter(cart, 'low'),
   // also those that were never heard from
   silent: ({ state }) => state === 'silent' || state === 'unknown',
-  outside: (cart) => passes(cart, 'outside'),
+  outside: (cart) => matchesFilter(cart, 'outside'),
   open: isOpenInBarn,
   out_of_service: ({ out_of_service }) => out_of_service !== null,
 }

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { alertJson as alert } from '#dashboard/testing/alert-json.ts'
 import { cartJson, openJson, parkedJson } from '#dashboard/testing/cart-json.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { type Needs, needsOf } from './needs.ts'
+import { type AttentionItems, needsOf } from './needs.ts'
 
 const AT = '2026-05-01T12:00:00.000Z'
 const LATER = '2026-05-01T12:05:00.000Z'
 
 /** "outside 74", and "low: 71 72" for a group. */
-function shown({ lines, groups }: Needs): string[] {
+function shown({ lines, groups }: AttentionItems): string[] {
   return [
     ...lines.map(({ reason, cart }) => `${reason} ${cart?.cart ?? 'site'}`),
     ...groups.map(({ reason, carts }) => `${reason}: ${carts.map(({ cart }) => cart).join(' ')}`),

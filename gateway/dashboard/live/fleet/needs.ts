@@ -29,7 +29,7 @@ export const REASONS = [
 export type Reason = (typeof REASONS)[number]
 
 /** One line: a cart, or the site where `cart` is null. */
-export interface Need {
+export interface AttentionItem {
   cart: CartJson | null
   reason: Reason
   /** Since when, or of a silent cart when it was heard last. */
@@ -44,8 +44,8 @@ export interface NeedGroup {
   carts: CartJson[]
 }
 
-export interface Needs {
-  lines: Need[]
+export interface AttentionItems {
+  lines: AttentionItem[]
   groups: NeedGroup[]
   /** Carts, and troubles of the site. */
   count: number
@@ -81,14 +81,14 @@ const RANK = new Map(REASONS.map((reason, index) => [reason, index]))
  * What needs somebody now. An alert that a person has acknowledged needs nobody any more, nor does a cart that is out
  * of service; each cart has one line, for what is worst of it, and several of the barn are one line together.
  */
-export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>): Needs {
-  const [byCart, lines] = [new Map<string, AlertJson[]>(), [] as Need[]]
+export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>): AttentionItems {
+  const [byCart, lines] = [new Map<string, AlertJson[]>(), [] as AttentionItem[]]
   for (const alert of alerts) {
     if (alert.cart !== null) push(byCart, alert.cart, alert)
     else if (alert.acknowledged_at === null)
       lines.push({ cart: null, reason: REASON_OF[alert.kind], at: alert.opened_at, alert })
   }
-  const grouped = new Map<Reason, Need[]>()
+  const grouped = new Map<Reason, AttentionItem[]>()
   const standing = new Set<CartJson>()
   for (const cart of carts) {
     const needs = needsOfCart(cart, byCart.get(cart.cart) ?? [])
@@ -106,9 +106,9 @@ export function needsOf(carts: Iterable<CartJson>, alerts: Iterable<AlertJson>):
 }
 
 /** Groups of several; a cart that is the only one of its kind has a line like any other, and only one. */
-function splitGroups(grouped: ReadonlyMap<Reason, Need[]>): { groups: NeedGroup[]; alone: Need[] } {
+function splitGroups(grouped: ReadonlyMap<Reason, AttentionItem[]>): { groups: NeedGroup[]; alone: AttentionItem[] } {
   const groups: NeedGroup[] = []
-  const alone = new Map<CartJson | null, Need>()
+  const alone = new Map<CartJson | null, AttentionItem>()
   for (const reason of REASONS) {
     const needs = grouped.get(reason) ?? []
     const [only] = needs
@@ -119,8 +119,8 @@ function splitGroups(grouped: ReadonlyMap<Reason, Need[]>): { groups: NeedGroup[
 }
 
 /** What is the matter with a cart, the worst first. */
-function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): Need[] {
-  const needs = new Map<Reason, Need>()
+function needsOfCart(cart: CartJson, alerts: readonly AlertJson[]): AttentionItem[] {
+  const needs = new Map<Reason, AttentionItem>()
   const seen = new Set<Reason>()
   for (const alert of alerts) {
     const reason = REASON_OF[alert.kind]
@@ -155,7 +155,7 @@ function ageOf(cart: CartJson, reason: Reason, alert: AlertJson | null): string 
   return reason === 'no_position' ? cart.last_heard_at : (cart.position?.at ?? null)
 }
 
-function isGrouped({ cart, reason }: Need): boolean {
+function isGrouped({ cart, reason }: AttentionItem): boolean {
   if (cart === null || !GROUPED.has(reason)) return false
   return isParked(cart) || reason === 'no_position'
 }
@@ -165,7 +165,7 @@ function rankOf(reason: Reason): number {
 }
 
 /** What is worse first, then what began last; of what nobody knows when, by number. */
-function byUrgency(a: Need, b: Need): number {
+function byUrgency(a: AttentionItem, b: AttentionItem): number {
   const byRank = rankOf(a.reason) - rankOf(b.reason)
   if (byRank !== 0) return byRank
   if (a.at !== b.at) return (a.at ?? '') < (b.at ?? '') ? 1 : -1

@@ -71,7 +71,7 @@ export class TlsMove {
  * A cross-origin answer that nobody reads is enough: without trust there is none. The policy of the page allows it, as
  * `'self'` is also this host over TLS.
  */
-export async function reachesOverTls(url: string): Promise<boolean> {
+export async function isTlsTrusted(url: string): Promise<boolean> {
   try {
     await fetch(`${url}/health`, { mode: 'no-cors', cache: 'no-store', credentials: 'omit' })
     return true

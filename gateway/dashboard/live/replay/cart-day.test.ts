@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { deviceTrackJson, type Seen } from '#dashboard/testing/track-json.ts'
 import type { ApiClient } from '#shared/client.ts'
 import { HOUR_MS } from '#shared/time.ts'
-import { type CartDay, readCartDay, untilNow } from './cart-day.ts'
+import { type CartDay, dayEndMs, readCartDay } from './cart-day.ts'
 
 const FROM = '2026-03-28T23:00:00.000Z'
 /** The clocks of Berlin skip an hour on this day. */
@@ -55,9 +55,9 @@ test('a day is shown from the first hour with records to the last', async () => 
 
 test('a day ends now while it lasts, and has no time when it has not come', () => {
   const span = { fromMs: 100, toMs: 200 }
-  assert.deepEqual(untilNow(span, 150), { fromMs: 100, toMs: 150 })
-  assert.deepEqual(untilNow(span, 250), span)
-  assert.deepEqual(untilNow(span, 50), { fromMs: 100, toMs: 100 })
+  assert.deepEqual(dayEndMs(span, 150), { fromMs: 100, toMs: 150 })
+  assert.deepEqual(dayEndMs(span, 250), span)
+  assert.deepEqual(dayEndMs(span, 50), { fromMs: 100, toMs: 100 })
 })
 
 test('trips and zones are those of the device that spoke, locks those of all devices', async () => {

@@ -3,7 +3,7 @@ import { HOUR_MS } from '#shared/time.ts'
 import type { CartTrackJson } from '#shared/wire/tracks.ts'
 import { type DayEvent, dayEvents } from './day-events.ts'
 import type { Span } from './playback.ts'
-import { mainDevice, type SpokenTrack, spokenTrack, type TrackedDevice } from './spoken-track.ts'
+import { cartTrack, mainDevice, type SpokenTrack, type TrackedDevice } from './spoken-track.ts'
 import { trackOf, type VoltageTrack, voltagesOf } from './track.ts'
 
 /** All that is known of a cart on one local day. */
@@ -41,7 +41,7 @@ export async function readCartDay(
     deviceType: device_type,
     track: trackOf(gps, day.fromMs),
   }))
-  const track = spokenTrack(devices)
+  const track = cartTrack(devices)
   const main = mainDevice(devices, track)
   const range = { from: answer.from, to: answer.to }
   const ids = answer.devices.map(({ hardware_id }) => hardware_id)
@@ -67,7 +67,7 @@ export async function readCartDay(
 }
 
 /** Until when a day is known: now, while it lasts; from its begin on where it has not come. */
-export function untilNow(span: Span, nowMs: number): Span {
+export function dayEndMs(span: Span, nowMs: number): Span {
   return { fromMs: span.fromMs, toMs: Math.max(span.fromMs, Math.min(span.toMs, nowMs)) }
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dayBeside, dayPath, readDayPath } from './day-address.ts'
+import { adjacentDay, dayPath, readDayPath } from './day-address.ts'
 
 test('the address says which cart and which day', () => {
   assert.deepEqual(readDayPath('day'), { cart: null, date: null, atMs: null })
@@ -22,8 +22,8 @@ test('what is no day of the calendar is part of the name', () => {
 })
 
 test('days lie side by side, over months and years and the change of clocks', () => {
-  assert.equal(dayBeside('2026-03-01', -1), '2026-02-28')
-  assert.equal(dayBeside('2026-12-31', 1), '2027-01-01')
-  assert.equal(dayBeside('2026-03-29', 1), '2026-03-30')
-  assert.equal(dayBeside('9999-12-31', 1), '9999-12-31')
+  assert.equal(adjacentDay('2026-03-01', -1), '2026-02-28')
+  assert.equal(adjacentDay('2026-12-31', 1), '2027-01-01')
+  assert.equal(adjacentDay('2026-03-29', 1), '2026-03-30')
+  assert.equal(adjacentDay('9999-12-31', 1), '9999-12-31')
 })

@@ -31,7 +31,7 @@ export function readDayPath(path: string | null): DayAddress {
 }
 
 /** The day before or after another; the other itself where that is beyond what dates can say. */
-export function dayBeside(date: string, days: -1 | 1): string {
+export function adjacentDay(date: string, days: -1 | 1): string {
   const beside = dateAfter(date, days)
   return isCalendarDate(beside) ? beside : date
 }

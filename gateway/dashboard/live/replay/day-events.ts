@@ -12,7 +12,7 @@ export type DayEvent = { atMs: number; key: string } & (
   | { kind: 'alert'; alert: AlertJson }
 )
 
-export interface DayHappenings {
+export interface DayEvents {
   trips: readonly TripJson[]
   stops: readonly StopJson[]
   locks: readonly LockEventJson[]
@@ -21,7 +21,7 @@ export interface DayHappenings {
 }
 
 /** In the order in which they began; of what began at once, what lasts comes first. */
-export function dayEvents({ trips, stops, locks, zones, alerts }: DayHappenings): DayEvent[] {
+export function dayEvents({ trips, stops, locks, zones, alerts }: DayEvents): DayEvent[] {
   const events: DayEvent[] = [
     ...trips.map((trip) => ({
       kind: 'trip' as const,

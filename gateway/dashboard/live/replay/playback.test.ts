@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
-import { type Frames, Playback } from './playback.ts'
+import { type AnimationFrames, Playback } from './playback.ts'
 
 /** Frames that a test turns by hand. */
-class Hand implements Frames {
+class Hand implements AnimationFrames {
   #next: { id: number; frame: (nowMs: number) => void } | null = null
   #nowMs = 1_000
   #count = 0

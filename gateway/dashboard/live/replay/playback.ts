@@ -4,7 +4,7 @@ export const SPEEDS = [1, 10, 30, 60, 120] as const
 export type Speed = (typeof SPEEDS)[number]
 
 /** Frames of the screen; in tests a hand that turns. */
-export interface Frames {
+export interface AnimationFrames {
   request(frame: (nowMs: number) => void): number
   cancel(id: number): void
 }
@@ -19,14 +19,14 @@ export interface Span {
 const LONGEST_FRAME_MS = 500
 const USUAL_SPEED: Speed = 60
 
-const SCREEN_FRAMES: Frames = {
+const SCREEN_FRAMES: AnimationFrames = {
   request: (frame) => requestAnimationFrame(frame),
   cancel: (id) => cancelAnimationFrame(id),
 }
 
 /** A moment within a span that is moved by hand, or goes on by itself, so many times as fast as it did. */
 export class Playback {
-  readonly #frames: Frames
+  readonly #frames: AnimationFrames
   readonly #atMs = signal(0)
   readonly #isPlaying = signal(false)
   readonly #speed = signal<Speed>(USUAL_SPEED)
@@ -36,7 +36,7 @@ export class Playback {
   /** Time stands still while what is to be shown is not here yet. */
   readonly #isHeld = signal(false)
 
-  constructor(frames: Frames = SCREEN_FRAMES) {
+  constructor(frames: AnimationFrames = SCREEN_FRAMES) {
     this.#frames = frames
   }
 

@@ -1,8 +1,8 @@
-import type { CartGround, ZoneStay } from '#shared/carts/judge.ts'
+import type { CartZoneContext, ZoneStay } from '#shared/carts/judge.ts'
 import type { SiteFeatureJson, ZonesJson } from '#shared/wire/zones.ts'
 import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import { staysOf } from '#shared/zones/stays.ts'
-import { type Fix, UNWATCHED, watch } from '#shared/zones/watch.ts'
+import { type Fix, NO_ZONE_STATE, watch } from '#shared/zones/watch.ts'
 import { type WatchedZones, watchedZones } from '#shared/zones/watched-zones.ts'
 import { type SiteZone, zonesForGroup } from '#shared/zones/zone.ts'
 import { NO_OWN_ZONES, type OwnZones } from './own-zones.ts'
@@ -10,7 +10,7 @@ import { NO_OWN_ZONES, type OwnZones } from './own-zones.ts'
 interface GroupZones {
   watched: WatchedZones
   byId: ReadonlyMap<string, SiteZone>
-  ground: CartGround
+  ground: CartZoneContext
 }
 
 /** The zones of the site and those of its group as they are now, by the group of a device: a replay knows no others. */
@@ -24,14 +24,14 @@ export class ReplayZones {
     this.#own = own
   }
 
-  groundOf(groupId: number | null): CartGround {
+  groundOf(groupId: number | null): CartZoneContext {
     return this.#of(groupId).ground
   }
 
   /** Zones that a device is in after these fixes, the oldest first: the last says it, once the one before agrees. */
   staysAfter(fixes: readonly Fix[], groupId: number | null): ZoneStay[] {
     const { watched, byId } = this.#of(groupId)
-    let state = UNWATCHED
+    let state = NO_ZONE_STATE
     for (const fix of fixes) state = watch(state, watched, fix).state
     return staysOf(state, watched, null).flatMap(({ zoneId, sinceMs }) => {
       const zone = byId.get(zoneId)

@@ -1,5 +1,5 @@
-import { type CartDevice, type CartSettings, judgeCart } from '#shared/carts/judge.ts'
-import { MOTIONLESS, type MotionSettings, moveOn } from '#shared/carts/motion.ts'
+import { type CartDevice, type CartSettings, evaluateCart } from '#shared/carts/judge.ts'
+import { type MotionSettings, moveOn, NO_MOTION } from '#shared/carts/motion.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { ReplayZones } from './replay-zones.ts'
@@ -54,7 +54,7 @@ export class ReplayedCart {
     const shown = this.#shown
     if (!isOther && shown !== null && atMs >= shown.fromMs && atMs < shown.untilMs) return shown.cart
     const said = this.#said.map(({ device }) => device)
-    const verdict = judgeCart(said, this.#zones.groundOf(this.#groupOf()), this.#settings, {
+    const verdict = evaluateCart(said, this.#zones.groundOf(this.#groupOf()), this.#settings, {
       nowMs: atMs,
       startedAtMs: 0,
     })
@@ -89,7 +89,7 @@ export class ReplayedCart {
   #sayingAt(device: ReplayedDevice, index: number): CartDevice {
     if (index < 0) return unheard(device)
     const { atMs, latE7, longE7, speedKmh } = device.track
-    let motion = MOTIONLESS
+    let motion = NO_MOTION
     const fixes = []
     for (let i = Math.max(0, index - LOOK_BACK_FIXES); i <= index; i++) {
       const speed = speedKmh[i] ?? Number.NaN
@@ -110,7 +110,7 @@ function unheard({ hardwareId, deviceType }: ReplayedDevice): CartDevice {
     isOnline: true,
     heardAtMs: null,
     saidSleep: false,
-    motion: MOTIONLESS,
+    motion: NO_MOTION,
     stays: [],
     outSinceMs: null,
     lock: null,

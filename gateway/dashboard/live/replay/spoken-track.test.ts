@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { deviceTrackJson, type Seen } from '#dashboard/testing/track-json.ts'
-import { mainDevice, spokenTrack } from './spoken-track.ts'
+import { cartTrack, mainDevice } from './spoken-track.ts'
 import { trackOf } from './track.ts'
 
 const device = (hardwareId: string, deviceType: string, ...seen: Seen[]) => ({
@@ -10,7 +10,7 @@ const device = (hardwareId: string, deviceType: string, ...seen: Seen[]) => ({
   track: trackOf(deviceTrackJson(hardwareId, deviceType, seen).gps, 0),
 })
 const told = (...devices: ReturnType<typeof device>[]) => {
-  const track = spokenTrack(devices)
+  const track = cartTrack(devices)
   return [...track.atMs].map((atMs, i) => [atMs / 1000, devices[track.device[i] ?? -1]?.hardwareId])
 }
 
@@ -54,6 +54,6 @@ test('of two locks, and of devices without one, the newest speaks', () => {
 test('trips are looked for in what the device said that spoke most', () => {
   const lock = device('lock', 'teebox', { atS: 0 })
   const screen = device('screen', 'cartcaddie', { atS: 100 }, { atS: 101 })
-  assert.equal(mainDevice([lock, screen], spokenTrack([lock, screen]))?.hardwareId, 'screen')
-  assert.equal(mainDevice([device('mute', 'teebox')], spokenTrack([device('mute', 'teebox')])), undefined)
+  assert.equal(mainDevice([lock, screen], cartTrack([lock, screen]))?.hardwareId, 'screen')
+  assert.equal(mainDevice([device('mute', 'teebox')], cartTrack([device('mute', 'teebox')])), undefined)
 })

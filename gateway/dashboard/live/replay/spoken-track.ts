@@ -20,7 +20,7 @@ const LOCK_TYPE = 'teebox'
  * Where a cart was, by all its devices: its lock speaks, unless another device has a position that is over a minute
  * newer. A cart without a lock is where any of them said it was last.
  */
-export function spokenTrack(devices: readonly TrackedDevice[]): SpokenTrack {
+export function cartTrack(devices: readonly TrackedDevice[]): SpokenTrack {
   const total = devices.reduce((sum, { track }) => sum + track.atMs.length, 0)
   const next = devices.map(() => 0)
   const spoken = {

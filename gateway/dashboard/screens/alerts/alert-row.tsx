@@ -1,4 +1,4 @@
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
@@ -34,7 +34,7 @@ export function AlertRow({ alert, onOpen }: { alert: AlertJson; onOpen: () => vo
       {name === null ? (
         <Icon name="alerts" />
       ) : (
-        <CartShape look={cart === undefined ? 'silent' : lookOf(cart)} label={name} size={46} />
+        <CartShape look={cart === undefined ? 'silent' : markerStyleOf(cart)} label={name} size={46} />
       )}
       <button type="button" class="alert-words" onClick={onOpen}>
         <strong dir="auto">{alertTitle(alert)}</strong>

@@ -1,6 +1,6 @@
 import './recall-screen.css'
 import { useState } from 'preact/hooks'
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { type RecalledCart, recallList } from '#dashboard/live/recall-list.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatMoment } from '#dashboard/texts/format.ts'
@@ -98,7 +98,7 @@ function StillOut({ one: { cart, screen } }: { one: RecalledCart }) {
   const texts = recallTexts()
   return (
     <a class={`still-out ${screen}`} href={toHash('map', cart.cart)}>
-      <CartShape look={lookOf(cart)} label={cart.cart} size={46} />
+      <CartShape look={markerStyleOf(cart)} label={cart.cart} size={46} />
       <span class="still-out-words">
         <strong dir="auto">{placeText(cart)}</strong>
         <span>{texts.screens[screen]}</span>

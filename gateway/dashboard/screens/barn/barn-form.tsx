@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { NotActed } from '#dashboard/live/person-gate.ts'
-import { type Circle, grown, nearestCart } from '#dashboard/map/barn.ts'
+import { PinCancelled } from '#dashboard/live/person-gate.ts'
+import { type Circle, nearestCart, resizedRadius } from '#dashboard/map/barn.ts'
 import { saveBarn } from '#dashboard/map/save-barn.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { formatDistance, formatLength } from '#dashboard/texts/format.ts'
@@ -40,7 +40,7 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
       await dashboard.gate.act(() => saveBarn(dashboard, circle, texts.name))
       setOutcome({ kind: 'saved', circle })
     } catch (error) {
-      setOutcome(error instanceof NotActed ? null : { kind: 'refused', why: reasonOf(error) })
+      setOutcome(error instanceof PinCancelled ? null : { kind: 'refused', why: reasonOf(error) })
     }
   }
   const { units } = dashboard.site.value
@@ -52,7 +52,7 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
           type="button"
           class="button"
           aria-label={texts.smaller}
-          onClick={() => onCircle(grown(circle, -1, units))}
+          onClick={() => onCircle(resizedRadius(circle, -1, units))}
         >
           <Icon name="minus" />
         </button>
@@ -64,7 +64,7 @@ export function BarnForm({ circle, barn, onCircle }: BarnFormProps) {
           type="button"
           class="button"
           aria-label={texts.larger}
-          onClick={() => onCircle(grown(circle, 1, units))}
+          onClick={() => onCircle(resizedRadius(circle, 1, units))}
         >
           <Icon name="plus" />
         </button>

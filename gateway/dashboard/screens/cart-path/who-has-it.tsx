@@ -12,7 +12,7 @@ const NAMED_MAX = 20
 type Applied = AnswerOf<'GET /zones/applied'>
 
 /** Which carts have said that they have the zones as they are now. */
-export function WhoHasIt({ version }: { version: number }) {
+export function DeliveryStatus({ version }: { version: number }) {
   const { fleet } = useDashboard()
   const texts = cartPathTexts()
   const applied = useApplied(version)

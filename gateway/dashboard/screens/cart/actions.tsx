@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { CommandName, Course, Wanted } from '#dashboard/live/commands.ts'
+import type { CommandInput, CommandName, CommandProgress } from '#dashboard/live/commands.ts'
 import { isMovingTooFast, lockDeviceOf, screenOf } from '#dashboard/live/safe-lock.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { formatSpeed } from '#dashboard/texts/format.ts'
@@ -34,7 +34,7 @@ export function CartActions({ cart, children }: CartActionsProps) {
   const course = commands.courseOf(cart.cart)
   const why = overridable(course, isMoving, role)
 
-  const send = (command: CommandName, more: Partial<Wanted> = {}) => {
+  const send = (command: CommandName, more: Partial<CommandInput> = {}) => {
     const device = command === 'message' ? screenOf(cart, screenTypes.value) : lockDeviceOf(cart)
     setAsking(null)
     setIsSaved(false)
@@ -71,7 +71,7 @@ export function CartActions({ cart, children }: CartActionsProps) {
   )
 }
 
-function Outcome({ cart, course, isSaved }: { cart: CartJson; course: Course | null; isSaved: boolean }) {
+function Outcome({ cart, course, isSaved }: { cart: CartJson; course: CommandProgress | null; isSaved: boolean }) {
   const { commands, line } = useDashboard()
   return (
     <div class="cart-outcome" role="status">
@@ -87,13 +87,17 @@ function Outcome({ cart, course, isSaved }: { cart: CartJson; course: Course | n
   )
 }
 
-function isTold(course: Course, ageMs: number): boolean {
+function isTold(course: CommandProgress, ageMs: number): boolean {
   const { kind } = course.stage.value
   return (kind !== 'done' && kind !== 'failed') || ageMs < TOLD_MS
 }
 
 /** The refusal of a lock that this person may override; null when there is none. */
-function overridable(course: Course | null, isMoving: boolean, role: 'user' | 'staff' | 'admin'): string | null {
+function overridable(
+  course: CommandProgress | null,
+  isMoving: boolean,
+  role: 'user' | 'staff' | 'admin',
+): string | null {
   if (role === 'user') return null
   const stage = course?.stage.value
   const code = course?.wanted.command === 'lock' && stage?.kind === 'failed' ? stage.code : null

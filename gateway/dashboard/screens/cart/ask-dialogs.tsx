@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { CommandName, Wanted } from '#dashboard/live/commands.ts'
+import type { CommandInput, CommandName } from '#dashboard/live/commands.ts'
 import { isParked } from '#dashboard/live/fleet/cart-look.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { commandTexts } from '#dashboard/texts/command.ts'
@@ -23,7 +23,7 @@ interface CartQuestionProps {
   asking: Asking
   /** The refusal that is to be overridden. */
   why: string | null
-  send: (command: CommandName, more: Partial<Wanted>) => void
+  send: (command: CommandName, more: Partial<CommandInput>) => void
   patch: (body: InputOf<'PATCH /carts/{cart}'>['body']) => Promise<void>
   onCancel: () => void
 }
@@ -59,7 +59,7 @@ interface AskProps<Answer> {
 }
 
 /** `why` is the refusal that is to be overridden. */
-function AskLock({ cart, why, onCancel, onAnswer }: AskProps<Partial<Wanted>> & { why: string | null }) {
+function AskLock({ cart, why, onCancel, onAnswer }: AskProps<Partial<CommandInput>> & { why: string | null }) {
   const texts = cartActionTexts()
   const isForced = why !== null
   const warning = why === null ? texts.onCourse : why === 'position_unknown' ? texts.forceUnknown : texts.forceMoving
@@ -76,7 +76,7 @@ function AskLock({ cart, why, onCancel, onAnswer }: AskProps<Partial<Wanted>> & 
   )
 }
 
-function AskUnlock({ cart, onCancel, onAnswer }: AskProps<Partial<Wanted>>) {
+function AskUnlock({ cart, onCancel, onAnswer }: AskProps<Partial<CommandInput>>) {
   const texts = cartActionTexts()
   const [driver, setDriver] = useState('')
   const [note, setNote] = useState('')
@@ -125,7 +125,7 @@ function AskService({ cart, onCancel, onAnswer }: AskProps<string>) {
     <Question
       title={texts.askService(cart.cart)}
       action={texts.outOfService}
-      refusal={refusalInWords}
+      refusal={errorText}
       isReady={why.trim() !== ''}
       onCancel={onCancel}
       onAnswer={() => onAnswer(why.trim())}
@@ -142,7 +142,7 @@ function AskBack({ cart, onCancel, onAnswer }: AskProps<null>) {
     <Question
       title={texts.askBack(cart.cart)}
       action={texts.backInService}
-      refusal={refusalInWords}
+      refusal={errorText}
       onCancel={onCancel}
       onAnswer={() => onAnswer(null)}
     >
@@ -158,7 +158,7 @@ function AskNote({ cart, onCancel, onAnswer }: AskProps<string>) {
     <Question
       title={texts.noteOf(cart.cart)}
       action={texts.save}
-      refusal={refusalInWords}
+      refusal={errorText}
       onCancel={onCancel}
       onAnswer={() => onAnswer(note.trim())}
     >
@@ -167,6 +167,6 @@ function AskNote({ cart, onCancel, onAnswer }: AskProps<string>) {
   )
 }
 
-function refusalInWords({ code, detail }: ApiError): string {
+function errorText({ code, detail }: ApiError): string {
   return commandTexts().failures.get(code) ?? detail
 }

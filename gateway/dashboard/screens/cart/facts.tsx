@@ -7,7 +7,7 @@ import type { CartJson } from '#shared/wire/carts.ts'
 import { placeText } from '../cart-row.tsx'
 
 /** What is known of a cart, each value with its age. */
-export function CartFacts({ cart }: { cart: CartJson }) {
+export function CartDetails({ cart }: { cart: CartJson }) {
   const { clock, second, site } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const texts = cartTexts()
@@ -71,7 +71,7 @@ export function CartBattery({ cart: { battery, is_low } }: { cart: CartJson }) {
 }
 
 /** Zones, and what people have said of the cart. */
-export function CartRemarks({ cart }: { cart: CartJson }) {
+export function CartNotesPanel({ cart }: { cart: CartJson }) {
   const { clock, site, second } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const texts = cartTexts()

@@ -1,4 +1,4 @@
-import type { Course, Stage } from '#dashboard/live/commands.ts'
+import type { CommandProgress, Stage } from '#dashboard/live/commands.ts'
 import { commandTexts } from '#dashboard/texts/command.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -20,7 +20,7 @@ export function CommandOutcome({ course, isOnline, isLive }: OutcomeProps) {
 }
 
 interface OutcomeProps {
-  course: Course
+  course: CommandProgress
   /** Whether the cart is connected. */
   isOnline: boolean
   /** Whether the gateway is. */
@@ -28,7 +28,7 @@ interface OutcomeProps {
 }
 
 /** Names the act: a card may still show what came of the one before. */
-function doneInWords({ wanted: { command, params } }: Course, time: string): string {
+function doneInWords({ wanted: { command, params } }: CommandProgress, time: string): string {
   const { done } = commandTexts()
   return done[command === 'locate' && params?.beep === true ? 'beep' : command](time)
 }

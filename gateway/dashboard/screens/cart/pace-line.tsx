@@ -1,11 +1,11 @@
 import { useRounds } from '../pace/use-rounds.ts'
-import { holeInWords, paceInWords } from '../pace/words.ts'
+import { holeText, paceText } from '../pace/words.ts'
 
 /** "Hole 7 · 12 min behind"; nothing for a cart that is on no round. */
 export function CartPaceLine({ cart }: { cart: string }) {
   const { rounds } = useRounds()
   const round = rounds?.find((one) => one.cart === cart)
   if (round === undefined) return null
-  const words = paceInWords(round)
-  return <p class="cart-pace">{[holeInWords(round), ...(words === null ? [] : [words])].join(' · ')}</p>
+  const words = paceText(round)
+  return <p class="cart-pace">{[holeText(round), ...(words === null ? [] : [words])].join(' · ')}</p>
 }

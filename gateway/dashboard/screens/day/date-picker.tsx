@@ -1,4 +1,4 @@
-import { dayBeside } from '#dashboard/live/replay/day-address.ts'
+import { adjacentDay } from '#dashboard/live/replay/day-address.ts'
 import { dayTexts } from '#dashboard/texts/day.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { isCalendarDate } from '#shared/site/time-zone.ts'
@@ -7,7 +7,7 @@ import { isCalendarDate } from '#shared/site/time-zone.ts'
 export function DatePicker({ date, onDate }: { date: string; onDate: (date: string) => void }) {
   const texts = dayTexts()
   const beside = (days: -1 | 1, label: string, icon: 'back' | 'next') => (
-    <button type="button" class="button" aria-label={label} onClick={() => onDate(dayBeside(date, days))}>
+    <button type="button" class="button" aria-label={label} onClick={() => onDate(adjacentDay(date, days))}>
       <Icon name={icon} />
     </button>
   )

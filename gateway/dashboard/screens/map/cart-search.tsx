@@ -1,7 +1,7 @@
 import './cart-search.css'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { searchAgain, searchCarts } from '#dashboard/live/fleet/cart-filter.ts'
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
@@ -103,7 +103,7 @@ export function CartSearch({ onChoose }: { onChoose: (cart: string) => void }) {
                 aria-selected={index === current}
                 onClick={() => choose(cart)}
               >
-                <CartShape look={lookOf(cart)} label={cart.cart} size={40} />
+                <CartShape look={markerStyleOf(cart)} label={cart.cart} size={40} />
                 <bdi class="number">{cart.cart}</bdi>
                 <bdi class="small">{namesOf(cart)}</bdi>
               </div>

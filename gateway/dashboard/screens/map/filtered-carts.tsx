@@ -1,6 +1,6 @@
 import './filtered-carts.css'
-import { type CartFilter, passes } from '#dashboard/live/fleet/cart-filter.ts'
-import { byNumber, lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { type CartFilter, matchesFilter } from '#dashboard/live/fleet/cart-filter.ts'
+import { byNumber, markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
@@ -18,7 +18,7 @@ export function FilteredCarts({ filter }: { filter: CartFilter }) {
   const { fleet, clock, second } = useDashboard()
   const nowMs = second.value >= 0 ? clock.nowMs() : 0
   const title = mapTexts().counts[filter]
-  const carts = fleet.version.value >= 0 ? [...fleet.carts.values()].filter((cart) => passes(cart, filter)) : []
+  const carts = fleet.version.value >= 0 ? [...fleet.carts.values()].filter((cart) => matchesFilter(cart, filter)) : []
   return (
     <section class="filtered-carts">
       <header>
@@ -28,7 +28,7 @@ export function FilteredCarts({ filter }: { filter: CartFilter }) {
       <VirtualList items={carts.sort(byNumber)} rowPx={ROW_PX} label={title} keyOf={({ cart }) => cart}>
         {(cart) => (
           <a href={toHash('map', cart.cart)}>
-            <CartShape look={lookOf(cart)} label={cart.cart} />
+            <CartShape look={markerStyleOf(cart)} label={cart.cart} />
             <span>
               <bdi>{fleetTexts().cart(cart.cart)}</bdi>
               <bdi class="small">

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { NotActed } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/person-gate.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { ApiError } from '#shared/client.ts'
@@ -26,7 +26,7 @@ export function useAdminList<List>(load: () => Promise<List>, everyMs?: number, 
     try {
       await take(gate.act(load))
     } catch (error) {
-      if (error instanceof NotActed) turnDown(true)
+      if (error instanceof PinCancelled) turnDown(true)
       else setFault(refusalText(error))
     }
   }

@@ -7,7 +7,7 @@ import { useSending } from '#dashboard/ui/sending.ts'
 import { PinDialog } from './pin-dialog.tsx'
 
 /** Whose tablet it is, and who acts on it now. */
-export function WhoActs() {
+export function PinUserPanel() {
   const dashboard = useDashboard()
   const texts = moreTexts()
   const { send, fault, isSending } = useSending()

@@ -6,7 +6,7 @@ import { Question } from '#dashboard/ui/question.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import { KindsField } from './kinds-field.tsx'
-import { refusalInWords } from './refusal.ts'
+import { errorText } from './refusal.ts'
 
 const URL_MAX = 2_000
 
@@ -33,7 +33,7 @@ export function NewWebhook({ onDone }: { onDone: () => void }) {
       </Dialog>
     )
   return (
-    <Question title={texts.addWebhook} action={texts.save} onCancel={onDone} onAnswer={save} refusal={refusalInWords}>
+    <Question title={texts.addWebhook} action={texts.save} onCancel={onDone} onAnswer={save} refusal={errorText}>
       <TextField name={texts.url} hint={texts.urlHint} max={URL_MAX} value={url} onInput={setUrl} />
       <KindsField kinds={kinds} onKinds={setKinds} />
     </Question>

@@ -6,7 +6,7 @@ import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { NotifierChannel, NotifierJson } from '#shared/wire/notifiers.ts'
 import { KindsField } from './kinds-field.tsx'
-import { refusalInWords } from './refusal.ts'
+import { errorText } from './refusal.ts'
 
 const CHANNELS = ['email', 'ntfy', 'telegram'] as const
 const TO_MAX = 2_000
@@ -47,7 +47,7 @@ export function NotifierForm({ notifier, onDone }: NotifierFormProps) {
       action={texts.save}
       onCancel={onDone}
       onAnswer={save}
-      refusal={refusalInWords}
+      refusal={errorText}
     >
       <fieldset class="channels" disabled={notifier !== undefined}>
         <legend>{texts.channel}</legend>

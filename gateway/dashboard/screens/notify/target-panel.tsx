@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import { NotActed } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/person-gate.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
-import { refusalInWords } from './refusal.ts'
+import { errorText } from './refusal.ts'
 
 /** What notifiers and webhooks have in common. */
 export interface Target {
@@ -41,8 +41,8 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
       await gate.act(onTest)
       setSays(texts.tested)
     } catch (error) {
-      if (error instanceof NotActed) setSays(null)
-      else setSays(error instanceof ApiError ? refusalInWords(error) : texts.noContact)
+      if (error instanceof PinCancelled) setSays(null)
+      else setSays(error instanceof ApiError ? errorText(error) : texts.noContact)
     }
   }
   return (
@@ -77,7 +77,7 @@ export function TargetPanel({ target, onTest, onChange, onRemove }: TargetPanelP
           title={texts.askRemove(name)}
           action={texts.remove}
           isDanger
-          refusal={refusalInWords}
+          refusal={errorText}
           onCancel={() => setIsAsking(false)}
           onAnswer={async () => {
             await onRemove()

@@ -1,10 +1,10 @@
-import { type Flight, finishMs, onHoleSince, type Pace, paceOf } from '#dashboard/live/flights.ts'
+import { finishMs, onHoleSince, type Pace, type PlayingGroup, paceOf } from '#dashboard/live/flights.ts'
 import { screenOf } from '#dashboard/live/safe-lock.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import { holeInWords, paceInWords } from './words.ts'
+import { holeText, paceText } from './words.ts'
 
 const OUTLINES: Record<Pace, string> = {
   late: 'M24 3 46 42H2Z',
@@ -29,7 +29,7 @@ function PaceShape({ pace, hole }: { pace: Pace; hole: number | null }) {
 export const FLIGHT_ROW_PX = 128
 
 interface FlightRowProps {
-  flight: Flight
+  flight: PlayingGroup
   minutesPerHole: number
   holesOfCourse: number
   onMessage: () => void
@@ -49,8 +49,8 @@ export function FlightRow({ flight, minutesPerHole, holesOfCourse, onMessage }: 
     const known = fleet.carts.get(cart)
     return known !== undefined && screenOf(known, screenTypes.value) !== undefined
   })
-  const words = paceInWords(round)
-  const place = [holeInWords(round), ...(words === null ? [] : [words])].join(' · ')
+  const words = paceText(round)
+  const place = [holeText(round), ...(words === null ? [] : [words])].join(' · ')
   const facts = [
     ...(since === null ? [] : [texts.onHoleFor(formatSpan(nowMs - Date.parse(since)))]),
     texts.playedFor(formatSpan(nowMs - Date.parse(round.started_at))),

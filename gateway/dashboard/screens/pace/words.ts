@@ -2,7 +2,7 @@ import { paceTexts } from '#dashboard/texts/pace.ts'
 import type { RoundJson } from '#shared/wire/rounds.ts'
 
 /** "12 min behind" */
-export function paceInWords({ minutes_behind: behind }: RoundJson): string | null {
+export function paceText({ minutes_behind: behind }: RoundJson): string | null {
   const texts = paceTexts()
   if (behind === null) return null
   const minutes = Math.round(Math.abs(behind))
@@ -11,7 +11,7 @@ export function paceInWords({ minutes_behind: behind }: RoundJson): string | nul
 }
 
 /** "Hole 7" */
-export function holeInWords({ current_hole: hole }: RoundJson): string {
+export function holeText({ current_hole: hole }: RoundJson): string {
   const texts = paceTexts()
   return hole === null ? texts.betweenHoles : texts.hole(hole)
 }

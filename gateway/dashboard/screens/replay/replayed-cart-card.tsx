@@ -1,4 +1,4 @@
-import { lookOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { dayPath } from '#dashboard/live/replay/day-address.ts'
 import type { ReplayFleet } from '#dashboard/live/replay/replay-fleet.ts'
 import { toHash } from '#dashboard/live/route.ts'
@@ -8,7 +8,7 @@ import { replayTexts } from '#dashboard/texts/replay.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import { stateInWords } from '../cart/words.ts'
+import { stateText } from '../cart/words.ts'
 import { placeText } from '../cart-row.tsx'
 
 interface ReplayedCartCardProps {
@@ -31,14 +31,14 @@ export function ReplayedCartCard({ fleet, cart: name, date, onClose }: ReplayedC
     cart === undefined
       ? [texts.noneYet]
       : [
-          stateInWords(cart),
+          stateText(cart),
           placeText(cart),
           ...(cart.is_moving ? [formatSpeed(cart.position?.speed ?? 0, site.value.units)] : []),
           ...(agoMs < FRESH_MS ? [] : [texts.heard(formatSpan(agoMs))]),
         ]
   return (
     <section class="replayed-cart" aria-label={texts.ofCart(name)}>
-      {cart !== undefined && <CartShape look={lookOf(cart)} label={name} size={44} />}
+      {cart !== undefined && <CartShape look={markerStyleOf(cart)} label={name} size={44} />}
       <div>
         <h2 dir="auto">{texts.ofCart(name)}</h2>
         <p dir="auto">{facts.join(' · ')}</p>

@@ -7,7 +7,7 @@ import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
 import { type DayLine, drawDays } from './day-chart.ts'
 import { SpanStepper } from './span-stepper.tsx'
 import type { useMonth } from './use-month.ts'
-import { Waiting } from './waiting.tsx'
+import { ReportPlaceholder } from './waiting.tsx'
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
 import { useDarkness } from './use-darkness.ts'
@@ -64,7 +64,7 @@ export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) 
           {texts.print}
         </button>
       </div>
-      <Waiting {...waiting} says={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
+      <ReportPlaceholder {...waiting} says={waiting.isHere && rows.length === 0 ? texts.nothing : sum} />
       {chart !== null && <DaysChart {...chart} />}
       <div class="report-table">
         <VirtualTable label={`${title}, ${of.name}`} items={rows} rowPx={ROW_PX} head={<Head columns={columns} />}>

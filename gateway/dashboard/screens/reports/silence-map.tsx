@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { CourseMap } from '#dashboard/map/course-map.ts'
-import { widened } from '#dashboard/map/first-view.ts'
+import { expandedExtent } from '#dashboard/map/first-view.ts'
 import { extentOfPlaces } from '#dashboard/map/heat-layer.ts'
 import { SilenceLayer } from '#dashboard/map/silence-layer.ts'
 import { formatMoment, formatSpan } from '#dashboard/texts/format.ts'
@@ -11,7 +11,7 @@ import type { SilencesJson } from '#shared/wire/reports.ts'
 import { ReportMap } from './report-map.tsx'
 import { useAnswer } from './use-answer.ts'
 import { useWeek } from './use-week.ts'
-import { Waiting } from './waiting.tsx'
+import { ReportPlaceholder } from './waiting.tsx'
 
 type SilenceJson = SilencesJson['silences'][number]
 
@@ -35,12 +35,12 @@ export function SilenceMap() {
   useEffect(() => layer.current?.show(silences, chosen), [silences, chosen])
   useEffect(() => {
     const extent = extentOfPlaces(silences)
-    if (map !== null && extent !== null) map.show(widened(extent, 0.1))
+    if (map !== null && extent !== null) map.show(expandedExtent(extent, 0.1))
   }, [map, silences])
   const choose = (silence: SilenceJson) => {
     setChosen(silence)
     const extent = extentOfPlaces([silence])
-    if (extent !== null) map?.show(widened(extent, 0))
+    if (extent !== null) map?.show(expandedExtent(extent, 0))
   }
   const whenOf = ({ at, until, duration }: SilenceJson) => {
     const moment = formatMoment(Date.parse(at), clock.nowMs(), site.value.time_zone)
@@ -57,7 +57,7 @@ export function SilenceMap() {
         setMap(ready)
       }}
     >
-      <Waiting {...{ fault, again, isHere, says }} />
+      <ReportPlaceholder {...{ fault, again, isHere, says }} />
       <div class="silence-list">
         <VirtualList label={texts.listOf} items={silences} rowPx={ROW_PX} keyOf={({ cart, at }) => `${at} ${cart}`}>
           {(silence) => (

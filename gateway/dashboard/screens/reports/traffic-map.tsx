@@ -9,7 +9,7 @@ import { ReportMap } from './report-map.tsx'
 import { useAnswer } from './use-answer.ts'
 import { useDarkness } from './use-darkness.ts'
 import { useWeek } from './use-week.ts'
-import { Waiting } from './waiting.tsx'
+import { ReportPlaceholder } from './waiting.tsx'
 
 const SIGN_PX = 26
 
@@ -44,7 +44,10 @@ export function TrafficMap() {
         setMap(ready)
       }}
     >
-      <Waiting {...{ fault, again, isHere }} says={isHere && answer.cells.length === 0 ? texts.noTraffic : null} />
+      <ReportPlaceholder
+        {...{ fault, again, isHere }}
+        says={isHere && answer.cells.length === 0 ? texts.noTraffic : null}
+      />
       {isHere && answer.cells.length > 0 && <Legend classes={classes} cellM={answer.cell_m} isDark={isDark} />}
     </ReportMap>
   )

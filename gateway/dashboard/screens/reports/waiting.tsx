@@ -10,7 +10,7 @@ interface WaitingProps {
 }
 
 /** What stands in place of a report until it is there, or where there is nothing in it. */
-export function Waiting({ fault, again, says, isHere }: WaitingProps) {
+export function ReportPlaceholder({ fault, again, says, isHere }: WaitingProps) {
   const texts = reportTexts()
   return (
     <div role="status" class="reports-says">

@@ -1,4 +1,4 @@
-import { type HoursJson, likeMonday } from '#dashboard/live/site-form.ts'
+import { copyMonday, type HoursJson } from '#dashboard/live/site-form.ts'
 import { siteTexts } from '#dashboard/texts/site.ts'
 import { WEEKDAYS, type Weekday } from '#shared/site/settings.ts'
 import type { SiteEditor } from './site-editor.ts'
@@ -8,7 +8,7 @@ type Day = NonNullable<Hours[Weekday]>
 
 /** What is proposed for a day that opens. */
 const USUAL: Day = ['07:00', '20:00']
-const USUAL_WEEK: Hours = likeMonday({
+const USUAL_WEEK: Hours = copyMonday({
   mon: USUAL,
   tue: null,
   wed: null,
@@ -56,7 +56,7 @@ export function HoursFields({ editor }: { editor: SiteEditor }) {
         </p>
       )}
       {hours !== null && !isReadOnly && (
-        <button type="button" class="button" onClick={() => edit({ opening_hours: likeMonday(hours) })}>
+        <button type="button" class="button" onClick={() => edit({ opening_hours: copyMonday(hours) })}>
           {texts.likeMonday}
         </button>
       )}

@@ -10,7 +10,7 @@ import { Question } from '#dashboard/ui/question.tsx'
 import { useAdminList } from '../more/use-admin-list.ts'
 
 /** The last twenty sets that people saved; one comes back with one tap, after a question. */
-export function EarlierSets({ editor, onDone }: { editor: ZoneEditor; onDone: () => void }) {
+export function ZoneHistory({ editor, onDone }: { editor: ZoneEditor; onDone: () => void }) {
   const dashboard = useDashboard()
   const { api, clock, site } = dashboard
   const texts = zonesTexts()

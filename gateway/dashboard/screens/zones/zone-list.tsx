@@ -5,7 +5,7 @@ import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { Conflict } from './conflict.tsx'
-import { EarlierSets } from './earlier-sets.tsx'
+import { ZoneHistory } from './earlier-sets.tsx'
 import { ProposeButton } from './propose-button.tsx'
 import { SavePanel } from './save-panel.tsx'
 
@@ -71,7 +71,7 @@ export function ZoneList({ editor, isAdmin, onChoose, onCircle, canDraw }: ZoneL
           }}
         />
       )}
-      {areEarlier && <EarlierSets editor={editor} onDone={() => setEarlier(false)} />}
+      {areEarlier && <ZoneHistory editor={editor} onDone={() => setEarlier(false)} />}
       {editor.current.value === null ? <NotKnown /> : <h2>{texts.count(editor.zones.length)}</h2>}
       <ul class="zone-list" aria-label={texts.list}>
         {editor.zones.map((zone) => (

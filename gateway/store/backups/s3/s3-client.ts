@@ -24,14 +24,14 @@ export interface S3Request {
 }
 
 /** How long a store is waited for. */
-export interface S3Patience {
+export interface S3Timeouts {
   /** For one request: at 110 kbit/s the largest part takes five minutes. */
   readonly limitMs: number
   /** Before each further attempt. */
   readonly waitsMs: readonly number[]
 }
 
-const PATIENCE: S3Patience = { limitMs: 300_000, waitsMs: [1_000, 5_000, 20_000] }
+const PATIENCE: S3Timeouts = { limitMs: 300_000, waitsMs: [1_000, 5_000, 20_000] }
 /** Parts have 4 MB, and what a table has in one row: whatever is larger was not written by this program. */
 export const MOST_S3_BYTES = MOST_SEALED_BYTES
 
@@ -43,7 +43,7 @@ export class S3Client {
   readonly #settings: S3Settings
   readonly #bucket: string
   readonly #shown: string
-  readonly #patience: S3Patience
+  readonly #patience: S3Timeouts
   readonly #signingKeys = new Map<string, ArrayBuffer>()
 
   constructor(settings: S3Settings, bucket: string, shown: string, patience = PATIENCE) {

@@ -1,7 +1,7 @@
 import { BackupFault } from '../backup-fault.ts'
 import type { BackupPlace, PlacedFile } from '../place.ts'
 import type { S3Address, S3Settings } from './s3-address.ts'
-import { MOST_S3_BYTES, S3Client, type S3Patience } from './s3-client.ts'
+import { MOST_S3_BYTES, S3Client, type S3Timeouts } from './s3-client.ts'
 import { readS3Page, type S3Page } from './s3-listing.ts'
 
 /** Backups in a bucket of a store that speaks S3. A file is whole there under its name or not there. */
@@ -11,7 +11,7 @@ export class S3Place implements BackupPlace {
   readonly #prefix: string
   readonly #client: S3Client
 
-  constructor({ bucket, prefix }: S3Address, settings: S3Settings, patience?: S3Patience) {
+  constructor({ bucket, prefix }: S3Address, settings: S3Settings, patience?: S3Timeouts) {
     this.shown = `s3://${bucket}/${prefix}`
     this.#prefix = prefix
     this.#client = new S3Client(settings, bucket, this.shown, patience)

@@ -80,7 +80,7 @@ export class SiteLog implements SyncSourcePort {
     return this.#identity
   }
 
-  async tellAll(): Promise<void> {
+  async queueAll(): Promise<void> {
     // nothing of it comes piece by piece
   }
 
