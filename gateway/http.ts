@@ -7,8 +7,8 @@ import type { Store } from '#store/store.ts'
 import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
 import type { createBudgets } from './budgets.ts'
 import type { Config } from './config.ts'
-import { EarlyListener } from './early-door.ts'
-import { StartupPage } from './opening.ts'
+import { EarlyListener } from './early-listener.ts'
+import { StartupPage } from './startup-page.ts'
 import { createUpgradeHandler, type UpgradeDeps } from './upgrades.ts'
 
 /** How long the body of a request may take. */

@@ -1,8 +1,8 @@
 import type { SyncAgent } from '#agent/agent.ts'
 import type { BrokerStatus } from '#broker/status/broker-status.ts'
+import type { Counter } from '#shared/counter.ts'
 import type { MqttStats } from '#shared/mqtt-status.ts'
 import { SYNC_STATES, type SyncStatus } from '#shared/sync-status.ts'
-import type { Counter } from '#shared/tally.ts'
 
 const DAY_S = 86_400
 

@@ -1,5 +1,5 @@
 import type { Carts } from '#services/carts/carts.ts'
-import { DnsLookups } from '#services/notifications/lookups.ts'
+import { DnsLookups } from '#services/notifications/dns-lookups.ts'
 import { Mailer } from '#services/notifications/mailer.ts'
 import { Outbox } from '#services/notifications/outbox.ts'
 import { placeOfCart } from '#services/notifications/place.ts'

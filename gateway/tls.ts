@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto'
 import { hostname, networkInterfaces } from 'node:os'
-import { UnencryptedClients } from '#services/plain-http.ts'
+import { UnencryptedClients } from '#services/unencrypted-clients.ts'
 import { AuthorityFolder } from '#shared/authority/authority-folder.ts'
 import { type HostNames, hostNamesOf } from '#shared/authority/host-names.ts'
 import { LeafRenewal } from '#shared/authority/leaf-renewal.ts'

@@ -9,8 +9,8 @@ import type { AuditGroup, AuditKind, SyncPart, SyncStream } from '#shared/wire/r
 import type { AuditCount, VerifiedGroups } from './audit-plan.ts'
 import type { Cursors } from './cursors.ts'
 import type { Link } from './link.ts'
-import type { RequestResult } from './outcome.ts'
 import type { Priorities } from './priorities.ts'
+import type { RequestResult } from './request-result.ts'
 import { toBase64 } from './stream-sender.ts'
 import type { Upstream } from './upstream.ts'
 

@@ -1,13 +1,13 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { SyncSourcePort } from '#shared/sync-source.ts'
 import { NO_CURSOR, SYNC_STREAMS } from '#shared/wire/replication/replicated.ts'
 import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replication/sync.ts'
 import { JsonFile } from './json-file.ts'
-import { type Attempt, isOlderThan, type SideFileContent, sideFileSchema } from './side-file.ts'
+import { type Attempt, isOlderThan, type SideFileContent, sideFileSchema } from './pending-batch-file.ts'
 import { SlotFile } from './slot-file.ts'
 
 interface CursorsDeps {

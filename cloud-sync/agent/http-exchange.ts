@@ -7,7 +7,7 @@ import {
 } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
 import { HUB_TIME_HEADER } from '#shared/wire/replication/sync.ts'
-import type { RawAnswer } from './outcome.ts'
+import type { RawAnswer } from './request-result.ts'
 
 export interface Exchange {
   readonly method: 'GET' | 'POST'

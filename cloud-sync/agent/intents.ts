@@ -1,5 +1,5 @@
+import type { Counter } from '#shared/counter.ts'
 import type { IntentInboxPort } from '#shared/sync-source.ts'
-import type { Counter } from '#shared/tally.ts'
 import { MAX_REMEMBERED_INTENT_SEQ } from '#shared/wire/replication/replicated.ts'
 import type { Intent } from '#shared/wire/replication/sync.ts'
 import { Backoff } from './backoff.ts'

@@ -2,8 +2,8 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { constants, gzip as gzipCallback } from 'node:zlib'
 import type { z } from 'zod'
+import { Counter } from '#shared/counter.ts'
 import { describeError } from '#shared/errors.ts'
-import { Counter } from '#shared/tally.ts'
 import {
   type RebuildKind,
   type RebuildOffer,
@@ -31,7 +31,7 @@ import {
 } from '#shared/wire/replication/sync.ts'
 import { HttpExchange, ResponseTooLargeError } from './http-exchange.ts'
 import type { HubClock } from './hub-clock.ts'
-import { type RequestResult, readOutcome, retry } from './outcome.ts'
+import { type RequestResult, readOutcome, retry } from './request-result.ts'
 
 const gzip = promisify(gzipCallback)
 

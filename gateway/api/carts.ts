@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { canSeeCodes } from '#domain/access.ts'
 import type { Cart } from '#services/cart.ts'
-import type { CartNotesPatch } from '#services/carts/cart-notebook.ts'
+import type { CartNotesPatch } from '#services/carts/cart-notes-store.ts'
 import type { VisibleCarts } from '#services/carts/visible-carts.ts'
 import { inOrder } from '#shared/http/api-env.ts'
 import { listRoute } from '#shared/http/list-route.ts'

@@ -19,8 +19,8 @@ import { HISTORY_LIMIT_MAX } from '#shared/wire/telemetry.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import type { HistoryPageRequest } from '#store/telemetry/history-page.ts'
 import { type ApiEnv, createApi } from './api-env.ts'
+import { addMissingWarning } from './damaged-range-warning.ts'
 import type { DevicesDeps, RecordsDeps } from './deps.ts'
-import { addMissingWarning } from './missing-records.ts'
 
 /** GPS and battery history of a device: JSON for programs, the same records as files for people. */
 export function createHistoryApi({ devices, store, downloads }: DevicesDeps & RecordsDeps): OpenAPIHono<ApiEnv> {

@@ -26,8 +26,8 @@ import {
 } from '#shared/wire/reports.ts'
 import type { JobOptions } from '#store/readers/pool.ts'
 import { type ApiEnv, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
+import { addMissingWarning } from './damaged-range-warning.ts'
 import type { CourseDeps, RecordsDeps } from './deps.ts'
-import { addMissingWarning } from './missing-records.ts'
 
 interface Range {
   fromMs: number

@@ -18,8 +18,8 @@ import {
   toRoundJson,
 } from '#shared/wire/rounds.ts'
 import { type ApiEnv, createApi, readerOwnerOf } from './api-env.ts'
+import { addMissingWarning } from './damaged-range-warning.ts'
 import type { CourseDeps, MachineDeps, RecordsDeps } from './deps.ts'
-import { addMissingWarning } from './missing-records.ts'
 
 /**
  * Rounds that go on as JSON, for tablets that ask all the time: what stays the same until the next hole is written

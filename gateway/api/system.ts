@@ -1,7 +1,7 @@
 import type { OpenAPIHono } from '@hono/zod-openapi'
 import { z } from 'zod'
 import { isAdmin } from '#domain/access.ts'
-import { describeClockFault } from '#services/clock/doubt.ts'
+import { describeClockFault } from '#services/clock/clock-fault.ts'
 import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { sessionTokenIn } from '#shared/http/session-cookie.ts'

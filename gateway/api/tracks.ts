@@ -16,8 +16,8 @@ import {
   TRACK_RANGE_MAX_MS,
 } from '#shared/wire/tracks.ts'
 import { type ApiEnv, createApi, readerOwnerOf, staffOnly } from './api-env.ts'
+import { addMissingWarning } from './damaged-range-warning.ts'
 import type { CourseDeps, RecordsDeps } from './deps.ts'
-import { addMissingWarning } from './missing-records.ts'
 
 interface Range {
   fromMs: number

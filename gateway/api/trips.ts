@@ -39,8 +39,8 @@ import {
   tripsSchema,
 } from '#shared/wire/trips.ts'
 import { type ApiEnv, createApi, readerOwnerOf } from './api-env.ts'
+import { addMissingWarning } from './damaged-range-warning.ts'
 import type { CourseDeps, DevicesDeps, MachineDeps, RecordsDeps } from './deps.ts'
-import { addMissingWarning } from './missing-records.ts'
 
 /** `/trips`: what devices drove and where they stopped, and who is driving now. */
 export function createTripsApi({

@@ -36,11 +36,11 @@ import { type RoutedMessage, type SessionJournal, type SessionLimits, Sessions }
 import { guardPacketSize, guardProtocol } from './protocol-guard.ts'
 import { acknowledgeWhenStored } from './puback.ts'
 import type { ReadGate } from './read-gate.ts'
+import { closePreviousSession } from './session-takeover.ts'
 import { BrokerStatus } from './status/broker-status.ts'
 import { printable, Refusals } from './status/refusals.ts'
 import { SysTopics } from './status/sys-topics.ts'
 import { refuseSubscription } from './subscription-right.ts'
-import { closePreviousSession } from './takeover.ts'
 
 export interface BrokerOptions {
   maxPayloadBytes: number

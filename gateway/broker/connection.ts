@@ -14,9 +14,9 @@ import {
   subscriptionsOf,
 } from './aedes-internals.ts'
 import type { IdHolder } from './id-contest.ts'
-import { Meter } from './meter.ts'
 import type { OutboxEntry } from './mqtt-sessions/outbox.ts'
 import type { Session, SessionConnection } from './mqtt-sessions/session.ts'
+import { Meter } from './rate-meter.ts'
 import type { Traffic } from './traffic.ts'
 
 /** Unread bytes from which on a client gets nothing new. */

@@ -1,4 +1,4 @@
-import type { Counter } from '#shared/tally.ts'
+import type { Counter } from '#shared/counter.ts'
 import type { RetainedPacket } from './aedes-internals.ts'
 import type { Session } from './mqtt-sessions/session.ts'
 import type { Sessions } from './mqtt-sessions/sessions.ts'

@@ -1,6 +1,6 @@
 import type { MqttTraffic } from '#shared/mqtt-status.ts'
 import { LoadAverage } from './load-average.ts'
-import { Meter } from './meter.ts'
+import { Meter } from './rate-meter.ts'
 
 /** What goes one way, of all connections together: PUBLISH packets, and packets of every kind. */
 export class Traffic {

@@ -28,7 +28,7 @@ const COMPONENTS: Record<ScreenName, ComponentType> = {
   more: lazy(LOADS.more),
 }
 
-const loadPersonDialog = () => import('#dashboard/screens/person-gate.tsx').then(({ PersonDialog }) => PersonDialog)
+const loadPersonDialog = () => import('#dashboard/screens/pin-prompt.tsx').then(({ PersonDialog }) => PersonDialog)
 const PersonDialog = lazy(loadPersonDialog)
 
 /** What is around every screen: the rail, the banner of the line, the clock. */

@@ -10,7 +10,7 @@ import { countTables } from '#store/db/table-counts.ts'
 import type { Examination } from './examine.ts'
 import { lineOf } from './finding.ts'
 import { attempt, type Machine } from './machine.ts'
-import { SecretFilter, shownSettings } from './without-secrets.ts'
+import { SecretFilter, shownSettings } from './redact.ts'
 
 const LINES = 500
 /** Fields of the log whose texts are of the program's own making; of others only numbers and yes or no are shown. */

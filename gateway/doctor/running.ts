@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { Config } from '#gateway/config.ts'
-import { originOf, requestLocal } from '#shared/http/ask-this-machine.ts'
+import { originOf, requestLocal } from '#shared/http/request-local.ts'
 import { healthSchema } from '#shared/wire/system.ts'
 
 /** The gateway as it answers now. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { AnnouncedService } from './announced.ts'
+import type { AnnouncedService } from './mdns-services.ts'
 
 /** The file that the package for Debian puts there, and where avahi listens when it runs. */
 export const AVAHI = {

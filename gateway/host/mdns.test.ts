@@ -8,8 +8,8 @@ import { type TestContext, test } from 'node:test'
 import bonjourService, { type Service } from 'bonjour-service'
 import { createLog } from '#shared/log.ts'
 import { eventually } from '#shared/testing/eventually.ts'
-import { announcedName, announcedServices, announcedText, markOf } from './announced.ts'
 import { Mdns, type MdnsOptions } from './mdns.ts'
+import { announcedName, announcedServices, announcedText, markOf } from './mdns-services.ts'
 
 const LOOPBACK = '127.0.0.1'
 /** Beside that of the machine, which is not to hear of gateways of tests. */

@@ -7,8 +7,8 @@ import type { Bonjour } from 'bonjour-service'
 import { describeError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
-import type { AnnouncedName, AnnouncedService } from './announced.ts'
 import { AVAHI, avahiServices } from './avahi.ts'
+import type { AnnouncedName, AnnouncedService } from './mdns-services.ts'
 import type { OuterAddress } from './outer-addresses.ts'
 
 export interface MdnsOptions {

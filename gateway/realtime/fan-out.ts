@@ -3,8 +3,8 @@ import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { RealtimeConnection } from './connection.ts'
-import { findExcess } from './excess.ts'
 import { Frame } from './frames.ts'
+import { findExcess } from './largest-backlog.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 /** Beyond this one is told for each that comes: memory has an end, and who causes it may be slowed down then. */

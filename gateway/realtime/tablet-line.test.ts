@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { WebSocket } from 'ws'
 import { Fleet } from '#dashboard/live/fleet/fleet.ts'
 import { GatewayClock } from '#dashboard/live/gateway-clock.ts'
-import { GatewayConnection, type LineEvents } from '#dashboard/live/line.ts'
+import { GatewayConnection, type LineEvents } from '#dashboard/live/gateway-connection.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import { startGateway } from '#testing/start-gateway.ts'
 

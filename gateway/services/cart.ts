@@ -1,4 +1,4 @@
-import type { CartDevice, CartZoneContext, EvaluatedCart } from '#shared/carts/judge.ts'
+import type { CartDevice, CartZoneContext, EvaluatedCart } from '#shared/carts/cart-state.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
 import type { Device } from './fleet.ts'
 

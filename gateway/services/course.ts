@@ -1,7 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzipSync, gzip } from 'node:zlib'
 import type { Events } from '#gateway/events.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { type CourseCounts, type CourseFeature, countsOf } from '#shared/course/course.ts'
 import { ConflictError, describeError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'

@@ -8,7 +8,7 @@ import { NO_ZONE_STATE } from '#shared/zones/watch.ts'
 import type { Store } from '#store/store.ts'
 import type { DeviceRow } from '#store/tables/devices.ts'
 import type { DeviceState } from '#store/telemetry/device-state.ts'
-import { nullIfDamaged } from './unless-damaged.ts'
+import { nullIfDamaged } from './null-if-damaged.ts'
 
 /** What is known of a device, with its newest records. Replaced as a whole after each commit that moved it. */
 export interface ReportedState extends DeviceState {

@@ -1,4 +1,4 @@
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { ConflictError, InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Clock } from '#shared/time.ts'

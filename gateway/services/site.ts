@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Events } from '#gateway/events.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { InvalidRequestError } from '#shared/errors.ts'
 import { Calendar } from '#shared/site/opening-hours.ts'
 import { DEFAULT_SITE_SETTINGS, type SiteSettings, tripDefaultsOf } from '#shared/site/settings.ts'

@@ -4,12 +4,12 @@ import { LATEST_MS } from '#domain/event-time.ts'
 import { GATEWAY } from '#domain/origin.ts'
 import type { DiskProbe } from '#domain/written-disk.ts'
 import { TLS_FOLDER } from '#shared/authority/authority-folder.ts'
+import type { Counter } from '#shared/counter.ts'
 import { DamagedError, UnavailableError } from '#shared/errors.ts'
 import { folderFault, preparePrivateFolder } from '#shared/files/private-files.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import type { Registration } from '#shared/registrations.ts'
-import type { Counter } from '#shared/tally.ts'
 import { systemClock } from '#shared/time.ts'
 import { typedCommand } from '#shared/typed-command.ts'
 import type { ZoneType } from '#shared/zones/zone.ts'
@@ -32,7 +32,7 @@ import {
   OPEN_MARK,
   PAGE_SUMS,
 } from './db/files.ts'
-import { clearOpenMarker, requireWholeCopy, setOpenMarker } from './db/open-mark.ts'
+import { clearOpenMarker, requireWholeCopy, setOpenMarker } from './db/open-marker.ts'
 import { syncCursors, syncIdentity } from './ledger/cursors.ts'
 import { knownSchema, migrate, schemaWriter } from './migrate.ts'
 import { PageSums } from './pages/page-sums.ts'
@@ -71,10 +71,11 @@ import { type DamagedRange, damagedBlocks, damagedBlocksIn } from './telemetry/d
 import { latestBattery, latestGps } from './telemetry/latest-records.ts'
 import { logEnds } from './telemetry/log-samples.ts'
 import { TelemetryReader } from './telemetry/reader.ts'
-import { syncEnds } from './telemetry/stream-ends.ts'
+import { syncEnds } from './telemetry/stream-positions.ts'
 import type { UnreadableBlock } from './telemetry/unreadable-block.ts'
 import { UnsavedRecords } from './telemetry/unsaved-states.ts'
 import { BACKUPS } from './upgrade/backup-before.ts'
+import { requireOwnFile, requireOwnTables } from './upgrade/database-owner.ts'
 import { PROGRAM_RECORD, type SwappedBack } from './upgrade/program-record.ts'
 import {
   type DatabaseToUpgrade,
@@ -85,7 +86,6 @@ import {
   recordMqttOpened,
   upgradeDatabase,
 } from './upgrade/upgrade.ts'
-import { requireOwnFile, requireOwnTables } from './upgrade/whose-database.ts'
 import type { Appendable } from './writer/appender.ts'
 import { CommitQueue, type StoreHealth } from './writer/commit-queue.ts'
 import type { CommitTimes } from './writer/commit-times.ts'

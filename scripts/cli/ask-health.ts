@@ -1,4 +1,4 @@
-import { requestLocal } from '#shared/http/ask-this-machine.ts'
+import { requestLocal } from '#shared/http/request-local.ts'
 import { CommandError, type CommandIo, EXIT } from './command.ts'
 
 /** Prints how the program at an address of this machine is; throws `CommandError` unless it is well. */

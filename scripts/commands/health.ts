@@ -1,7 +1,7 @@
 import { askHealth } from '#scripts/cli/ask-health.ts'
 import { type RunCommand, runCommand } from '#scripts/cli/command.ts'
 import { parseCommandLine } from '#scripts/cli/command-line.ts'
-import { originOf } from '#shared/http/ask-this-machine.ts'
+import { originOf } from '#shared/http/request-local.ts'
 import { createSettingsCommandLine, readSettings } from './gateway-settings.ts'
 
 /** `cartbarn health`: whether the gateway of these settings is well. */

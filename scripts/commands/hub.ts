@@ -15,7 +15,7 @@ import {
 } from '#scripts/cli/command.ts'
 import { createCommandLine, parseCommandLine, settingsHelp } from '#scripts/cli/command-line.ts'
 import { describeError } from '#shared/errors.ts'
-import { originOf } from '#shared/http/ask-this-machine.ts'
+import { originOf } from '#shared/http/request-local.ts'
 import { systemClock } from '#shared/time.ts'
 
 /** `cartbarn hub`: the head office until a signal, or what is asked of it. */

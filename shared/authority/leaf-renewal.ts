@@ -57,7 +57,7 @@ export class LeafRenewal implements Component {
       // loaded by those only who have an authority
       const [{ readAuthority, issueLeaf }, { leafDue }] = await Promise.all([
         import('./authority.ts'),
-        import('./leaf-due.ts'),
+        import('./certificate-due.ts'),
       ])
       const authority = readOrExplain(folder, readAuthority)
       const names = allNames(authority, hosts())

@@ -1,4 +1,4 @@
-import { Counter } from '#shared/tally.ts'
+import { Counter } from '#shared/counter.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { Ceiling } from './ceiling.ts'
 import { FairTurns } from './fair-turns.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MINUTE_MS } from '#shared/time.ts'
 import { type AutoLockFacts, autoLockAtMs } from './auto-lock.ts'
-import type { ZoneStay } from './judge.ts'
+import type { ZoneStay } from './cart-state.ts'
 
 const PARKED_MS = 1_000_000
 const STILL_MS = PARKED_MS + 5_000

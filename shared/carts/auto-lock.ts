@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '#shared/time.ts'
-import type { EvaluatedCart } from './judge.ts'
+import type { EvaluatedCart } from './cart-state.ts'
 
 /** What a cart is judged by that may be locked because it stands still. */
 export interface AutoLockFacts {

@@ -1,5 +1,5 @@
 import type { SiteSettings } from '#shared/site/settings.ts'
-import type { EvaluatedCart } from './judge.ts'
+import type { EvaluatedCart } from './cart-state.ts'
 
 /** A speed that was measured longer ago says nothing. */
 const SPEED_WITHIN_MS = 30_000

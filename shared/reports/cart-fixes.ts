@@ -1,4 +1,4 @@
-import { STALE_LOCK_MS } from '#shared/carts/judge.ts'
+import { STALE_LOCK_MS } from '#shared/carts/cart-state.ts'
 import { mergeRecords } from '#shared/telemetry/merge.ts'
 import { GPS, type GpsRecords, type RecordKind, type Records } from '#shared/telemetry/records.ts'
 

@@ -5,9 +5,9 @@ import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
 import type { Fix } from '#shared/zones/watch.ts'
 import type { Zone, ZoneType } from '#shared/zones/zone.ts'
 import { LONGEST_MS, MAX_FIX_GAP_MS, RoundFinder, type RoundState } from './finder.ts'
-import { roundZonesOf } from './ground.ts'
 import { currentHole, minutesBehind } from './pace.ts'
 import type { Round, RoundDevice } from './round.ts'
+import { roundZonesOf } from './round-zones.ts'
 
 const START = Date.parse('2026-05-01T08:00:00Z')
 const LOCK: RoundDevice = { hardwareId: 'lock', isLock: true }

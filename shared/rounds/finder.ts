@@ -1,10 +1,10 @@
 import { HOUR_MS, MINUTE_MS } from '#shared/time.ts'
-import { UnchangedArea } from '#shared/zones/calm.ts'
+import { UnchangedArea } from '#shared/zones/unchanged-area.ts'
 import { type Fix, NO_ZONE_STATE, type WatchState, watch, type ZoneState } from '#shared/zones/watch.ts'
-import type { RoundZones } from './ground.ts'
 import { addFix, isNoWay, type Mileage } from './odometer.ts'
 import { type HolePresence, isKept, leaveHole, NO_HOLES_PLAYED, type PlayedHoles, playOn } from './play.ts'
 import type { Round, RoundDevice } from './round.ts'
+import type { RoundZones } from './round-zones.ts'
 
 /** As for carts (R16): another device speaks only when the one that does has been behind for so long. */
 const OTHER_AHEAD_MS = MINUTE_MS

@@ -1,5 +1,5 @@
-import { holeAfter, type RoundZones } from './ground.ts'
 import type { HoleStay } from './round.ts'
+import { holeAfter, type RoundZones } from './round-zones.ts'
 
 /**
  * A cart that is in the zone of a hole for less crosses it on its way to another: at 15 km/h that is 125 m, and a hole

@@ -1,4 +1,4 @@
-import type { EvaluatedCart } from '#shared/carts/judge.ts'
+import type { EvaluatedCart } from '#shared/carts/cart-state.ts'
 import { fromE7, fromMilli, toMilli } from '#shared/geo.ts'
 import { maskCode } from '#shared/masked-codes.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'

@@ -3,10 +3,10 @@ import { openCartAlerts } from '#hub/store/site-alerts.ts'
 import { type CartDeviceRow, cartDevicesOf, cartNotesOf } from '#hub/store/site-carts.ts'
 import { siteSettingsOf } from '#hub/store/site-settings.ts'
 import { groupByCart } from '#shared/carts/cart-keys.ts'
-import { type CartDevice, type CartSettings, type CartZoneContext, evaluateCart } from '#shared/carts/judge.ts'
+import { type CartDevice, type CartSettings, type CartZoneContext, evaluateCart } from '#shared/carts/cart-state.ts'
 import { tripDefaultsOf } from '#shared/site/settings.ts'
 import type { ShownCart } from '#shared/wire/cart-json.ts'
-import { cartReportSchema, readCartReport } from '#shared/wire/cart-said.ts'
+import { cartReportSchema, readCartReport } from '#shared/wire/cart-report.ts'
 import { cartNoteBodySchema } from '#shared/wire/carts.ts'
 
 /** A cart of a site as the head office sees it. */

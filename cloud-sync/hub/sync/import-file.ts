@@ -16,6 +16,7 @@ import {
   type SyncFileReceipt,
   syncFileLineSchema,
 } from '#shared/wire/replication/sync-file.ts'
+import { putOlderStates, statesOf } from './apply-latest.ts'
 import { EVERYTHING } from './apply-telemetry.ts'
 import { fileLines } from './file-lines.ts'
 import { LIMITS } from './hello.ts'
@@ -23,7 +24,6 @@ import { type CheckedPart, checkPart } from './part-content.ts'
 import { keptBytes } from './part-sizes.ts'
 import { advanceAndApply } from './push.ts'
 import type { SiteBudgets } from './site-budgets.ts'
-import { putOlderStates, statesOf } from './take-latest.ts'
 
 interface ImportDeps {
   readonly database: Database

@@ -1,7 +1,7 @@
 import { Rates } from '#shared/budgets/rates.ts'
 import { TokenBucket } from '#shared/budgets/token-bucket.ts'
+import { Counter } from '#shared/counter.ts'
 import { AppError, InvalidRequestError, RateLimitedError } from '#shared/errors.ts'
-import { Counter } from '#shared/tally.ts'
 import type { MonotonicClock } from '#shared/time.ts'
 import { inGb } from '#shared/units.ts'
 import { SITE_FULL, type SyncStream } from '#shared/wire/replication/sync.ts'

@@ -7,7 +7,7 @@ import { HELP_PLACES } from '#dashboard/live/help-places.ts'
 import { HELP_PAGES, helpAddress } from '#shared/help-pages.ts'
 import { diskFolder } from '#shared/program-files.ts'
 import { startGateway, type TestGateway } from '#testing/start-gateway.ts'
-import { DOCS, readHelp } from './help-shelf.ts'
+import { DOCS, readHelp } from './help-pages.ts'
 import { renderMarkdown } from './markdown.ts'
 import { createHelpApi } from './routes.ts'
 

@@ -6,7 +6,7 @@ import { helpAddress } from '#shared/help-pages.ts'
 import { type KeptDocument, keptBytes, keptText, sendKept } from '#shared/http/documents.ts'
 import { readProgramFile } from '#shared/program-files.ts'
 import { type ApiEnv, createApi } from '../api-env.ts'
-import { DOCS, type HelpPages, readHelp } from './help-shelf.ts'
+import { DOCS, type HelpPages, readHelp } from './help-pages.ts'
 import type { RenderedDocument } from './markdown.ts'
 
 const STYLE = readProgramFile('gateway/api/help/help.css').toString()

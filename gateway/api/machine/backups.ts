@@ -5,7 +5,7 @@ import { answers, json, problems } from '#shared/http/responses.ts'
 import { route } from '#shared/http/route.ts'
 import { isoOrNull, toIso } from '#shared/time.ts'
 import { backupsQuerySchema, backupsSchema, startedBackupSchema } from '#shared/wire/backups.ts'
-import { NOT_IN_A_BACKUP } from '#store/backups/not-in-a-backup.ts'
+import { NOT_IN_A_BACKUP } from '#store/backups/backup-exclusions.ts'
 import { type ApiEnv, adminOnly, createApi } from '../api-env.ts'
 import type { MachineDeps } from '../deps.ts'
 

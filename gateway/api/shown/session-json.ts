@@ -1,6 +1,6 @@
 import { visibleHardwareIds } from '#domain/access.ts'
+import { isPast } from '#services/people/deadline.ts'
 import type { Login } from '#services/people/login.ts'
-import { isPast } from '#services/people/moment.ts'
 import type { Session } from '#services/people/session.ts'
 import { SESSION_MS } from '#services/people/sessions.ts'
 import { toIso } from '#shared/time.ts'

@@ -5,8 +5,8 @@ import type {
   StoredSubscription,
   StoredWill,
 } from '#domain/mqtt-sessions.ts'
+import { Counter } from '#shared/counter.ts'
 import type { Component } from '#shared/lifecycle.ts'
-import { Counter } from '#shared/tally.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import { LIMIT_DROPS } from '../limits.ts'
 import { DequeuedBatch } from './dequeued-batch.ts'

@@ -1,5 +1,5 @@
+import { Counter } from '#shared/counter.ts'
 import type { Log } from '#shared/log.ts'
-import { Counter } from '#shared/tally.ts'
 import { LIMIT_REFUSALS } from '../limits.ts'
 
 const WINDOW_MS = 10_000

@@ -1,6 +1,6 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { ZonesJson } from '#shared/wire/zones.ts'
-import { byNumber } from './fleet/cart-look.ts'
+import { byNumber } from './fleet/marker-style.ts'
 
 type ZoneJson = ZonesJson['features'][number]
 

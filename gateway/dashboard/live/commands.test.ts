@@ -6,7 +6,7 @@ import { ApiClient } from '#shared/client.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { CommandJson, CommandStatus } from '#shared/wire/commands.ts'
 import { type CommandInput, type CommandProgress, CommandTracker, type Stage } from './commands.ts'
-import type { GatewayConnectionState } from './line.ts'
+import type { GatewayConnectionState } from './gateway-connection.ts'
 
 const LOCK: CommandInput = { cart: '17', hardwareId: 'tb-17', command: 'lock' }
 const CREATED = '2026-05-01T12:00:00.000Z'

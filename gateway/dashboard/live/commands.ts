@@ -2,8 +2,8 @@ import { effect, type ReadonlySignal, type Signal, signal, untracked } from '@pr
 import { type ApiClient, ApiError } from '#shared/client.ts'
 import type { CommandJson, CommandStatus } from '#shared/wire/commands.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
-import type { GatewayConnectionState } from './line.ts'
-import { PinCancelled } from './person-gate.ts'
+import type { GatewayConnectionState } from './gateway-connection.ts'
+import { PinCancelled } from './pin-prompt.ts'
 
 /** What a tablet tells the devices of carts. */
 export type CommandName = 'lock' | 'unlock' | 'locate' | 'message'

@@ -1,5 +1,5 @@
 import type { CartJson } from '#shared/wire/carts.ts'
-import { byNumber, isParked } from './fleet/cart-look.ts'
+import { byNumber, isParked } from './fleet/marker-style.ts'
 import type { ActiveRecall, ScreenState } from './recall.ts'
 
 /** A cart that is called in. */

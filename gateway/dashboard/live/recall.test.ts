@@ -5,7 +5,7 @@ import { ScriptedGateway } from '#dashboard/testing/scripted-gateway.ts'
 import { ApiClient, ApiError } from '#shared/client.ts'
 import { eventually } from '#shared/testing/eventually.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
-import type { GatewayConnectionState } from './line.ts'
+import type { GatewayConnectionState } from './gateway-connection.ts'
 import { RecallMonitor, type ScreenState } from './recall.ts'
 
 const AT = '2026-05-01T12:00:00.000Z'

@@ -3,7 +3,7 @@ import type { ApiClient } from '#shared/client.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
 import type { RecallJson } from '#shared/wire/recall.ts'
 import type { MeJson } from '#shared/wire/sessions.ts'
-import type { GatewayConnectionState } from './line.ts'
+import type { GatewayConnectionState } from './gateway-connection.ts'
 
 /** How far the message has come with the screens of a cart. */
 export type ScreenState = 'confirmed' | 'sent' | 'offline' | 'none'

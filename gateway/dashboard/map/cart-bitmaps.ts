@@ -1,4 +1,4 @@
-import type { MarkerStyle } from '#dashboard/live/fleet/cart-look.ts'
+import type { MarkerStyle } from '#dashboard/live/fleet/marker-style.ts'
 import { HEADINGS } from './markers.ts'
 
 /** A drawn sign, and half of what it measures on the screen. */

@@ -1,4 +1,4 @@
-import { isLockedOut } from '#dashboard/live/fleet/cart-look.ts'
+import { isLockedOut } from '#dashboard/live/fleet/marker-style.ts'
 import { type Bitmap, CartBitmaps } from './cart-bitmaps.ts'
 import { HEADINGS, type Marker, type Markers, type ParkingCluster } from './markers.ts'
 import { place, ROOM_PX, type Screen } from './placing.ts'

@@ -6,7 +6,7 @@ import type { CartFilter } from '#dashboard/live/fleet/cart-filter.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon, type IconName } from '#dashboard/ui/icons.tsx'
-import type { CourseBaseMap, ShownCourse } from './course-ground.ts'
+import type { CourseBaseMap, ShownCourse } from './course-base-map.ts'
 import { CourseMap, type MapFleet } from './course-map.ts'
 import type { Insets } from './placing.ts'
 import { scaleOf } from './scale.ts'
@@ -119,7 +119,7 @@ function useGround(dashboard: Dashboard, map: CourseMap | null, shown: ShownCour
     if (map === null || !isWanted) return
     let started: CourseBaseMap | undefined
     let isHere = true
-    import('./course-ground.ts').then(
+    import('./course-base-map.ts').then(
       ({ CourseBaseMap }) => {
         if (!isHere) return
         started = new CourseBaseMap(dashboard, map)

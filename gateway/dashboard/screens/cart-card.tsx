@@ -1,5 +1,5 @@
 import './cart/cart-card.css'
-import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { cartTexts } from '#dashboard/texts/cart.ts'
 import { shellTexts } from '#dashboard/texts/shell.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
@@ -8,7 +8,7 @@ import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { CartActions } from './cart/actions.tsx'
 import { CartBattery, CartDetails, CartNotesPanel } from './cart/facts.tsx'
-import { stateText } from './cart/words.ts'
+import { stateText } from './cart/state-text.ts'
 
 /** Not needed for a cart in the barn, so its code comes later. */
 const CartPace = lazy(

@@ -10,7 +10,7 @@ import { Fault } from '#dashboard/ui/fault.tsx'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
 import { Breaches } from './cart-path/breaches.tsx'
-import { DeliveryStatus } from './cart-path/who-has-it.tsx'
+import { DeliveryStatus } from './cart-path/delivery-status.tsx'
 
 /** Holes on which carts keep to the path until closing, which carts know it, and which did not. */
 export function CartPathPage() {

@@ -1,7 +1,7 @@
 import './map/map.css'
 import './day/day.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { byNumber } from '#dashboard/live/fleet/cart-look.ts'
+import { byNumber } from '#dashboard/live/fleet/marker-style.ts'
 import { type CartDay, dayEndMs, readCartDay } from '#dashboard/live/replay/cart-day.ts'
 import { dayPath, readDayPath } from '#dashboard/live/replay/day-address.ts'
 import type { DayEvent } from '#dashboard/live/replay/day-events.ts'

@@ -1,7 +1,7 @@
 import './evening.css'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { BulkLock, type EveningGroups, groupEvening, type LockOutcome } from '#dashboard/live/fleet/evening.ts'
-import { PinCancelled } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { eveningTexts } from '#dashboard/texts/evening.ts'
 import { formatTime } from '#dashboard/texts/format.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'

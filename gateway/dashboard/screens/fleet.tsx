@@ -1,6 +1,5 @@
 import './fleet.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
 import { toFleetCsv } from '#dashboard/live/fleet/fleet-csv.ts'
 import {
   FLEET_FILTERS,
@@ -10,6 +9,7 @@ import {
   orderFleet,
 } from '#dashboard/live/fleet/fleet-order.ts'
 import { isFit, orderGiveOut } from '#dashboard/live/fleet/give-out.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatDistance } from '#dashboard/texts/format.ts'

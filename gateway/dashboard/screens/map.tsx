@@ -14,7 +14,7 @@ import { CartSearch } from './map/cart-search.tsx'
 import { Counters } from './map/counters.tsx'
 import { FilteredCarts } from './map/filtered-carts.tsx'
 import { SidePanel } from './map/side-panel.tsx'
-import { NeedsAttention } from './needs-you.tsx'
+import { NeedsAttention } from './needs-attention.tsx'
 
 interface Covered {
   /** Null until it has been measured. */

@@ -1,7 +1,7 @@
 import './more/more.css'
 import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
-import { isAtLeast } from '#dashboard/live/person-gate.ts'
+import { isAtLeast } from '#dashboard/live/pin-prompt.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { moreTexts } from '#dashboard/texts/more.ts'
 import { LANGUAGES } from '#dashboard/texts/texts.ts'
@@ -12,8 +12,8 @@ import { HelpLink } from '#dashboard/ui/help-link.tsx'
 import { Icon } from '#dashboard/ui/icons.tsx'
 import { lazy } from '#dashboard/ui/lazy.tsx'
 import { useSending } from '#dashboard/ui/sending.ts'
+import { PinUserPanel } from './more/pin-user.tsx'
 import { useHealth } from './more/use-health.ts'
-import { PinUserPanel } from './more/who-acts.tsx'
 import { MORE_PAGES, MORE_SECTIONS, type MorePage, morePageAt } from './more-pages.ts'
 
 const UNITS = ['metric', 'imperial'] as const

@@ -1,6 +1,6 @@
 import './pace/pace.css'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { type PlayingGroup, playingGroupsOf } from '#dashboard/live/flights.ts'
+import { type PlayingGroup, playingGroupsOf } from '#dashboard/live/playing-groups.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'

@@ -1,5 +1,5 @@
 import './cart-shape.css'
-import type { MarkerStyle } from '#dashboard/live/fleet/cart-look.ts'
+import type { MarkerStyle } from '#dashboard/live/fleet/marker-style.ts'
 
 const OUTLINES: Record<MarkerStyle, string> = {
   out: 'M24 4a20 20 0 1 0 0 40 20 20 0 0 0 0-40Z',

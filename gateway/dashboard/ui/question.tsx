@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { PinCancelled } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { questionTexts } from '#dashboard/texts/question.ts'
 import { ApiError } from '#shared/client.ts'
 import { useDashboard } from './dashboard-context.ts'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { PinCancelled } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { refusalTexts } from '#dashboard/texts/refusals.ts'
 import { useDashboard } from './dashboard-context.ts'
 import { refusalText } from './refusal.ts'

@@ -1,6 +1,6 @@
 import './virtual-list.css'
 import type { ComponentChildren } from 'preact'
-import { useSeenRows } from './seen-rows.ts'
+import { useSeenRows } from './visible-rows.ts'
 
 interface VirtualListProps<Item> {
   items: readonly Item[]

@@ -1,14 +1,14 @@
 import { alertTopic, toAlertJson } from '#domain/alert.ts'
 import type { Downlink, PreparedMessage } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
-import { Counter } from '#shared/tally.ts'
+import { Counter } from '#shared/counter.ts'
 import type { Clock } from '#shared/time.ts'
 import { ALERT_KINDS } from '#shared/wire/alert-kinds.ts'
 import type { Store } from '#store/store.ts'
 import type { AlertsChange, ClosedDay, SavedAlert, StoredAlert } from '#store/tables/alerts.ts'
 import { publishWith } from '../downlink.ts'
-import type { OpenAlerts } from './alert-book.ts'
 import type { Findings, FoundChange } from './findings.ts'
+import type { OpenAlerts } from './open-alerts.ts'
 
 interface AlertWriterDeps {
   store: Pick<Store, 'read' | 'write'>

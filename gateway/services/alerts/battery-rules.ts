@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS, toIso } from '#shared/time.ts'
-import { type CartAlertState, type CartRuleState, type RestingVoltage, restedFromMs } from './memory.ts'
 import type { CartRule } from './rule.ts'
+import { type CartAlertState, type CartRuleState, type RestingVoltage, restedFromMs } from './rule-state.ts'
 
 /** So much above the threshold a pack is not low any more: voltages at rest wander. */
 const NOT_LOW = 1.02

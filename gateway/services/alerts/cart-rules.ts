@@ -1,10 +1,10 @@
 import { isoOrNull, MINUTE_MS, toIso } from '#shared/time.ts'
 import type { Device } from '../fleet.ts'
 import { LOW_BATTERY, NOT_CHARGING } from './battery-rules.ts'
-import type { SiteContext } from './ground.ts'
-import type { CartAlertState } from './memory.ts'
 import { MOVED_AFTER_HOURS, MOVED_WHILE_LOCKED } from './movement-rules.ts'
 import type { CartRule } from './rule.ts'
+import type { CartAlertState } from './rule-state.ts'
+import type { SiteContext } from './site-context.ts'
 import { OUTSIDE, ZONE_STAY } from './zone-rules.ts'
 
 /** Nobody hears of it, and it is not in the barn. */

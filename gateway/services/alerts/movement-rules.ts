@@ -1,7 +1,7 @@
 import { MINUTE_MS, toIso } from '#shared/time.ts'
-import type { SiteContext } from './ground.ts'
-import type { CartAlertState, CartRuleState } from './memory.ts'
 import type { AlertDetails, CartRule, RuleResult } from './rule.ts'
+import type { CartAlertState, CartRuleState } from './rule-state.ts'
+import type { SiteContext } from './site-context.ts'
 
 const STILL_MS = 5 * MINUTE_MS
 /** What was seen and could not be told for so long is not told any more. */

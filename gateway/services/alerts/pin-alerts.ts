@@ -1,6 +1,6 @@
 import { toIso } from '#shared/time.ts'
-import type { OpenAlerts } from './alert-book.ts'
 import { closing, type Findings, opening } from './findings.ts'
+import type { OpenAlerts } from './open-alerts.ts'
 
 interface PinAlertsDeps {
   users: { find(userId: string): { row: { name: string } } | undefined }

@@ -1,11 +1,11 @@
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { SiteContext } from './ground.ts'
-import type { CartAlertState } from './memory.ts'
-import { isChargeWatched, RESTS_MS, rememberFix, restedFromMs, withRest } from './memory.ts'
+import type { CartAlertState } from './rule-state.ts'
+import { isChargeWatched, RESTS_MS, rememberFix, restedFromMs, withRest } from './rule-state.ts'
+import type { SiteContext } from './site-context.ts'
 
 /** Of one that has stood for longer the alert is over, whether it was told or not. */
 const MOVED_LATELY_MS = 5 * MINUTE_MS

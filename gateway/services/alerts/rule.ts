@@ -1,7 +1,7 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { StoredAlert } from '#store/tables/alerts.ts'
-import type { SiteContext } from './ground.ts'
-import type { CartAlertState } from './memory.ts'
+import type { CartAlertState } from './rule-state.ts'
+import type { SiteContext } from './site-context.ts'
 
 /**
  * What a look says of a condition. `unsure` leaves all as it is: between two thresholds, and where nobody can say, as

@@ -1,6 +1,6 @@
 import type { Cart } from '../cart.ts'
-import type { CartAlertState, CartRuleState } from './memory.ts'
 import type { CartRule } from './rule.ts'
+import type { CartAlertState, CartRuleState } from './rule-state.ts'
 import { isJustSeen } from './zones-seen.ts'
 
 /** It is outside of every boundary. */

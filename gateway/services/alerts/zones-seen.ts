@@ -1,9 +1,9 @@
-import type { EvaluatedCart, ZoneStay } from '#shared/carts/judge.ts'
+import type { EvaluatedCart, ZoneStay } from '#shared/carts/cart-state.ts'
 import { toE7 } from '#shared/geo.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Cart } from '../cart.ts'
 import type { ArrivedCrossing } from './arrived.ts'
-import type { SiteContext } from './ground.ts'
+import type { SiteContext } from './site-context.ts'
 
 /** What happened between two looks and an alert is due for, although the second look shows nothing of it. */
 export interface ZonesSeen {

@@ -1,12 +1,12 @@
-import type { CartDevice, CartSettings, ZoneStay } from '#shared/carts/judge.ts'
+import type { CartDevice, CartSettings, ZoneStay } from '#shared/carts/cart-state.ts'
 import { type CartFix, type CartMotion, type MotionSettings, NO_MOTION, restless } from '#shared/carts/motion.ts'
 import { toE7, toMilli } from '#shared/geo.ts'
 import { NO_ZONE_STATE, type WatchState, watch } from '#shared/zones/watch.ts'
 import type { Device, ReportedState } from '../fleet.ts'
 import type { WatchedSet } from '../zones/sets.ts'
 import { type DeviceZones, staysIn } from './cart-zones.ts'
-import { type LockReport, ReportedLockState } from './lock-word.ts'
 import { MotionTrack } from './motion-track.ts'
+import { type LockReport, ReportedLockState } from './reported-lock.ts'
 import { type SampleColumns, takeFixes } from './sample-columns.ts'
 
 /** What is kept of a device over a restart, beside its history: JSON. */

@@ -5,10 +5,10 @@ import type { Log } from '#shared/log.ts'
 import { DAY_MS, HOUR_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Device, Fleet } from '../fleet.ts'
-import { nullIfDamaged } from '../unless-damaged.ts'
+import { nullIfDamaged } from '../null-if-damaged.ts'
 import type { Users } from '../users.ts'
 import { CartMember, type EvaluationContext, type SavedMotion } from './cart-member.ts'
-import type { LockReport } from './lock-word.ts'
+import type { LockReport } from './reported-lock.ts'
 
 export interface MembersDeps {
   store: Pick<Store, 'read' | 'readers'>

@@ -1,4 +1,4 @@
-import type { CartZoneContext, ZoneStay } from '#shared/carts/judge.ts'
+import type { CartZoneContext, ZoneStay } from '#shared/carts/cart-state.ts'
 import { staysOf } from '#shared/zones/stays.ts'
 import type { Fix, WatchState } from '#shared/zones/watch.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'

@@ -3,13 +3,13 @@ import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import { type Clock, type MonotonicClock, systemClock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import { TimestampTrustLimiter } from './age-brake.ts'
+import { ClockCheckpoint } from './checkpoint.ts'
 import { ClockConfirmation } from './confirmation.ts'
 import { GatewayClock } from './gateway-clock.ts'
 import { hardwareTimesMs } from './hardware-clock.ts'
 import { KernelSync } from './kernel-sync.ts'
-import { ClockCheckpoint } from './mark.ts'
 import { isTimeSynchronized } from './time-sync.ts'
+import { TimestampTrustLimiter } from './timestamp-trust-limiter.ts'
 
 /** Replacements for what the machine reports about the time. */
 export interface ClockOverrides {

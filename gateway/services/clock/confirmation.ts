@@ -2,8 +2,8 @@ import type { ClockState, TimeSource } from '#domain/clock-state.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { MINUTE_MS, toIso } from '#shared/time.ts'
+import type { ClockCheckpoint } from './checkpoint.ts'
 import type { GatewayClock } from './gateway-clock.ts'
-import type { ClockCheckpoint } from './mark.ts'
 
 interface ClockConfirmationDeps {
   clock: GatewayClock
@@ -28,8 +28,8 @@ const DEVICES = 2
  * Whether the gateway may act by its clock. There are two questions, and this is the second:
  *
  * - Is the clock trusted (`GatewayClock`)? It cannot be shown to be wrong: it is not before 2020, not behind what the
- *   gateway knew last, not set back. That is enough to date what devices send. Deletion by age asks a little more of it
- *   (`TimestampTrustLimiter`, `doubt`): a clock that is ahead of the time that is known to have gone by makes no record old.
+ *   gateway knew last, not set back. That is enough to date what devices send. Deletion by age also
+ *   needs it not to be ahead of the time that is known to have elapsed (`TimestampTrustLimiter`).
  * - Is it confirmed? A machine without a battery clock comes back from a power cut hours late, and that looks right to
  *   itself: carts would be locked, and people called, at the wrong time of day. So what acts by itself waits until,
  *   since the start, one of four says that the time is right: the operating system is synchronized, a battery clock

@@ -1,6 +1,6 @@
 import { EARLIEST_MS, LATEST_MS, latestEventMs, MAX_AHEAD_MS } from '#domain/event-time.ts'
 import { type Clock, DAY_MS, MINUTE_MS, type MonotonicClock } from '#shared/time.ts'
-import { TimeSources } from './witnesses.ts'
+import { TimeSources } from './time-sources.ts'
 
 interface GatewayClockDeps {
   system: Clock & MonotonicClock

@@ -1,7 +1,7 @@
 import type { DeviceType } from '#devices/device-type.ts'
 import type { Downlink } from '#domain/downlink.ts'
 import type { Events } from '#gateway/events.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import type { Log } from '#shared/log.ts'
 import type { Store } from '#store/store.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'

@@ -1,6 +1,6 @@
 import { mergeLayers } from '#domain/config-layers.ts'
 import type { Downlink } from '#domain/downlink.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'

@@ -1,6 +1,6 @@
 import { type Caller, canSee } from '#domain/access.ts'
 import type { Events } from '#gateway/events.ts'
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError, ForbiddenError, InvalidRequestError } from '#shared/errors.ts'
 import { hashSecret, newMqttPassword } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'

@@ -1,6 +1,6 @@
 import type { Appendable } from '#store/writer/appender.ts'
 import type { UplinkMessage } from './message.ts'
-import { MessageBatch } from './run.ts'
+import { MessageBatch } from './message-batch.ts'
 
 /** What waits for the disk: a device's message, or many of the fast lane, or what the broker alone has to write. */
 export type QueuedMessage = UplinkMessage | MessageBatch | Appendable

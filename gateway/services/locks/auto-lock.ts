@@ -4,9 +4,9 @@ import type { Store } from '#store/store.ts'
 import { AUTO_LOCK } from '#store/tables/commands.ts'
 import type { Cart } from '../cart.ts'
 import type { Device } from '../fleet.ts'
+import { nullIfDamaged } from '../null-if-damaged.ts'
 import type { Site } from '../site.ts'
-import { nullIfDamaged } from '../unless-damaged.ts'
-import type { AutomaticLocks } from './own-locks.ts'
+import type { AutomaticLocks } from './automatic-locks.ts'
 
 interface AutoLockDeps {
   store: Pick<Store, 'read'>

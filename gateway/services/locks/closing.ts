@@ -6,7 +6,7 @@ import type { ClosedDay } from '#store/tables/closing.ts'
 import type { Cart } from '../cart.ts'
 import type { Device } from '../fleet.ts'
 import type { Site } from '../site.ts'
-import type { AutomaticLocks } from './own-locks.ts'
+import type { AutomaticLocks } from './automatic-locks.ts'
 
 interface ClosingDeps {
   store: Pick<Store, 'read'>

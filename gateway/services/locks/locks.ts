@@ -1,20 +1,20 @@
 import type { Events } from '#gateway/events.ts'
 import type { Log } from '#shared/log.ts'
 import type { Store } from '#store/store.ts'
+import type { AuditContext } from '../audit-context.ts'
 import type { Cart } from '../cart.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import type { Commands } from '../commands/commands.ts'
 import type { LockGate } from '../commands/lock-gate.ts'
 import type { DeviceTypeLookup } from '../commands/request.ts'
 import type { Device } from '../fleet.ts'
-import type { AuditContext } from '../origins.ts'
 import type { Presence } from '../presence.ts'
 import type { Site } from '../site.ts'
 import { AutoLock } from './auto-lock.ts'
+import { AutomaticLocks } from './automatic-locks.ts'
 import { CartLocks, type CartsToLock } from './cart-locks.ts'
 import { Closing } from './closing.ts'
 import { lockDeviceOf } from './lock-device.ts'
-import { AutomaticLocks } from './own-locks.ts'
 
 interface LocksDeps {
   store: Pick<Store, 'read'>

@@ -1,5 +1,5 @@
 import type { Cart } from '../cart.ts'
-import type { CartPosition } from './notice.ts'
+import type { CartPosition } from './notification.ts'
 
 const DEGREE = 1e-7
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ANSWERS, Receiver } from '#testing/receiver.ts'
-import { DnsLookups } from './lookups.ts'
+import { DnsLookups } from './dns-lookups.ts'
 import { post } from './post.ts'
 import { UnknownOutcome } from './retries.ts'
 

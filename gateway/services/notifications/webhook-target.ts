@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Clock } from '#shared/time.ts'
 import type { WebhookRow } from '#store/tables/webhooks.ts'
-import type { DnsLookups } from './lookups.ts'
+import type { DnsLookups } from './dns-lookups.ts'
 import { post } from './post.ts'
 import type { Target } from './target.ts'
 

@@ -6,7 +6,7 @@ import { hashesEqual, hashSecret, newUuid } from '#shared/ids.ts'
 import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Users } from '../users.ts'
-import { type BothClocks, isPast, type Moment, momentIn } from './moment.ts'
+import { type BothClocks, isPast, type Moment, momentIn } from './deadline.ts'
 import type { Pairing } from './pairing-codes.ts'
 
 interface AccessRequestsDeps {

@@ -4,7 +4,7 @@ import { MINUTE_MS } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { Users } from '../users.ts'
 import { newCode, readCode } from './codes.ts'
-import { type BothClocks, isPast, type Moment, momentIn } from './moment.ts'
+import { type BothClocks, isPast, type Moment, momentIn } from './deadline.ts'
 
 interface PairingCodesDeps {
   store: Pick<Store, 'write'>

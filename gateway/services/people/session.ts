@@ -1,6 +1,6 @@
 import type { Caller } from '#domain/access.ts'
 import type { SessionRow } from '#store/tables/sessions.ts'
-import type { Moment } from './moment.ts'
+import type { Moment } from './deadline.ts'
 
 /** A person who acts on a shared tablet. */
 export interface Acting {

@@ -1,5 +1,5 @@
 import { isAdmin } from '#domain/access.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { ForbiddenError } from '#shared/errors.ts'
 import type { Store } from '#store/store.ts'
 import type { Users } from '../users.ts'

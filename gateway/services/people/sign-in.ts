@@ -1,6 +1,6 @@
 import type { Origin } from '#domain/origin.ts'
 import { AppError, UnauthenticatedError } from '#shared/errors.ts'
-import type { AuditContext } from '../origins.ts'
+import type { AuditContext } from '../audit-context.ts'
 import type { AccessRequests } from './access-requests.ts'
 import type { KeyGuard } from './key-guard.ts'
 import type { Login } from './login.ts'

@@ -1,7 +1,7 @@
 import type { Caller } from '#domain/access.ts'
 import { isFinal } from '#domain/commands.ts'
 import type { Events } from '#gateway/events.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { ConflictError, DamagedError, describeError, NotFoundError } from '#shared/errors.ts'
 import { newUuid } from '#shared/ids.ts'
 import type { Component } from '#shared/lifecycle.ts'

@@ -1,4 +1,4 @@
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { RowHashSum } from '#shared/sync-hash.ts'
 import type { PartLimits, StreamPart } from '#shared/sync-source.ts'
 import { DAY_MS } from '#shared/time.ts'

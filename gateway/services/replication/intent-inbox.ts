@@ -1,5 +1,5 @@
 import { HEAD_OFFICE } from '#domain/origin.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { AppError, describeError, UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { IntentInboxPort } from '#shared/sync-source.ts'
@@ -7,8 +7,8 @@ import type { Intent, IntentResult } from '#shared/wire/replication/sync.ts'
 import type { IntentRecord, StoredIntent } from '#store/replication/intents.ts'
 import type { Store } from '#store/store.ts'
 import type { NamedWrite } from '#store/writer/writes.ts'
+import type { AuditContext } from '../audit-context.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
-import type { AuditContext } from '../origins.ts'
 import { type IntentEffectsDeps, type IntentSubject, performIntent } from './intent-effects.ts'
 
 interface IntentInboxDeps extends IntentEffectsDeps {

@@ -1,4 +1,4 @@
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { UnavailableError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
 import type { PartLimits, StreamBacklog, StreamPart, SyncIdentity, SyncSourcePort } from '#shared/sync-source.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Events } from '#gateway/events.ts'
-import { SerialQueue } from '#shared/budgets/turns.ts'
+import { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import type { Log } from '#shared/log.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'

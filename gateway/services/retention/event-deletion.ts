@@ -1,4 +1,4 @@
-import { Counter } from '#shared/tally.ts'
+import { Counter } from '#shared/counter.ts'
 import type { Store } from '#store/store.ts'
 import {
   EVENT_KINDS,

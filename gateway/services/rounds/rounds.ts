@@ -12,8 +12,8 @@ import type { Store } from '#store/store.ts'
 import type { TimeRange } from '#store/telemetry/reader.ts'
 import type { Cart } from '../cart.ts'
 import type { Geofences } from '../zones/geofences.ts'
-import { ActiveRound, toRoundDevice } from './kept-rounds.ts'
-import { RoundZonesByGroup } from './round-grounds.ts'
+import { ActiveRound, toRoundDevice } from './active-round.ts'
+import { RoundZonesByGroup } from './round-zones.ts'
 
 interface RoundsDeps {
   store: Pick<Store, 'readers'>

@@ -1,11 +1,11 @@
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
+import { Counter } from '#shared/counter.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Log } from '#shared/log.ts'
-import { Counter } from '#shared/tally.ts'
 import { type Clock, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { BlockSearch, IndexedBlock, UnreachableBlocks } from '#store/telemetry/blocks-aside.ts'
 import type { DamagedBlocks, QuarantinedBlocks } from '#store/telemetry/damaged-blocks.ts'
+import type { BlockSearch, IndexedBlock, UnreachableBlocks } from '#store/telemetry/detached-blocks.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 
 interface BlockDamageDeps {

@@ -1,13 +1,13 @@
 import type { Events } from '#gateway/events.ts'
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
+import { Counter } from '#shared/counter.ts'
 import type { TelemetryStream } from '#shared/ids.ts'
 import type { Log } from '#shared/log.ts'
-import { Counter } from '#shared/tally.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
 import type { DeletedRecords, DeletionStep, PurgePosition } from '#store/telemetry/deletion.ts'
-import type { TimestampTrustLimiter } from '../clock/age-brake.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
+import type { TimestampTrustLimiter } from '../clock/timestamp-trust-limiter.ts'
 import { type Device, type Fleet, rereadLatest } from '../fleet.ts'
 import type { BlockDamage } from './block-damage.ts'
 import type { Sealing } from './sealing.ts'
@@ -47,7 +47,7 @@ export class TelemetryDeletion {
     this.#deps = deps
   }
 
-  /** Deletes all records measured more than `olderThanDays` ago. Throws while the clock is in doubt: see `TimestampTrustLimiter`. */
+  /** Deletes all records measured more than `olderThanDays` ago. Throws if `brake` has a doubt. */
   async purge(olderThanDays: number): Promise<{ cutoffMs: number; purged: DeletedRecords }> {
     const { brake, log } = this.#deps
     const cutoffMs = brake.requireNowMs() - olderThanDays * DAY_MS

@@ -1,4 +1,4 @@
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -7,7 +7,7 @@ import type { Store } from '#store/store.ts'
 import type { BlockStream, DeletedRecords } from '#store/telemetry/deletion.ts'
 import type { GatewayClock } from '../clock/gateway-clock.ts'
 import { type FolderSpace, folderSpace } from './disk-space.ts'
-import { MaintenanceThrottle } from './pace.ts'
+import { MaintenanceThrottle } from './maintenance-throttle.ts'
 
 /** What the data folder may use. */
 export type DiskBudget = { kind: 'bytes'; bytes: number } | { kind: 'share'; percent: number }

@@ -4,7 +4,7 @@ import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { DAY_MS, MINUTE_MS, type MonotonicClock, toIso } from '#shared/time.ts'
 import type { Store } from '#store/store.ts'
-import type { TimestampTrustLimiter } from '../clock/age-brake.ts'
+import type { TimestampTrustLimiter } from '../clock/timestamp-trust-limiter.ts'
 import type { DeletionPause } from './deletion.ts'
 
 interface RetentionDeps<Deleted extends { [Kind in keyof Deleted]: number }> {

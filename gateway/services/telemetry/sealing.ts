@@ -1,4 +1,4 @@
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { describeError, UnavailableError } from '#shared/errors.ts'
 import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
@@ -9,7 +9,7 @@ import type { LogRange } from '#store/telemetry/log-samples.ts'
 import type { SealPlan } from '#store/telemetry/seal-plan.ts'
 import type { UnreadableBlock } from '#store/telemetry/unreadable-block.ts'
 import type { Fleet } from '../fleet.ts'
-import { MaintenanceThrottle } from './pace.ts'
+import { MaintenanceThrottle } from './maintenance-throttle.ts'
 
 interface SealingDeps {
   store: Pick<Store, 'read' | 'readers' | 'write'> & { queue: { waitingRows: number } }

@@ -1,6 +1,6 @@
 import type { Downlink } from '#domain/downlink.ts'
 import { zonesWithPendingOverrides } from '#domain/zone-switches.ts'
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import type { Clock } from '#shared/time.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { Store } from '#store/store.ts'

@@ -1,7 +1,7 @@
 import { atOnce, inTurns } from '#shared/budgets/in-turns.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'
 import { compactZones } from '#shared/zones/compact.ts'
-import { type DeviceZones, fitZones } from '#shared/zones/fit.ts'
+import { type DeviceZones, fitZones } from '#shared/zones/device-zones.ts'
 import type { Point } from '#shared/zones/geometry.ts'
 import { weightsOf } from '#shared/zones/simplify.ts'
 import type { Zone } from '#shared/zones/zone.ts'

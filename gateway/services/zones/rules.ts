@@ -1,6 +1,6 @@
 import { InvalidRequestError } from '#shared/errors.ts'
 import { COMPACT_BYTES_MAX } from '#shared/zones/compact.ts'
-import { countForDevices, DEVICE_ZONES_MAX } from '#shared/zones/fit.ts'
+import { countForDevices, DEVICE_ZONES_MAX } from '#shared/zones/device-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'
 import type { ZoneMessages } from './messages.ts'
 

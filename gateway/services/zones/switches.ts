@@ -5,7 +5,7 @@ import type { Component } from '#shared/lifecycle.ts'
 import type { Log } from '#shared/log.ts'
 import { closingMs } from '#shared/site/opening-hours.ts'
 import type { Clock } from '#shared/time.ts'
-import type { AuditContext } from '../origins.ts'
+import type { AuditContext } from '../audit-context.ts'
 import type { Site } from '../site.ts'
 import type { ZoneSelection, Zones, ZonesChange } from './zones.ts'
 

@@ -9,7 +9,7 @@ import {
   zonesWithPendingOverrides,
 } from '#domain/zone-switches.ts'
 import type { Events } from '#gateway/events.ts'
-import type { SerialQueue } from '#shared/budgets/turns.ts'
+import type { SerialQueue } from '#shared/budgets/serial-queue.ts'
 import { InvalidRequestError, NotFoundError } from '#shared/errors.ts'
 import type { Clock } from '#shared/time.ts'
 import { zonesTopic } from '#shared/wire/mqtt.ts'

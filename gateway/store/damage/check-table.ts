@@ -1,6 +1,6 @@
 import { openReader } from '../db/connection.ts'
+import { isDetached } from '../db/detached.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
-import { isDetached } from '../db/set-aside.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 
 /** Their content has checksums of its own, and they may be many gigabytes. */

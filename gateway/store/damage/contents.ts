@@ -1,9 +1,9 @@
 import { typedCommand } from '#shared/typed-command.ts'
 import type { Connection } from '../db/connection.ts'
-import { detachedName } from '../db/set-aside.ts'
+import { detachedName } from '../db/detached.ts'
 import type { CheckedJson, Table } from '../db/table.ts'
 import { TABLES } from '../tables/all.ts'
-import type { TableRepair } from './mend.ts'
+import type { TableRepair } from './table-repair.ts'
 
 /**
  * Puts those rows aside whose content a start would parse and cannot, as after a flipped bit, and leaves in their place

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Counter } from '#shared/counter.ts'
 import type { Log } from '#shared/log.ts'
-import { Counter } from '#shared/tally.ts'
 import { DAMAGE_NOTES } from '../db/files.ts'
 
 /** What was done about damage, or could not be. */

@@ -15,7 +15,7 @@ import {
 } from '../pages/log-format.ts'
 import { type LogFrame, type LogStart, type OpenLog, scanLog } from '../pages/log-scan.ts'
 import type { DamageFinding } from './findings.ts'
-import { isInDatabase, keepCopy, removeLog, repairedPath, writeRepairedLog } from './log-mend.ts'
+import { isInDatabase, keepCopy, removeLog, repairedPath, writeRepairedLog } from './log-repair.ts'
 
 const DEFAULT_PAGE_BYTES = 4096
 

@@ -9,8 +9,8 @@ import { openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { TABLES } from '../tables/all.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
-import { repairTables } from './mend.ts'
 import { tablesOfSize } from './start.ts'
+import { repairTables } from './table-repair.ts'
 
 // What makes up for the rows that a table lost reads other tables and writes into them, also by triggers.
 

@@ -7,8 +7,8 @@ import { damagePage } from '#testing/damage/page-damage.ts'
 import { type Connection, openReader } from '../db/connection.ts'
 import { migrate } from '../migrate.ts'
 import { openForSetup, openWriter } from '../writer/open.ts'
-import { repairTables } from './mend.ts'
 import { repairAtStart, tablesOfSize } from './start.ts'
+import { repairTables } from './table-repair.ts'
 
 // SQLite moves the page behind the last root page when it makes a table, for which it writes into the page that leads
 // there.

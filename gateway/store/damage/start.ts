@@ -1,11 +1,11 @@
 import { typedCommand } from '#shared/typed-command.ts'
 import { type Connection, openReader } from '../db/connection.ts'
+import { isDetached, originOf } from '../db/detached.ts'
 import { describeFault, isDamage, storeFaultCode } from '../db/fault.ts'
-import { isDetached, originOf } from '../db/set-aside.ts'
 import { TABLES } from '../tables/all.ts'
 import { quarantineUnparseable } from './contents.ts'
-import { type RepairTarget, repairTables, type TableRepair } from './mend.ts'
 import { keepSpareRoots } from './spare-roots.ts'
+import { type RepairTarget, repairTables, type TableRepair } from './table-repair.ts'
 
 /**
  * Makes the database fit for a start: what is small is checked whole, of the rest `reads`, which a start does. What is

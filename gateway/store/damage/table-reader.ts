@@ -1,7 +1,7 @@
 import type Database from 'better-sqlite3'
 import type { Connection, Value } from '../db/connection.ts'
 import { keyColumns, quoted } from '../db/table-sql.ts'
-import { type Bounds, type Key, order } from './salvage-keys.ts'
+import { type Bounds, type Key, order } from './recovery-keys.ts'
 import { isUnreadable } from './unreadable.ts'
 
 export interface KeyedRow {

@@ -2,7 +2,7 @@ import type { Connection } from '../db/connection.ts'
 import { describeFault, storeFaultCode } from '../db/fault.ts'
 import { ownerOfPage } from '../pages/page-owner.ts'
 import { TABLES } from '../tables/all.ts'
-import type { TableRepair } from './mend.ts'
+import type { TableRepair } from './table-repair.ts'
 
 /** A page of which one bit was wrong in the file. */
 interface Corrected {

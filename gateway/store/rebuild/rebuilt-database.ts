@@ -16,7 +16,7 @@ import { replaceDatabase } from '../replace/replace-database.ts'
 import { adoptCursors } from '../replication/acknowledge.ts'
 import { dropIncompleteContent } from '../tables/course.ts'
 import { insertBlock } from '../telemetry/blocks.ts'
-import { syncEnds } from '../telemetry/stream-ends.ts'
+import { syncEnds } from '../telemetry/stream-positions.ts'
 import { openForSetup } from '../writer/open.ts'
 import { putEntity, putEvent } from './rows.ts'
 

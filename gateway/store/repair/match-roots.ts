@@ -1,8 +1,8 @@
 import type { Connection, Value } from '../db/connection.ts'
-import { layoutOf } from './below-damage.ts'
 import type { RawPages } from './raw-pages.ts'
 import { parseBtreePage, rowAt } from './raw-rows.ts'
 import { RawTree } from './raw-tree.ts'
+import { layoutOf } from './recovered-subtree.ts'
 
 /** A table or an index in the list of the tables. */
 export interface SchemaEntry {

@@ -5,7 +5,7 @@ import { countRows } from '../backups/database-marks.ts'
 import { restoredSchema } from '../backups/restored-schema.ts'
 import { decodeRows } from '../backups/row-codec.ts'
 import type { Connection } from '../db/connection.ts'
-import { APPLICATION_ID } from '../db/open-mark.ts'
+import { APPLICATION_ID } from '../db/open-marker.ts'
 import { quoted } from '../db/table-sql.ts'
 import { integrityProblems } from './new-database.ts'
 

@@ -3,7 +3,7 @@ import type { SyncCursor, SyncCursors, SyncStream } from '#shared/wire/replicati
 import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { syncCursors } from '../ledger/cursors.ts'
-import { queueNextChunk } from '../tables/course-pieces.ts'
+import { queueNextChunk } from '../tables/course-chunks.ts'
 
 /** The head office has everything up to these cursors: what was only kept to tell it goes. */
 export const acknowledge = write(

@@ -1,5 +1,5 @@
 import { STREAM_TABLES } from '../ledger/streams.ts'
-import { countUnqueuedChunks } from '../tables/course-pieces.ts'
+import { countUnqueuedChunks } from '../tables/course-chunks.ts'
 import { decodeBatch, recordsIn, type TelemetryBatch } from '../telemetry/batch.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { entitiesAfter } from './entities.ts'

@@ -1,5 +1,5 @@
+import { type BatteryDay, PackDays, type PackRules } from '#shared/reports/battery-days.ts'
 import type { ReportDay } from '#shared/reports/day-sums.ts'
-import { type BatteryDay, PackDays, type PackRules } from '#shared/reports/pack-days.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 import { type CartDevices, cartTrackOf, voltagesByDay } from './cart-days.ts'

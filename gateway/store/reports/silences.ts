@@ -1,5 +1,5 @@
 import type { ReportDay } from '#shared/reports/day-sums.ts'
-import { TimeOut } from '#shared/reports/outings.ts'
+import { TimeOut } from '#shared/reports/time-out.ts'
 import { BATTERY } from '#shared/telemetry/records.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'

@@ -1,5 +1,5 @@
 import type { ReportDay } from '#shared/reports/day-sums.ts'
-import { TimeOut } from '#shared/reports/outings.ts'
+import { TimeOut } from '#shared/reports/time-out.ts'
 import { type TrafficCells, TrafficGrid } from '#shared/reports/traffic-grid.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'

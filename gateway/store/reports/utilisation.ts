@@ -1,6 +1,6 @@
 import { DaySums, type ReportDay } from '#shared/reports/day-sums.ts'
-import { distanceDrivenM, tripsOf } from '#shared/reports/driven.ts'
-import { TimeOut } from '#shared/reports/outings.ts'
+import { distanceDrivenM, tripsOf } from '#shared/reports/distance.ts'
+import { TimeOut } from '#shared/reports/time-out.ts'
 import type { TripConfig } from '#shared/trips/config.ts'
 import { watchedZones } from '#shared/zones/watched-zones.ts'
 import type { Zone } from '#shared/zones/zone.ts'

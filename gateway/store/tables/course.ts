@@ -8,7 +8,7 @@ import { write } from '../db/audit.ts'
 import type { Connection } from '../db/connection.ts'
 import { names, table } from '../db/table.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
-import { contentOf, dropUnusedChunks, hasChunks, joinChunks, PIECE_BYTES, putChunks } from './course-pieces.ts'
+import { contentOf, dropUnusedChunks, hasChunks, joinChunks, PIECE_BYTES, putChunks } from './course-chunks.ts'
 
 export const courseTable = table('course', {
   care: {

@@ -12,7 +12,7 @@ import { decodeLogRow, LOG_TRUNCATED } from './log-row.ts'
 import type { WriterTables } from './log-tail.ts'
 import { saveStates } from './save-states.ts'
 import { applyStateChanges } from './state-changes.ts'
-import { syncEnds } from './stream-ends.ts'
+import { syncEnds } from './stream-positions.ts'
 
 /** The records of one device that are to go. */
 interface Erasure {

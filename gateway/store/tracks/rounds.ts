@@ -1,6 +1,6 @@
 import { LONGEST_MS, MAX_FIX_GAP_MS, RoundFinder, type RoundState } from '#shared/rounds/finder.ts'
-import { roundZonesOf } from '#shared/rounds/ground.ts'
 import type { Round, RoundDevice } from '#shared/rounds/round.ts'
+import { roundZonesOf } from '#shared/rounds/round-zones.ts'
 import { GPS, type GpsRecords } from '#shared/telemetry/records.ts'
 import { DAY_MS } from '#shared/time.ts'
 import type { Zone } from '#shared/zones/zone.ts'

@@ -1,5 +1,5 @@
 import { BATTERY, GPS, type GpsRecords } from '#shared/telemetry/records.ts'
-import { type SimplifyOptions, simplifyTrack } from '#shared/telemetry/thinned.ts'
+import { type SimplifyOptions, simplifyTrack } from '#shared/telemetry/simplify-track.ts'
 import type { TimeRange } from '../telemetry/reader.ts'
 import type { ReaderTools } from '../telemetry/reader-tools.ts'
 

@@ -1,5 +1,5 @@
 import type { ErrorMessage } from '#shared/errors.ts'
-import type { TableRepair } from '../damage/mend.ts'
+import type { TableRepair } from '../damage/table-repair.ts'
 import type { TimedActor } from '../db/audit.ts'
 import type { AppendBatch, AppendResult } from './append.ts'
 import type { NamedWrite, WriteInput, WriteName } from './writes.ts'

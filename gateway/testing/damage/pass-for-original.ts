@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { databasePath } from '#store/db/files.ts'
-import { noteOpenFile, openFileOf } from '#store/db/open-mark.ts'
+import { noteOpenFile, openFileOf } from '#store/db/open-marker.ts'
 
 /**
  * Makes a copied folder pass for the folder itself, as a kill or a power cut left it; else it would be refused as a

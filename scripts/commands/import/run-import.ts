@@ -1,7 +1,7 @@
 import { CommandError, type CommandIo, EXIT, runCommand, UsageError } from '#scripts/cli/command.ts'
 import { formatOfName, type TrackFormat } from '#scripts/cli/formats.ts'
-import { RetryTimeout } from '#scripts/cli/patience.ts'
 import { grouped, Progress } from '#scripts/cli/progress.ts'
+import { RetryTimeout } from '#scripts/cli/retry-timeout.ts'
 import { ApiClient } from '#shared/client.ts'
 import { checkRecord, type TrackRecord } from './check-record.ts'
 import { CsvReader } from './csv-reader.ts'

@@ -1,4 +1,4 @@
-import { isAnswer, type RetryTimeout } from '#scripts/cli/patience.ts'
+import { isAnswer, type RetryTimeout } from '#scripts/cli/retry-timeout.ts'
 import type { ApiClient } from '#shared/client.ts'
 import type { ImportedBattery, ImportedGps } from '#shared/wire/telemetry-import.ts'
 import type { TrackRecord } from './check-record.ts'

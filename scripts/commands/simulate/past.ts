@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { RetryTimeout } from '#scripts/cli/patience.ts'
+import { RetryTimeout } from '#scripts/cli/retry-timeout.ts'
 import { ApiClient } from '#shared/client.ts'
 import { DAY_MS, toIso } from '#shared/time.ts'
 import type { TrackRecord } from '../import/check-record.ts'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { type FieldError, fieldPath } from '#shared/errors.ts'
-import { schemaText } from './plain-words.ts'
+import { schemaText } from './schema-text.ts'
 
 /** What is said of a parameter that takes one value and has several. */
 export const GIVEN_TWICE = 'must be given only once'

@@ -1,5 +1,5 @@
 import type { CartJson } from '#shared/wire/carts.ts'
-import { byNumber } from './cart-look.ts'
+import { byNumber } from './marker-style.ts'
 
 export const CART_FILTERS = ['out', 'in', 'low', 'silent', 'outside'] as const
 /** What the counters of the map count, and narrow the map and its list to. */

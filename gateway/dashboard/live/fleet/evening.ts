@@ -2,8 +2,8 @@ import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
 import type { CommandStatus } from '#shared/wire/commands.ts'
 import type { ServerMessage } from '#shared/wire/realtime.ts'
-import { byNumber, isParked } from './cart-look.ts'
 import { isOpenInBarn } from './fleet-order.ts'
+import { byNumber, isParked } from './marker-style.ts'
 
 /** What people look at before they leave; a cart is in the first of these that holds. */
 export interface EveningGroups {

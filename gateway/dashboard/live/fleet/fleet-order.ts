@@ -1,6 +1,6 @@
 import type { CartJson } from '#shared/wire/carts.ts'
 import { matchesFilter } from './cart-filter.ts'
-import { byNumber, isParked } from './cart-look.ts'
+import { byNumber, isParked } from './marker-style.ts'
 
 export const FLEET_SORTS = ['matters', 'number', 'battery', 'heard'] as const
 export type FleetSort = (typeof FLEET_SORTS)[number]

@@ -1,5 +1,5 @@
 import type { CartJson } from '#shared/wire/carts.ts'
-import { byNumber, isParked } from './cart-look.ts'
+import { byNumber, isParked } from './marker-style.ts'
 
 /** Kilometres of the last seven days by cart; a cart that is not in it is not known yet. */
 export type Usage = ReadonlyMap<string, number>

@@ -1,8 +1,8 @@
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { AlertJson } from '#shared/wire/alerts.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
-import { byNumber, isLockedOut, isParked } from './cart-look.ts'
 import { isOpenInBarn } from './fleet-order.ts'
+import { byNumber, isLockedOut, isParked } from './marker-style.ts'
 
 /** Why a cart, or the site, needs somebody; what is worse comes first. */
 export const REASONS = [

@@ -1,9 +1,9 @@
 import type { ApiClient } from '#shared/client.ts'
 import { HOUR_MS } from '#shared/time.ts'
 import type { CartTrackJson } from '#shared/wire/tracks.ts'
+import { cartTrack, mainDevice, type SpokenTrack, type TrackedDevice } from './cart-track.ts'
 import { type DayEvent, dayEvents } from './day-events.ts'
 import type { Span } from './playback.ts'
-import { cartTrack, mainDevice, type SpokenTrack, type TrackedDevice } from './spoken-track.ts'
 import { trackOf, type VoltageTrack, voltagesOf } from './track.ts'
 
 /** All that is known of a cart on one local day. */

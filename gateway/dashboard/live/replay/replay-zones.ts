@@ -1,4 +1,4 @@
-import type { CartZoneContext, ZoneStay } from '#shared/carts/judge.ts'
+import type { CartZoneContext, ZoneStay } from '#shared/carts/cart-state.ts'
 import type { SiteFeatureJson, ZonesJson } from '#shared/wire/zones.ts'
 import { fromSiteFeaturesJson } from '#shared/wire/zones-json.ts'
 import { staysOf } from '#shared/zones/stays.ts'

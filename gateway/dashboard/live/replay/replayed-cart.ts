@@ -1,9 +1,9 @@
-import { type CartDevice, type CartSettings, evaluateCart } from '#shared/carts/judge.ts'
+import { type CartDevice, type CartSettings, evaluateCart } from '#shared/carts/cart-state.ts'
 import { type MotionSettings, moveOn, NO_MOTION } from '#shared/carts/motion.ts'
 import { toCartJson } from '#shared/wire/cart-json.ts'
 import type { CartJson } from '#shared/wire/carts.ts'
+import type { TrackedDevice } from './cart-track.ts'
 import type { ReplayZones } from './replay-zones.ts'
-import type { TrackedDevice } from './spoken-track.ts'
 import { lastIndexAt } from './track.ts'
 
 /** A device of a cart, and the group whose zones count for it. */

@@ -1,4 +1,4 @@
-import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { alertTexts } from '#dashboard/texts/alerts.ts'
 import { formatAge, formatMoment } from '#dashboard/texts/format.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'

@@ -1,6 +1,6 @@
 import './recall-screen.css'
 import { useState } from 'preact/hooks'
-import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { type RecalledCart, recallList } from '#dashboard/live/recall-list.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { formatMoment } from '#dashboard/texts/format.ts'

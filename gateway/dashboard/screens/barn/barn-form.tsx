@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { PinCancelled } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { type Circle, nearestCart, resizedRadius } from '#dashboard/map/barn.ts'
 import { saveBarn } from '#dashboard/map/save-barn.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'

@@ -1,4 +1,4 @@
-import { byNumber } from '#dashboard/live/fleet/cart-look.ts'
+import { byNumber } from '#dashboard/live/fleet/marker-style.ts'
 import { toX, toY } from '#dashboard/map/mercator.ts'
 import { barnTexts } from '#dashboard/texts/barn.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { CommandInput, CommandName } from '#dashboard/live/commands.ts'
-import { isParked } from '#dashboard/live/fleet/cart-look.ts'
+import { isParked } from '#dashboard/live/fleet/marker-style.ts'
 import { cartActionTexts } from '#dashboard/texts/cart-actions.ts'
 import { commandTexts } from '#dashboard/texts/command.ts'
 import { Question } from '#dashboard/ui/question.tsx'

@@ -1,5 +1,5 @@
+import { holeText, paceText } from '../pace/pace-text.ts'
 import { useRounds } from '../pace/use-rounds.ts'
-import { holeText, paceText } from '../pace/words.ts'
 
 /** "Hole 7 · 12 min behind"; nothing for a cart that is on no round. */
 export function CartPaceLine({ cart }: { cart: string }) {

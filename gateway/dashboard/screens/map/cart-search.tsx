@@ -1,7 +1,7 @@
 import './cart-search.css'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { searchAgain, searchCarts } from '#dashboard/live/fleet/cart-filter.ts'
-import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { mapTexts } from '#dashboard/texts/map.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'

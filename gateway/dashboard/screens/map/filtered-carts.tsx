@@ -1,6 +1,6 @@
 import './filtered-carts.css'
 import { type CartFilter, matchesFilter } from '#dashboard/live/fleet/cart-filter.ts'
-import { byNumber, markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { byNumber, markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { toHash } from '#dashboard/live/route.ts'
 import { fleetTexts } from '#dashboard/texts/fleet.ts'
 import { formatAge } from '#dashboard/texts/format.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { PinCancelled } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { refusalText } from '#dashboard/ui/refusal.ts'
 import { ApiError } from '#shared/client.ts'

@@ -5,8 +5,8 @@ import { Dialog } from '#dashboard/ui/dialog.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
+import { errorText } from './error-text.ts'
 import { KindsField } from './kinds-field.tsx'
-import { errorText } from './refusal.ts'
 
 const URL_MAX = 2_000
 

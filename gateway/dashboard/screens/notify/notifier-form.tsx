@@ -5,8 +5,8 @@ import { Question } from '#dashboard/ui/question.tsx'
 import { TextField } from '#dashboard/ui/text-field.tsx'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
 import type { NotifierChannel, NotifierJson } from '#shared/wire/notifiers.ts'
+import { errorText } from './error-text.ts'
 import { KindsField } from './kinds-field.tsx'
-import { errorText } from './refusal.ts'
 
 const CHANNELS = ['email', 'ntfy', 'telegram'] as const
 const TO_MAX = 2_000

@@ -1,12 +1,12 @@
 import { useState } from 'preact/hooks'
-import { PinCancelled } from '#dashboard/live/person-gate.ts'
+import { PinCancelled } from '#dashboard/live/pin-prompt.ts'
 import { formatAge } from '#dashboard/texts/format.ts'
 import { notifyTexts } from '#dashboard/texts/notify.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Question } from '#dashboard/ui/question.tsx'
 import { ApiError } from '#shared/client.ts'
 import type { AlertKind } from '#shared/wire/alert-kinds.ts'
-import { errorText } from './refusal.ts'
+import { errorText } from './error-text.ts'
 
 /** What notifiers and webhooks have in common. */
 export interface Target {

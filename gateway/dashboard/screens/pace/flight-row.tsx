@@ -1,10 +1,10 @@
-import { finishMs, onHoleSince, type Pace, type PlayingGroup, paceOf } from '#dashboard/live/flights.ts'
+import { finishMs, onHoleSince, type Pace, type PlayingGroup, paceOf } from '#dashboard/live/playing-groups.ts'
 import { screenOf } from '#dashboard/live/safe-lock.ts'
 import { formatSpan, formatTime } from '#dashboard/texts/format.ts'
 import { paceTexts } from '#dashboard/texts/pace.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import { holeText, paceText } from './words.ts'
+import { holeText, paceText } from './pace-text.ts'
 
 const OUTLINES: Record<Pace, string> = {
   late: 'M24 3 46 42H2Z',

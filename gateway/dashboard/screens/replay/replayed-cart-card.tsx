@@ -1,4 +1,4 @@
-import { markerStyleOf } from '#dashboard/live/fleet/cart-look.ts'
+import { markerStyleOf } from '#dashboard/live/fleet/marker-style.ts'
 import { dayPath } from '#dashboard/live/replay/day-address.ts'
 import type { ReplayFleet } from '#dashboard/live/replay/replay-fleet.ts'
 import { toHash } from '#dashboard/live/route.ts'
@@ -8,7 +8,7 @@ import { replayTexts } from '#dashboard/texts/replay.ts'
 import { CartShape } from '#dashboard/ui/cart-shape.tsx'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { Icon } from '#dashboard/ui/icons.tsx'
-import { stateText } from '../cart/words.ts'
+import { stateText } from '../cart/state-text.ts'
 import { placeText } from '../cart-row.tsx'
 
 interface ReplayedCartCardProps {

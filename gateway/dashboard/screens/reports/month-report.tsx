@@ -5,12 +5,12 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { saveCsv } from '#dashboard/ui/save-file.ts'
 import { VirtualTable } from '#dashboard/ui/virtual-table.tsx'
 import { type DayLine, drawDays } from './day-chart.ts'
+import { ReportPlaceholder } from './report-placeholder.tsx'
 import { SpanStepper } from './span-stepper.tsx'
 import type { useMonth } from './use-month.ts'
-import { ReportPlaceholder } from './waiting.tsx'
 import 'uplot/dist/uPlot.min.css'
 import { useEffect, useRef } from 'preact/hooks'
-import { useDarkness } from './use-darkness.ts'
+import { useDarkness } from './use-dark-mode.ts'
 
 /** Of one cart: its cells, and whether its days are in the chart. */
 export interface ReportRow {

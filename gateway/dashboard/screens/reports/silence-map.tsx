@@ -9,9 +9,9 @@ import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { VirtualList } from '#dashboard/ui/virtual-list.tsx'
 import type { SilencesJson } from '#shared/wire/reports.ts'
 import { ReportMap } from './report-map.tsx'
+import { ReportPlaceholder } from './report-placeholder.tsx'
 import { useAnswer } from './use-answer.ts'
 import { useWeek } from './use-week.ts'
-import { ReportPlaceholder } from './waiting.tsx'
 
 type SilenceJson = SilencesJson['silences'][number]
 

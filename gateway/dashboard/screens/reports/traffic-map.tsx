@@ -6,10 +6,10 @@ import { formatLength, formatSpan } from '#dashboard/texts/format.ts'
 import { reportTexts } from '#dashboard/texts/reports.ts'
 import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
 import { ReportMap } from './report-map.tsx'
+import { ReportPlaceholder } from './report-placeholder.tsx'
 import { useAnswer } from './use-answer.ts'
-import { useDarkness } from './use-darkness.ts'
+import { useDarkness } from './use-dark-mode.ts'
 import { useWeek } from './use-week.ts'
-import { ReportPlaceholder } from './waiting.tsx'
 
 const SIGN_PX = 26
 

@@ -5,9 +5,9 @@ import { zonesTexts } from '#dashboard/texts/zones.ts'
 import { NotKnown } from '#dashboard/ui/not-known.tsx'
 import { Question } from '#dashboard/ui/question.tsx'
 import { Conflict } from './conflict.tsx'
-import { ZoneHistory } from './earlier-sets.tsx'
 import { ProposeButton } from './propose-button.tsx'
 import { SavePanel } from './save-panel.tsx'
+import { ZoneHistory } from './zone-history.tsx'
 
 interface ZoneListProps {
   editor: ZoneEditor

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ApiError } from '#shared/client.ts'
+import type { MeJson } from '#shared/wire/sessions.ts'
+import type { Role } from '#shared/wire/users.ts'
+import { isAtLeast, PersonGate, PinCancelled } from './pin-prompt.ts'
+import { Preferences } from './preferences.ts'
+
+const NOON_MS = Date.parse('2026-05-01T12:00:00Z')
+
+/** A tablet of a role, on which somebody acts until a time. */
+function me(role: Role, untilMs: number | null): MeJson {
+  const person =
+    untilMs === null ? null : { user_id: 'jane', name: 'Jane', role: 'staff', until: new Date(untilMs).toISOString() }
+  // what the gate looks at
+  return { user: { role }, role, session: { session_id: 's', name: 'Shop', person } } as MeJson
+}
+
+function refusal(code: string): ApiError {
+  const text = JSON.stringify({ code, detail: code })
+  return new ApiError('POST /x', new Response(text, { status: 403 }), text)
+}
+
+/** A gate and what the gateway would say of the tablet when it is asked. */
+function bench(role: Role, untilMs: number | null, then: MeJson = me(role, null)) {
+  const preferences = new Preferences(() => {
+    throw new Error('forbidden')
+  })
+  const state = { me: me(role, untilMs), refreshed: 0, nowMs: NOON_MS }
+  const gate = new PersonGate({
+    me: () => state.me,
+    nowMs: () => state.nowMs,
+    preferences,
+    refresh: async () => {
+      state.refreshed++
+      state.me = then
+    },
+  })
+  return { gate, preferences, state }
+}
+
+test('a tablet on which nobody gave a PIN acts as itself', async () => {
+  const { gate, state } = bench('staff', null)
+  assert.equal(await gate.act(async () => 'locked'), 'locked')
+  assert.equal(gate.question, null)
+  assert.equal(state.refreshed, 0)
+})
+
+test('who was idle for too long is asked for again before anything is done', async () => {
+  const { gate, preferences, state } = bench('staff', NOON_MS + 1_000)
+  preferences.remember('jane')
+  assert.equal(await gate.act(async () => 'locked'), 'locked')
+  assert.equal(state.refreshed, 0, 'the person still acts')
+  state.nowMs += 2_000
+  let isDone = false
+  const acted = gate.act(async () => {
+    isDone = true
+  })
+  await new Promise(setImmediate)
+  assert.deepEqual(gate.question, { reason: 'idle', role: 'user' })
+  assert.equal(isDone, false)
+  gate.done()
+  await acted
+  assert.ok(isDone)
+  assert.equal(gate.question, null)
+})
+
+test('what was done meanwhile keeps the person, and nobody is asked', async () => {
+  const { gate, preferences, state } = bench('staff', NOON_MS - 1, me('staff', NOON_MS + 600_000))
+  preferences.remember('jane')
+  assert.equal(await gate.act(async () => 'locked'), 'locked')
+  assert.equal(state.refreshed, 1)
+})
+
+test('an admin whose rights have ended is asked, and then it is done', async () => {
+  const { gate } = bench('admin', null)
+  let tries = 0
+  const acted = gate.act(async () => {
+    if (++tries === 1) throw refusal('admin_required')
+    return tries
+  })
+  await new Promise(setImmediate)
+  assert.deepEqual(gate.question, { reason: 'rights', role: 'admin' })
+  gate.done()
+  assert.equal(await acted, 2)
+})
+
+test('who does not say who it is has done nothing', async () => {
+  const { gate } = bench('admin', null)
+  const acted = gate.act(() => Promise.reject(refusal('admin_required')))
+  await new Promise(setImmediate)
+  gate.cancel()
+  await assert.rejects(acted, PinCancelled)
+})
+
+test('a tablet that could never do it is refused, and so is what no person changes', async () => {
+  const { gate } = bench('staff', null)
+  await assert.rejects(
+    gate.act(() => Promise.reject(refusal('admin_required'))),
+    { code: 'admin_required' },
+  )
+  const admin = bench('admin', null).gate
+  await assert.rejects(
+    admin.act(() => Promise.reject(refusal('cart_forbidden'))),
+    { code: 'cart_forbidden' },
+  )
+  assert.equal(admin.question, null)
+})
+
+test('one answer serves all that waits for it, and a question for more rights takes its place', async () => {
+  const { gate } = bench('admin', null)
+  const [one, other] = [gate.ask({ reason: 'rights', role: 'staff' }), gate.ask({ reason: 'idle', role: 'user' })]
+  gate.done()
+  await Promise.all([one, other])
+  const idle = gate.ask({ reason: 'idle', role: 'user' })
+  const rights = gate.ask({ reason: 'rights', role: 'admin' })
+  await assert.rejects(idle, PinCancelled)
+  gate.done()
+  await rights
+})
+
+test('an admin may what staff may, and staff what a user may', () => {
+  assert.ok(isAtLeast('admin', 'staff') && isAtLeast('staff', 'staff') && isAtLeast('staff', 'user'))
+  assert.ok(!isAtLeast('user', 'staff') && !isAtLeast('staff', 'admin'))
+})

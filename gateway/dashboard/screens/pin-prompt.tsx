@@ -1,0 +1,165 @@
+import './person-gate.css'
+import { useEffect, useState } from 'preact/hooks'
+import { isAtLeast, type PersonQuestion } from '#dashboard/live/pin-prompt.ts'
+import { personTexts } from '#dashboard/texts/person.ts'
+import { useDashboard } from '#dashboard/ui/dashboard-context.ts'
+import { Dialog } from '#dashboard/ui/dialog.tsx'
+import { Fault } from '#dashboard/ui/fault.tsx'
+import { useSending } from '#dashboard/ui/sending.ts'
+import type { AnswerOf } from '#shared/wire/operation-types.ts'
+import { PinPad } from './pin-pad.tsx'
+
+type Person = AnswerOf<'GET /people'>[number]
+
+/** Asks who acts, when `dashboard.gate` is to know it. */
+export function PersonDialog() {
+  const { question } = useDashboard().gate
+  return question === null ? null : <Asked key={question.role} question={question} />
+}
+
+function Asked({ question }: { question: PersonQuestion }) {
+  const { gate } = useDashboard()
+  const texts = personTexts()
+  const people = usePeople(question)
+  // undefined: nobody has said yet that it is somebody else than last time
+  const [chosen, setChosen] = useState<Person | null | undefined>(undefined)
+  const title = question.role === 'admin' ? texts.whoForRights : texts.who
+  const person = chosen === undefined ? people.last : chosen
+  return (
+    <Dialog title={person === null ? title : texts.pinOf(person.name)} onCancel={() => gate.cancel()}>
+      {question.reason === 'idle' && <p>{texts.idle}</p>}
+      {person !== null ? (
+        <PinOf person={person} />
+      ) : (
+        <People people={people.all} question={question} onChosen={setChosen} />
+      )}
+      <div class="dialog-buttons">
+        {person !== null && (
+          <button type="button" class="button" onClick={() => setChosen(null)}>
+            {texts.others}
+          </button>
+        )}
+        <button type="button" class="button" onClick={() => gate.cancel()}>
+          {texts.cancel}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+/** Those who may answer, and who did so last; null until the gateway has said. */
+function usePeople({ role }: PersonQuestion) {
+  const { api, preferences } = useDashboard()
+  const [known, setKnown] = useState<readonly Person[] | null>(null)
+  // a list that does not come leaves the key
+  useEffect(() => void api.call('GET /people').then(setKnown, () => setKnown([])), [])
+  const all = known?.filter((person) => isAtLeast(person.role, role)) ?? null
+  // the only one who may answer needs no choosing
+  const only = role === 'admin' && all?.length === 1 ? all[0] : undefined
+  return { all, last: all?.find(({ user_id }) => user_id === preferences.personId.value) ?? only ?? null }
+}
+
+interface PeopleProps {
+  /** null while they are not known. */
+  people: readonly Person[] | null
+  question: PersonQuestion
+  onChosen: (person: Person) => void
+}
+
+function People({ people, question, onChosen }: PeopleProps) {
+  const { me } = useDashboard()
+  const texts = personTexts()
+  const { fault, isSending, send, nobody } = useNobody()
+  return (
+    <>
+      {people?.length === 0 && <p>{texts.nobodyHasPin}</p>}
+      <ul class="people">
+        {people?.map((person) => (
+          <li key={person.user_id}>
+            <button type="button" class="button wide" dir="auto" onClick={() => onChosen(person)}>
+              <span class="cut">{person.name}</span>
+            </button>
+          </li>
+        ))}
+        {question.reason === 'idle' && (
+          <li>
+            <button type="button" class="button wide" disabled={isSending} onClick={() => void send(nobody)}>
+              <span class="cut">{texts.nobody(me.value?.session?.name ?? '')}</span>
+            </button>
+          </li>
+        )}
+      </ul>
+      <Fault text={fault} />
+      {question.role === 'admin' && me.value?.user.role === 'admin' && <WithKey />}
+    </>
+  )
+}
+
+/** The tablet acts as itself, until somebody gives a PIN again. */
+function useNobody() {
+  const dashboard = useDashboard()
+  const sending = useSending()
+  const nobody = async () => {
+    dashboard.acts(await dashboard.api.call('DELETE /sessions/current/person'))
+    dashboard.gate.done()
+  }
+  return { ...sending, nobody }
+}
+
+function PinOf({ person }: { person: Person }) {
+  const dashboard = useDashboard()
+  const { send, fault, isSending } = useSending()
+  const enter = (pin: string) =>
+    send(async () => {
+      const body = { user_id: person.user_id, pin }
+      dashboard.acts(await dashboard.api.call('POST /sessions/current/person', { body }))
+      dashboard.gate.done()
+    })
+  return (
+    <>
+      <PinPad isSending={isSending} onPin={(pin) => void enter(pin)} />
+      <Fault text={fault} />
+    </>
+  )
+}
+
+/** An admin without a PIN shows that it is still the one who signed in. */
+function WithKey() {
+  const dashboard = useDashboard()
+  const texts = personTexts()
+  const [key, setKey] = useState('')
+  const { send, fault, isSending } = useSending()
+  const enter = async (event: Event) => {
+    event.preventDefault()
+    const { api, me } = dashboard
+    const before = me.value?.session
+    await send(async () => {
+      const body = { api_key: key.trim(), ...(before == null ? {} : { name: before.name }) }
+      // the session before ends with this request: the end of its line must not lead to the page to sign in
+      dashboard.line.stop()
+      const made = await api.call('POST /sessions', { body }).catch((error: unknown) => {
+        dashboard.line.start()
+        throw error
+      })
+      dashboard.begin(made)
+      dashboard.gate.done()
+    })
+  }
+  return (
+    <form class="key-form" onSubmit={(event) => void enter(event)}>
+      <label class="field">
+        {texts.key}
+        <input
+          type="password"
+          autocomplete="off"
+          value={key}
+          onInput={({ currentTarget }) => setKey(currentTarget.value)}
+        />
+      </label>
+      <Fault text={fault} />
+      <button type="submit" class="button main" disabled={isSending || key.trim() === ''}>
+        {texts.goOn}
+      </button>
+    </form>
+  )
+}

@@ -1,0 +1,61 @@
+import type { Component } from '#shared/lifecycle.ts'
+import type { Log } from '#shared/log.ts'
+import type { OnUpgrade } from '#store/upgrade/upgrade.ts'
+import type { StartupPage } from './startup-page.ts'
+
+interface EarlyListenerDeps {
+  /** HTTP. */
+  door: Component
+  opening: StartupPage
+  store: Component & {
+    start(onUpgrade: OnUpgrade): Promise<void>
+    recordMqttOpened(): Promise<void>
+  }
+  log: Log
+  onProgress: OnUpgrade | undefined
+}
+
+/** Opens HTTP in its turn, or as soon as the database has to be upgraded, so that people see what goes on. */
+export class EarlyListener implements Component {
+  /** The store, in whose start that is found out. */
+  readonly withStore: Component
+  readonly #deps: EarlyListenerDeps
+  #opened: Promise<void> | undefined
+
+  constructor(deps: EarlyListenerDeps) {
+    this.#deps = deps
+    const { opening, store, log, onProgress } = deps
+    this.withStore = {
+      start: async () => {
+        await store.start(async (progress) => {
+          opening.tell(progress)
+          log.info(progress, 'upgrading the database')
+          // a port that cannot be had is known before anything is changed
+          await this.#open()
+          await onProgress?.(progress)
+        })
+        opening.tell(null)
+      },
+      stop: async () => {
+        // of a start that failed before the turn of HTTP
+        await this.stop()
+        await store.stop()
+      },
+    }
+  }
+
+  async start(): Promise<void> {
+    await this.#deps.store.recordMqttOpened()
+    await this.#open()
+    this.#deps.opening.done()
+  }
+
+  async stop(): Promise<void> {
+    await this.#deps.door.stop()
+  }
+
+  #open(): Promise<void> {
+    this.#opened ??= this.#deps.door.start()
+    return this.#opened
+  }
+}

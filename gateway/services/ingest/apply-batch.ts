@@ -1,0 +1,90 @@
+import { newestEventMs } from '#domain/latest-state.ts'
+import type { Move } from '#gateway/events.ts'
+import { fromE7, fromMilli } from '#shared/geo.ts'
+import { isNewer } from '#shared/time.ts'
+import type { Fix } from '#shared/zones/watch.ts'
+import { SAMPLE_NUMBERS } from '#store/telemetry/store-samples.ts'
+import type { ReportedState } from '../fleet.ts'
+import type { WatchedSet } from '../zones/sets.ts'
+import { applySamples } from './apply-samples.ts'
+import type { MessageBatch } from './message-batch.ts'
+import { detectCrossing } from './zone-crossings.ts'
+
+/**
+ * Moves a draft on by the readings of a run, one message after the other, and notes in the run what there will be to
+ * announce. Nearly always each is news as a whole and nothing has to be read again.
+ */
+export function applyBatch(draft: ReportedState, run: MessageBatch, watched: WatchedSet | null): void {
+  const { device, receivedAtMs, latestMs } = run
+  const { numbers } = run
+  if (isAllNews(draft, run, numbers)) {
+    run.moves = null
+    run.late = []
+    Object.assign(draft.state.values, run.values)
+    for (const key in run.values) draft.state.atMs[key] = run.newestMs
+    moveRecordsOn(draft, run, numbers)
+  } else moveOnOneByOne(draft, run)
+  const seen = detectCrossing(draft.watch, watched, device, watched === null ? [] : fixesOf(numbers), latestMs)
+  run.crossings = seen.events
+  draft.watch = seen.state
+  if (device.asksForTime) draft.state.asksForTime = true
+  draft.updatedAtMs = receivedAtMs
+  draft.lastRespondedAtMs = receivedAtMs
+}
+
+/**
+ * Whether every reading moves all of its values, all of which are known: what the state is after the last is then
+ * clear.
+ */
+function isAllNews({ state }: ReportedState, run: MessageBatch, numbers: Float64Array): boolean {
+  if ((numbers[1] ?? 0) <= newestEventMs(state)) return false
+  let keys = 0
+  for (const key in run.values) {
+    if (!Object.hasOwn(state.atMs, key)) return false
+    keys++
+  }
+  return run.isUniform(keys)
+}
+
+function moveOnOneByOne(draft: ReportedState, run: MessageBatch): void {
+  const moves: Move[] = []
+  const late: number[] = []
+  for (let place = 0; place < run.rows; place++) {
+    const moved = applySamples(draft, [run.sampleAt(place)], run.receivedAtMs, run.latestMs)
+    moves.push(...moved.moves)
+    if (moved.late.length > 0) late.push(place)
+  }
+  run.moves = moves
+  run.late = late
+}
+
+/** The newest records, of readings that ascend. */
+function moveRecordsOn(draft: ReportedState, { latestMs }: MessageBatch, numbers: Float64Array): void {
+  let [hasGps, hasBattery] = [false, false]
+  for (let at = numbers.length - SAMPLE_NUMBERS; at >= 0 && !(hasGps && hasBattery); at -= SAMPLE_NUMBERS) {
+    const atMs = numbers[at + 1] ?? 0
+    const latE7 = numbers[at + 2] ?? Number.NaN
+    const speedMilliKmh = numbers[at + 4] ?? Number.NaN
+    const voltageMv = numbers[at + 5] ?? Number.NaN
+    if (!hasGps && !Number.isNaN(latE7)) {
+      hasGps = true
+      if (draft.gps === null || isNewer(atMs, draft.gps.atMs, latestMs)) {
+        const speedKmh = Number.isNaN(speedMilliKmh) ? null : fromMilli(speedMilliKmh)
+        draft.gps = { atMs, lat: fromE7(latE7), long: fromE7(numbers[at + 3] ?? 0), speedKmh }
+      }
+    }
+    if (!hasBattery && !Number.isNaN(voltageMv)) {
+      hasBattery = true
+      if (draft.battery === null || isNewer(atMs, draft.battery.atMs, latestMs)) {
+        draft.battery = { atMs, voltageV: fromMilli(voltageMv) }
+      }
+    }
+  }
+}
+
+function* fixesOf(numbers: Float64Array): Iterable<Fix> {
+  for (let at = 0; at < numbers.length; at += SAMPLE_NUMBERS) {
+    const latE7 = numbers[at + 2] ?? Number.NaN
+    if (!Number.isNaN(latE7)) yield { atMs: numbers[at + 1] ?? 0, latE7, longE7: numbers[at + 3] ?? 0 }
+  }
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import type { LookupAddress } from 'node:dns'
+import { test } from 'node:test'
+import { DnsLookups } from './dns-lookups.ts'
+
+type Answer = (error: Error | null, addresses: LookupAddress[]) => void
+
+/** Lookups of which the test answers. */
+function slowLookups() {
+  const asked: { host: string; answer: Answer }[] = []
+  const lookUp = (host: string, _options: unknown, answer: Answer) => void asked.push({ host, answer })
+  // the only form that is used
+  const lookups = new DnsLookups(lookUp as never)
+  const find = (host: string, all = false) =>
+    new Promise<unknown>((resolve) =>
+      lookups.lookup(host, { all }, (error, address, family) =>
+        resolve(error === null ? [address, family] : error.message),
+      ),
+    )
+  return { asked, find }
+}
+
+const ADDRESS = { address: '192.0.2.7', family: 4 }
+
+test('asks for two hosts at a time, and for each once', async () => {
+  const { asked, find } = slowLookups()
+  const found = ['a', 'b', 'c', 'a', 'c'].map((host) => find(host))
+  assert.deepEqual(
+    asked.map(({ host }) => host),
+    ['a', 'b'],
+  )
+  asked[0]?.answer(null, [ADDRESS])
+  assert.equal(asked[2]?.host, 'c')
+  asked[2]?.answer(null, [ADDRESS])
+  asked[1]?.answer(new Error('gone'), [])
+  const one = ['192.0.2.7', 4]
+  assert.deepEqual(await Promise.all(found), [one, 'gone', one, one, one])
+  assert.equal(asked.length, 3)
+})
+
+test('gives all addresses to whoever can use them, and says when there is none', async () => {
+  const { asked, find } = slowLookups()
+  const [all, none] = [find('a', true), find('b', true)]
+  asked[0]?.answer(null, [ADDRESS, ADDRESS])
+  asked[1]?.answer(null, [])
+  assert.deepEqual(await all, [[ADDRESS, ADDRESS], undefined])
+  assert.equal(await none, 'b has no address')
+})
+
+test('finds localhost', async () => {
+  const { lookup } = new DnsLookups()
+  const address = await new Promise((resolve) => lookup('localhost', {}, (_error, found) => resolve(found)))
+  assert.match(String(address), /^(127\.|::1)/)
+})

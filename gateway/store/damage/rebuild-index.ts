@@ -1,0 +1,40 @@
+import type { Connection } from '../db/connection.ts'
+import { detachedName } from '../db/detached.ts'
+import { indexSql } from './replacement-table.ts'
+import { takeSpareRoots } from './spare-roots.ts'
+import { swapRoots } from './swap-roots.ts'
+
+/**
+ * Makes an index of a table anew from its rows. The damaged pages stay in the file, with a table that is empty. The
+ * caller has the transaction. `takesSpares` where a damaged page is in the way of anything new.
+ */
+export function rebuildIndex(writing: Connection, table: string, index: string, takesSpares = false): void {
+  if (takesSpares) takeSpareRoots(writing, 2)
+  // not as a table that was set aside: the blocks of those are read
+  const aside = detachedName(writing, `index_${table}`)
+  const columns = writing.all<{ name: string }>('SELECT name FROM pragma_table_info(?)', table)
+  writing.db.exec(`CREATE TABLE ${aside} (${columns.map(({ name }) => `"${name}"`).join(', ')})`)
+  const other = `${aside}_${index}`
+  const sql = sqlOf(writing, table, index)
+  writing.db.exec(indexSql(sql, other, table))
+  swapRoots(writing, [{ name: index, other }])
+  writing.db.pragma('writable_schema = ON')
+  writing.run(
+    "UPDATE sqlite_schema SET tbl_name = ?, sql = ? WHERE type = 'index' AND name = ?",
+    aside,
+    indexSql(sql, other, aside),
+    other,
+  )
+  writing.db.pragma('writable_schema = RESET')
+}
+
+function sqlOf(writing: Connection, table: string, index: string): string {
+  const row = writing.get<{ sql: string | null }>(
+    "SELECT sql FROM sqlite_schema WHERE type = 'index' AND name = ?",
+    index,
+  )
+  if (typeof row?.sql === 'string') return row.sql
+  // of a rule of the table
+  const columns = writing.all<{ name: string }>('SELECT name FROM pragma_index_info(?)', index)
+  return `CREATE UNIQUE INDEX ${index} ON ${table} (${columns.map(({ name }) => name).join(', ')})`
+}

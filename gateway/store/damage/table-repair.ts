@@ -1,0 +1,217 @@
+import { describeError } from '#shared/errors.ts'
+import { typedCommand } from '#shared/typed-command.ts'
+import { type Connection, openReader, openUncheckedReader, stopChecking } from '../db/connection.ts'
+import { storeFaultCode } from '../db/fault.ts'
+import type { TableCare } from '../db/table.ts'
+import { TABLES } from '../tables/all.ts'
+import { type DamagedParts, damagedParts } from './check.ts'
+import type { DamageFinding } from './findings.ts'
+import { requireReadableDisk } from './readable-disk.ts'
+import { rebuildIndex } from './rebuild-index.ts'
+import { type RecoveredRows, recoverTable } from './recover-table.ts'
+import { createReplacementTable } from './replacement-table.ts'
+import { SequenceRecovery } from './sequence-recovery.ts'
+import { inAnyPlace } from './spare-roots.ts'
+import { swapRoots } from './swap-roots.ts'
+import { isUnreadable } from './unreadable.ts'
+
+export type TableRepair = Pick<DamageFinding, 'place' | 'outcome' | 'detail'>
+
+/** A database, and how it is opened to be written. */
+export interface RepairTarget {
+  readonly path: string
+  readonly openWriter: (path: string) => Connection
+}
+
+const ADVICE = `Check the disk, and run ${typedCommand('repair')} when the gateway can be stopped.`
+const REPAIR = `Stop the gateway and run ${typedCommand('repair')}.`
+
+/** The table is in the memory of the gateway, which would say something else than the database from now on. */
+class RestartNeeded extends Error {}
+
+/**
+ * Looks at tables of a database and begins those anew that are damaged, with all rows that can be read. The
+ * damaged pages stay in the file, in a table `damaged_TABLE_1`, for `repair`. Nobody else may write meanwhile;
+ * readers go on. Says what was found; throws what SQLite throws when the database cannot be written.
+ */
+export function repairTables(file: RepairTarget, tables: readonly string[], isRunning: boolean): TableRepair[] {
+  requireReadableDisk(file.path)
+  const reading = openReader(file.path)
+  // what has checksums of its own is copied in spite of those of its pages
+  const unchecked = openUncheckedReader(file.path)
+  const mendingOf = (table: string) => new Mending({ file, reading, unchecked, table, isRunning })
+  try {
+    const mendings = tables.map(mendingOf)
+    const found = mendings.flatMap((mending) => mending.repair())
+    return mendings.some(({ isStuck }) => isStuck)
+      ? repairTogether(file, [...TABLES.keys()].map(mendingOf), found)
+      : found
+  } finally {
+    reading.close()
+    unchecked.close()
+  }
+}
+
+/**
+ * What makes up for the rows that a table lost may need other damaged tables: all that are left are begun anew at once.
+ */
+function repairTogether(
+  file: RepairTarget,
+  mendings: readonly Mending[],
+  found: readonly TableRepair[],
+): TableRepair[] {
+  const left = mendings.filter((mending) => mending.isDamaged())
+  try {
+    const mended = startAgain(file, left, true)
+    const isMended = (place: string) => mended.some((one) => one.place === place)
+    return [...found.filter(({ place }) => !isMended(place)), ...mended]
+  } catch (error) {
+    if (isOfStore(error)) throw error
+    return [...found]
+  }
+}
+
+/** Whether every other table would meet it as well; a fault of the program is not. */
+function isOfStore(error: unknown): boolean {
+  return !isUnreadable(error) && storeFaultCode(error) !== null
+}
+
+/** In one transaction. */
+function startAgain(file: RepairTarget, mendings: readonly Mending[], checksPages: boolean): TableRepair[] {
+  return changeSchema(file, checksPages, (writing, takesSpares) => {
+    const finishes = mendings.map((mending) => mending.begin(writing, takesSpares))
+    return finishes.map((finish) => finish())
+  })
+}
+
+function changeSchema<Result>(
+  { path, openWriter }: RepairTarget,
+  checksPages: boolean,
+  change: (writing: Connection, takesSpares: boolean) => Result,
+): Result {
+  return inAnyPlace((takesSpares) => {
+    const writing = openWriter(path)
+    try {
+      if (!checksPages) stopChecking(writing.db)
+      writing.db.pragma('foreign_keys = OFF')
+      // what the schema says of the place of a table is changed
+      writing.db.unsafeMode(true)
+      return writing.db.transaction(() => change(writing, takesSpares)).immediate()
+    } finally {
+      writing.close()
+    }
+  })
+}
+
+interface MendingDeps {
+  file: RepairTarget
+  /** Finds what is damaged. */
+  reading: Connection
+  /** Is read for the copy of what has checksums of its own. */
+  unchecked: Connection
+  table: string
+  isRunning: boolean
+}
+
+class Mending {
+  /** Whether damage kept it from being mended. */
+  isStuck = false
+  readonly #deps: MendingDeps
+  readonly #care: TableCare
+
+  constructor(deps: MendingDeps) {
+    this.#deps = deps
+    const care = TABLES.get(deps.table)?.care
+    if (care === undefined) throw new Error(`nothing is known of a table ${deps.table}`)
+    this.#care = care
+  }
+
+  /** Whether it can be begun anew and has to be. */
+  isDamaged(): boolean {
+    return this.#care.size !== 'huge' && this.#damagedParts() !== 'none'
+  }
+
+  repair(): TableRepair[] {
+    const parts = this.#damagedParts()
+    if (parts === 'none') return []
+    try {
+      return parts === 'all' ? this.#beginAnew() : this.#makeIndexesAnew(parts)
+    } catch (error) {
+      if (error instanceof RestartNeeded) return [this.#finding('unreadable', error.message)]
+      if (isOfStore(error)) throw error
+      this.isStuck = isUnreadable(error)
+      const reason = `They are damaged and could not be begun anew (${describeError(error)}).`
+      return [this.#finding('unreadable', `${reason} ${REPAIR}`)]
+    }
+  }
+
+  /** Copies what can be read, and swaps; what is returned makes up for the rest. The caller has the transaction. */
+  begin(writing: Connection, takesSpares: boolean): () => TableRepair {
+    const { file, reading, unchecked, table, isRunning } = this.#deps
+    // not by the connection that writes: a bad page that it reads ends its transaction
+    const numbers = new SequenceRecovery(reading, table)
+    const twin = createReplacementTable(writing, table, takesSpares)
+    const source = this.#care.hasOwnSums ? unchecked : reading
+    const salvaged = recoverTable(source, writing, twin.table, table)
+    if (!salvaged.isComplete && isRunning && this.#care.isRemembered) {
+      const missing = `A page is damaged: ${salvaged.rows} rows can be read, and ${describeMissing(salvaged)}.`
+      throw new RestartNeeded(`${missing} Changes of them are refused until the gateway is restarted.`)
+    }
+    if (!salvaged.isComplete) requireReadableDisk(file.path)
+    swapRoots(writing, twin.pairs)
+    return () => this.#finish(writing, salvaged, numbers)
+  }
+
+  #damagedParts(): DamagedParts {
+    return damagedParts(this.#deps.reading, this.#deps.table, this.#care.size)
+  }
+
+  #makeIndexesAnew(indexes: readonly string[]): TableRepair[] {
+    const { file, table } = this.#deps
+    try {
+      changeSchema(file, this.#checksPages, (writing, takesSpares) => {
+        for (const index of indexes) rebuildIndex(writing, table, index, takesSpares)
+      })
+    } catch (error) {
+      // the table may be damaged too, where only its rows show it
+      if (!isUnreadable(error) || this.#care.size === 'huge') throw error
+      return this.#beginAnew()
+    }
+    const text = `An index of it was damaged and was made anew; nothing is missing. ${ADVICE}`
+    return [this.#finding('mended', text)]
+  }
+
+  #beginAnew(): TableRepair[] {
+    return startAgain(this.#deps.file, [this], this.#checksPages)
+  }
+
+  get #checksPages(): boolean {
+    return this.#care.hasOwnSums === undefined
+  }
+
+  #finish(writing: Connection, salvaged: RecoveredRows, numbers: SequenceRecovery): TableRepair {
+    const { rows, isComplete } = salvaged
+    if (isComplete) {
+      return this.#finding('mended', `A page was damaged; all ${rows} rows could be read. ${ADVICE}`)
+    }
+    numbers.goOn(writing)
+    for (const sql of this.#care.afterLoss ?? []) writing.run(sql)
+    const missing = `Damaged pages were put aside: ${rows} rows could be read, and ${describeMissing(salvaged)}.`
+    return this.#finding('set_aside', `${missing} ${this.#care.meaning} ${ADVICE}`)
+  }
+
+  #finding(outcome: DamageFinding['outcome'], text: string): TableRepair {
+    const { table } = this.#deps
+    return { place: table, outcome, detail: `Table ${table} (${this.#care.what}): ${text}` }
+  }
+}
+
+function describeMissing({ unreadable, refused }: RecoveredRows): string {
+  const rows = unreadable.filter((one) => 'key' in one).length + refused.length
+  const ranges = unreadable.length + refused.length - rows
+  const said = [
+    ...(rows === 0 ? [] : [`${rows} ${rows === 1 ? 'row' : 'rows'} could not`]),
+    ...(ranges === 0 ? [] : [`in ${ranges} ${ranges === 1 ? 'place' : 'places'} an unknown number could not`]),
+  ]
+  return said.join(', ')
+}

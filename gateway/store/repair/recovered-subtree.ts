@@ -1,0 +1,198 @@
+import { type RecoveredRows, TableCopy, type Unreadable } from '../damage/recover-table.ts'
+import { areAdjacentKeys, type Bounds, type Key, order } from '../damage/recovery-keys.ts'
+import type { KeyedRow } from '../damage/table-reader.ts'
+import type { Connection, Value } from '../db/connection.ts'
+import type { RawPages } from './raw-pages.ts'
+import { parseBtreePage, type RawRow, rowAt } from './raw-rows.ts'
+import { RawTree, type RowPage } from './raw-tree.ts'
+
+/** Where the columns of a table are in a stored row. */
+export interface Layout {
+  readonly hasRowids: boolean
+  /** How many columns at the beginning of a stored row are its key; 0 of a table with rowids. */
+  readonly keyLength: number
+  /** Of each column: its place; null for the one that is the rowid. */
+  readonly places: readonly (number | null)[]
+  /** Of each column: what it is in rows that are older than it. */
+  readonly defaults: readonly Value[]
+}
+
+export function layoutOf({ db }: Connection, table: string): Layout {
+  const columns = db
+    .prepare<[string], { type: string; pk: number; standard: string | null }>(
+      'SELECT type, pk, dflt_value AS standard FROM pragma_table_info(?) ORDER BY cid',
+    )
+    .all(table)
+  const list = "SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'"
+  const hasRowids = db.prepare<[string], number>(list).pluck().get(table) !== 1
+  const keys = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk)
+  const alias = hasRowids && keys.length === 1 && keys[0]?.type === 'INTEGER' ? keys[0] : null
+  const stored = hasRowids ? columns : [...keys, ...columns.filter(({ pk }) => pk === 0)]
+  return {
+    hasRowids,
+    keyLength: hasRowids ? 0 : keys.length,
+    places: columns.map((column) => (column === alias ? null : stored.indexOf(column))),
+    defaults: columns.map(({ standard }) =>
+      standard === null ? null : (db.prepare<[], Value>(`SELECT ${standard}`).pluck().get() ?? null),
+    ),
+  }
+}
+
+/** Rows that follow each other on one page, in one gap. */
+interface Run {
+  readonly page: number
+  readonly rows: readonly { readonly cell: number; readonly key: Key }[]
+}
+
+export interface RecoveredSubtree {
+  /** Where the table is in the damaged database. */
+  readonly root: number
+  /** Whether rows on pages with a wrong checksum count. */
+  readonly takesWrong: boolean
+  readonly isWanted?: (key: Key) => boolean
+}
+
+/**
+ * Copies the rows that SQLite could not reach because a page above theirs is damaged: the pages of the table are found
+ * by the pointer map. Only what belongs into a gap of `salvaged` is copied. A gap is none any more when nothing else
+ * can have been in it.
+ */
+export function recoverSubtree(
+  pages: RawPages,
+  to: Connection,
+  salvaged: RecoveredRows,
+  { root, takesWrong, isWanted = () => true }: RecoveredSubtree,
+): RecoveredRows {
+  const gaps = salvaged.unreadable.filter((one) => 'before' in one)
+  const layout = layoutOf(to, salvaged.table)
+  const tree = new RawTree(pages, { root, hasRowids: layout.hasRowids, takesWrong })
+  const copy = new TableCopy(to, salvaged.table, isWanted)
+  const found = new FoundRuns(pages, layout, gaps)
+  for (const page of tree.rowPages()) found.add(page)
+  const runs = new Map(gaps.map((gap) => [gap, found.of(gap)]))
+  const isWhole = tree.isWhole && found.areSure
+  // returns the keys of those that cannot be read
+  const copyRun = (run: Run): Key[] => {
+    const rows = readRun(pages, run, layout)
+    copy.insert(rows.flatMap((row) => ('values' in row ? [row] : [])))
+    return rows.flatMap((row) => ('values' in row ? [] : [row.key]))
+  }
+  const left = salvaged.unreadable.flatMap((one) =>
+    'key' in one ? [one] : fill(one, { runs: runs.get(one) ?? [], isWhole, copyRun }),
+  )
+  const unreadable = left.filter((one) => !('key' in one) || isWanted(one.key))
+  const refused = [...salvaged.refused, ...copy.refused]
+  return {
+    table: salvaged.table,
+    rows: salvaged.rows + copy.rows,
+    unreadable,
+    refused,
+    isComplete: unreadable.length + refused.length === 0,
+  }
+}
+
+/** Fills a gap with what was found in it; returns what is left of it. */
+function fill(
+  gap: Bounds,
+  { runs, isWhole, copyRun }: { runs: readonly Run[]; isWhole: boolean; copyRun: (run: Run) => Key[] },
+): Unreadable[] {
+  const left: Unreadable[] = []
+  const leave = (bounds: Bounds) => {
+    if (!isWhole && !areAdjacentKeys(bounds)) left.push(bounds)
+  }
+  let rest = gap
+  for (const run of runs) {
+    leave({ ...rest, before: firstOf(run) })
+    left.push(...copyRun(run).map((key) => ({ key })))
+    rest = { after: lastOf(run), before: gap.before }
+  }
+  leave(rest)
+  return left
+}
+
+class FoundRuns {
+  /** False when something was found that cannot be a row of this table as it was written; it is not taken. */
+  areSure = true
+  readonly #pages: RawPages
+  readonly #layout: Layout
+  readonly #gaps: readonly Bounds[]
+  readonly #runs = new Map<Bounds, Run[]>()
+
+  constructor(pages: RawPages, layout: Layout, gaps: readonly Bounds[]) {
+    this.#pages = pages
+    this.#layout = layout
+    this.#gaps = gaps
+  }
+
+  add({ number, bytes, page }: RowPage): void {
+    const rows = page.cells.map((cell) => {
+      const row = rowAt(this.#pages, number, { bytes, page, cell })
+      return { cell, key: row === null ? null : keyOf(row, this.#layout) }
+    })
+    const known = rows.flatMap(({ cell, key }) => (key === null ? [] : [{ cell, key }]))
+    if (known.length < rows.length) this.areSure = false
+    // its rows are between those of the pages below it
+    const runs = page.isLeaf ? [known] : known.map((row) => [row])
+    if (known.every(({ key }, i) => i === 0 || order(known[i - 1]?.key ?? [], key) < 0))
+      for (const run of runs) this.#addRun(number, run)
+    else this.areSure = false
+  }
+
+  /** In the order of their keys. */
+  of(gap: Bounds): Run[] {
+    const runs = (this.#runs.get(gap) ?? []).sort((a, b) => order(firstOf(a), firstOf(b)))
+    const isApart = (a: Run | undefined, b: Run | undefined) =>
+      a === undefined || b === undefined || order(lastOf(a), firstOf(b)) < 0
+    const apart = runs.filter((run, i) => isApart(runs[i - 1], run) && isApart(run, runs[i + 1]))
+    if (apart.length < runs.length) this.areSure = false
+    return apart
+  }
+
+  #addRun(page: number, rows: Run['rows']): void {
+    for (const gap of this.#gaps) {
+      const inside = rows.filter(({ key }) => isInside(gap, key))
+      if (inside.length === 0) continue
+      const runs = this.#runs.get(gap) ?? []
+      runs.push({ page, rows: inside })
+      this.#runs.set(gap, runs)
+    }
+  }
+}
+
+function isInside({ after, before }: Bounds, key: Key): boolean {
+  return (after === null || order(after, key) < 0) && (before === null || order(key, before) < 0)
+}
+
+function firstOf({ rows }: Run): Key {
+  return rows[0]?.key ?? []
+}
+
+function lastOf({ rows }: Run): Key {
+  return rows.at(-1)?.key ?? []
+}
+
+function keyOf(row: RawRow, { keyLength }: Layout): Key | null {
+  if (row.rowid !== null) return [row.rowid]
+  const values = row.values()
+  return values === null || values.length < keyLength ? null : values.slice(0, keyLength)
+}
+
+function readRun(pages: RawPages, { page: number, rows }: Run, layout: Layout): (KeyedRow | { key: Key })[] {
+  const bytes = pages.read(number)?.bytes ?? Buffer.alloc(0)
+  const page = bytes.length === 0 ? null : parseBtreePage(bytes, number)
+  return rows.map(({ cell, key }) => {
+    const row = page === null ? null : rowAt(pages, number, { bytes, page, cell })
+    const values = row === null ? null : columnValues(row, layout)
+    return values === null ? { key } : { key, values }
+  })
+}
+
+/** In the order of the columns; null when they are not those of this table. */
+function columnValues(row: RawRow, { places, defaults }: Layout): Value[] | null {
+  const stored = row.values()
+  if (stored === null || stored.length > places.length) return null
+  return places.map((place, column) => {
+    if (place === null) return row.rowid
+    return (place < stored.length ? stored[place] : defaults[column]) ?? null
+  })
+}
