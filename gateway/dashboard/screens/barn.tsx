@@ -80,7 +80,7 @@ export function BarnScreen() {
         {isAdmin && map?.isPlaced === false && <p role="status">{texts.nothingKnown}</p>}
         {isAdmin && <CartPlaces onPlace={goTo} />}
         {isAdmin && <TypedPlace onPlace={goTo} />}
-        {isAdmin && circle !== null && <BarnForm {...{ circle, barn }} onCircle={setCircle} />}
+        {isAdmin && circle !== null && <BarnForm circle={circle} barn={barn} onCircle={setCircle} />}
         <a class="button wide" href={toHash('map')}>
           {texts.back}
         </a>

@@ -102,7 +102,7 @@ export function DayScreen() {
         <p class="day-explained">{texts.explained}</p>
       </header>
       {cart !== null && date !== null && today !== null && (
-        <CartDayView key={`${cart} ${date} ${atMs}`} {...{ cart, date, today, atMs }} />
+        <CartDayView key={`${cart} ${date} ${atMs}`} cart={cart} date={date} today={today} atMs={atMs} />
       )}
     </div>
   )
@@ -141,7 +141,7 @@ function CartDayView({ cart, date, today, atMs }: ShownDay) {
         {date > today ? texts.future : texts.noRecords}
       </p>
     )
-  return <KnownDay {...{ cart, known, atMs }} />
+  return <KnownDay cart={cart} known={known} atMs={atMs} />
 }
 
 function KnownDay({ cart, known, atMs }: Pick<ShownDay, 'cart' | 'atMs'> & { known: CartDay }) {
@@ -154,18 +154,21 @@ function KnownDay({ cart, known, atMs }: Pick<ShownDay, 'cart' | 'atMs'> & { kno
   return (
     <div class="day-body">
       <div class="day-main">
-        <DayMap {...{ known, fleet, zones }} />
+        <DayMap known={known} fleet={fleet} zones={zones} />
         <TimeBar playback={playback} span={span}>
           <Strip events={known.events} span={span} />
           <DayCharts known={known} span={span} />
         </TimeBar>
       </div>
       <section class="day-panel" aria-label={texts.events}>
-        <DaySummary {...{ known, fleet }} />
+        <DaySummary known={known} fleet={fleet} />
         <h2>{texts.events}</h2>
         <p class="small">{texts.signs}</p>
         <DayList
-          {...{ playback, events: known.events, label: texts.events, none: texts.noEvents }}
+          playback={playback}
+          events={known.events}
+          label={texts.events}
+          none={texts.noEvents}
           wordsOf={(event) => eventInWords(event, site.value.units)}
         />
       </section>
@@ -213,7 +216,9 @@ function DayMap({ known, fleet, zones }: { known: CartDay; fleet: ReplayFleet; z
   return (
     <div class="day-map">
       <LiveMap
-        {...{ zones, fleet, isUnpacked: true }}
+        zones={zones}
+        fleet={fleet}
+        isUnpacked
         onTap={() => undefined}
         onReady={(ready) => {
           ready.add(layer.layer)

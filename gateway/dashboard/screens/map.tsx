@@ -73,7 +73,10 @@ export function MapScreen() {
         </div>
         {insets !== null && (
           <LiveMap
-            {...{ zones, filter, chosen, insets }}
+            zones={zones}
+            filter={filter}
+            chosen={chosen}
+            insets={insets}
             isKept
             onTap={(cart, _, carts) => {
               // a tap beside all carts is mostly the begin of something else

@@ -102,7 +102,7 @@ function ReplayedDay({ date }: { date: string }) {
     <div class="day-body">
       <div class="day-main">
         <div class="day-map">
-          <LiveMap {...{ zones, fleet: replay.fleet, chosen }} onTap={setChosen} />
+          <LiveMap zones={zones} fleet={replay.fleet} chosen={chosen} onTap={setChosen} />
           <Waiting replay={replay} isWaiting={playback.isHeld.value} />
         </div>
         <TimeBar playback={playback} span={span}>
@@ -114,11 +114,14 @@ function ReplayedDay({ date }: { date: string }) {
         {chosen === null ? (
           <span />
         ) : (
-          <ReplayedCartCard {...{ fleet: replay.fleet, cart: chosen, date }} onClose={() => setChosen(null)} />
+          <ReplayedCartCard fleet={replay.fleet} cart={chosen} date={date} onClose={() => setChosen(null)} />
         )}
         <h2>{texts.alerts}</h2>
         <DayList
-          {...{ events: alerts, playback, label: texts.alerts, wordsOf: alertInWords }}
+          events={alerts}
+          playback={playback}
+          label={texts.alerts}
+          wordsOf={alertInWords}
           none={isFailed ? texts.alertsFailed : texts.noAlerts}
           onChoose={(event) => event.kind === 'alert' && setChosen(event.alert.cart)}
         />

@@ -87,7 +87,9 @@ function UseReport() {
   const who = chosen === null ? texts.allCarts : texts.cart(chosen)
   return (
     <MonthReport
-      {...{ of, sort, chosen }}
+      of={of}
+      sort={sort}
+      chosen={chosen}
       file={{ name: `utilisation-${month}.csv`, records: answer?.rows ?? [] }}
       waiting={{ fault, again, isHere: answer !== null }}
       title={texts.names.use}

@@ -136,7 +136,8 @@ function NumberFields({ editor, fields }: { editor: SiteEditor; fields: readonly
       <SiteField
         key={field}
         name={measure === undefined ? name : `${name}, ${unitName(measure, units)}`}
-        {...{ why, fault: faults.get(field) }}
+        why={why}
+        fault={faults.get(field)}
       >
         {(input) => (
           <input

@@ -75,10 +75,11 @@ export function ZonesScreen() {
         {drawing !== null ? (
           <DrawingPanel editor={editor} corners={drawing} />
         ) : chosen !== null ? (
-          <ZoneForm key={chosen.id} {...{ editor, isAdmin }} zone={chosen} />
+          <ZoneForm key={chosen.id} editor={editor} isAdmin={isAdmin} zone={chosen} />
         ) : (
           <ZoneList
-            {...{ editor, isAdmin }}
+            editor={editor}
+            isAdmin={isAdmin}
             canDraw={map?.isPlaced === true && editor.current.value !== null}
             onChoose={choose}
             onCircle={() => {

@@ -17,6 +17,12 @@ suite('spreads', () => {
     assert.deepEqual(broken(spread), ['spread of a literal: 2', 'spread of a literal: 3', 'spread of a literal: 5'])
   })
 
+  test('nor is one of attributes', () => {
+    assert.deepEqual(broken('export const a = <A {...{ b }} {...c} />', 'gateway/dashboard/a.tsx'), [
+      'spread of a literal: 1',
+    ])
+  })
+
   test('values, choices and rest parameters are', () => {
     assert.deepEqual(broken('export const f = (...[a]: number[]) => [...b, ...(a ? [1] : []), ...[1].map(c)]'), [])
   })

@@ -52,6 +52,9 @@ function literalSpreads(file: CheckedFile): Finding[] {
     SpreadElement: ({ argument, start }) => {
       if (['ArrayExpression', 'ObjectExpression'].includes(unwrapped(argument).type)) places.push(start)
     },
+    JSXSpreadAttribute: ({ argument, start }) => {
+      if (unwrapped(argument).type === 'ObjectExpression') places.push(start)
+    },
   })
   visitor.visit(parseSync(file.path, file.text).program)
   return places.map((at) => finding('spread of a literal', file, at))

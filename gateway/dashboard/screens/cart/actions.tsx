@@ -66,7 +66,16 @@ export function CartActions({ cart, children }: CartActionsProps) {
       />
       {children}
       <MoreButtons cart={cart} isStaff={role !== 'user'} onAsk={setAsking} />
-      {asking !== null && <CartQuestion {...{ cart, asking, why, send, patch }} onCancel={() => setAsking(null)} />}
+      {asking !== null && (
+        <CartQuestion
+          cart={cart}
+          asking={asking}
+          why={why}
+          send={send}
+          patch={patch}
+          onCancel={() => setAsking(null)}
+        />
+      )}
     </div>
   )
 }

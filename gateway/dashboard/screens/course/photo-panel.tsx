@@ -61,7 +61,7 @@ export function PhotoPanel({ course, touched, onPreview }: PhotoPanelProps) {
     <section class="course-part" aria-labelledby="photo-title">
       <h2 id="photo-title">{texts.photo}</h2>
       {photo === null && <p>{course?.photo == null ? texts.noPhoto : texts.hasPhoto}</p>}
-      {photo !== null && <PhotoPoints image={photo.image} {...{ pairs, touched }} onPairs={setPairs} />}
+      {photo !== null && <PhotoPoints image={photo.image} pairs={pairs} touched={touched} onPairs={setPairs} />}
       {photo !== null && affine !== null && (
         <>
           <p class="small">

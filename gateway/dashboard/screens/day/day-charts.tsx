@@ -22,13 +22,17 @@ export function DayCharts({ known, span }: { known: CartDay; span: Span }) {
   return (
     <>
       <Chart
-        {...{ span, isFromZero: true, hasHours: false }}
+        span={span}
+        isFromZero
+        hasHours={false}
         name={`${texts.speedChart} (${unitName('speed', units)})`}
         line={speeds}
         format={(speed) => formatNumber(speed, 0)}
       />
       <Chart
-        {...{ span, isFromZero: false, hasHours: true }}
+        span={span}
+        isFromZero={false}
+        hasHours
         name={`${texts.voltageChart} (V)`}
         line={{ atMs: known.voltages.atMs, values: known.voltages.voltageV }}
         format={(volts) => formatNumber(volts, 1)}

@@ -98,7 +98,10 @@ export function AuditLogPage() {
                   ))}
                 </ul>
                 <Pager
-                  {...{ offset, limit: PAGE, isLast: entries.length < PAGE, onOffset: setOffset }}
+                  offset={offset}
+                  limit={PAGE}
+                  isLast={entries.length < PAGE}
+                  onOffset={setOffset}
                   names={{ previous: texts.newer, next: texts.older }}
                 />
               </section>

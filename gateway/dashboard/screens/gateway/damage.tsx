@@ -40,7 +40,10 @@ export function DamagePage() {
                 ))}
               </ul>
               <Pager
-                {...{ offset, limit: PAGE, isLast: messages.length <= offset + PAGE, onOffset: setOffset }}
+                offset={offset}
+                limit={PAGE}
+                isLast={messages.length <= offset + PAGE}
+                onOffset={setOffset}
                 names={{ previous: texts.newer, next: texts.older }}
               />
             </section>

@@ -23,7 +23,7 @@ export function EncryptionPage() {
       <AdminList of={list}>
         {({ certificate, authority, plain_http }) => (
           <>
-            {certificate === null ? <TurnOn /> : <Certificate {...{ certificate, authority }} />}
+            {certificate === null ? <TurnOn /> : <Certificate certificate={certificate} authority={authority} />}
             {authority !== null && <Trust authority={authority} />}
             {certificate !== null && plain_http.open && <PlainUses uses={plain_http.used_by} />}
           </>

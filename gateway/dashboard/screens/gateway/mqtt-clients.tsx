@@ -69,7 +69,10 @@ export function MqttClientsPage() {
               ))}
             </ul>
             <Pager
-              {...{ offset, limit: PAGE, isLast: clients.length < PAGE, onOffset: setOffset }}
+              offset={offset}
+              limit={PAGE}
+              isLast={clients.length < PAGE}
+              onOffset={setOffset}
               names={{ previous: texts.previousPage, next: texts.nextPage }}
             />
           </section>

@@ -34,7 +34,9 @@ export function BatteryReport() {
     value === null ? texts.unknown : `${value > 0 ? '+' : ''}${formatVoltage(value)}`
   return (
     <MonthReport
-      {...{ of, sort, chosen }}
+      of={of}
+      sort={sort}
+      chosen={chosen}
       file={{ name: `battery-${month}.csv`, records: answer?.rows ?? [] }}
       waiting={{ fault, again, isHere: answer !== null }}
       title={texts.names.batteries}

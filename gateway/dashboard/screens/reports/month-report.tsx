@@ -88,7 +88,7 @@ export function MonthReport<Sort extends string>(props: MonthReportProps<Sort>) 
           )}
         </VirtualTable>
       </div>
-      <Sheet {...{ title, columns, rows, sum }} name={of.name} />
+      <Sheet title={title} columns={columns} rows={rows} sum={sum} name={of.name} />
     </>
   )
 }

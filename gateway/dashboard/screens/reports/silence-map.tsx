@@ -50,14 +50,14 @@ export function SilenceMap() {
   const says = !isHere ? null : answer.total === 0 ? texts.noSilence : texts.silences(answer.total)
   return (
     <ReportMap
-      {...{ of }}
+      of={of}
       name={texts.names.silence}
       onReady={(ready) => {
         if (layer.current !== null) ready.add(layer.current.layer)
         setMap(ready)
       }}
     >
-      <ReportPlaceholder {...{ fault, again, isHere, says }} />
+      <ReportPlaceholder fault={fault} again={again} isHere={isHere} says={says} />
       <div class="silence-list">
         <VirtualList label={texts.listOf} items={silences} rowPx={ROW_PX} keyOf={({ cart, at }) => `${at} ${cart}`}>
           {(silence) => (

@@ -37,7 +37,7 @@ export function TrafficMap() {
   const isHere = answer !== null
   return (
     <ReportMap
-      {...{ of }}
+      of={of}
       name={texts.names.traffic}
       onReady={(ready) => {
         if (layer.current !== null) ready.add(layer.current.layer)
@@ -45,7 +45,9 @@ export function TrafficMap() {
       }}
     >
       <ReportPlaceholder
-        {...{ fault, again, isHere }}
+        fault={fault}
+        again={again}
+        isHere={isHere}
         says={isHere && answer.cells.length === 0 ? texts.noTraffic : null}
       />
       {isHere && answer.cells.length > 0 && <Legend classes={classes} cellM={answer.cell_m} isDark={isDark} />}
@@ -73,10 +75,7 @@ function Legend({ classes, cellM, isDark }: { classes: readonly number[]; cellM:
           return (
             <li key={name}>
               <svg width={SIGN_PX} height={SIGN_PX} viewBox={`0 0 ${SIGN_PX} ${SIGN_PX}`} aria-hidden="true">
-                <rect
-                  {...{ x: (SIGN_PX - side) / 2, y: (SIGN_PX - side) / 2, width: side, height: side }}
-                  fill={colors[i]}
-                />
+                <rect x={(SIGN_PX - side) / 2} y={(SIGN_PX - side) / 2} width={side} height={side} fill={colors[i]} />
               </svg>
               {name}
             </li>
